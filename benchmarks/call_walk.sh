@@ -31,7 +31,7 @@ done
 
 for c in "${checkouts[@]}"; do
   "$compiler" -std=c++20 -O0 -pthread -finstrument-functions \
-    -finstrument-functions-exclude-file-list=/usr/ -I "$c/include" benchmarks/weight/call_walk.cpp \
+    -finstrument-functions-exclude-file-list=/usr/,base/vector.hpp,base/owned.hpp,base/shared.hpp -I "$c/include" benchmarks/weight/call_walk.cpp \
     -rdynamic \
     -Wl,--wrap=memmove,--wrap=memcpy,--wrap=process_vm_readv -ldl -o "$directory/walk"
   echo "${c##*/}"

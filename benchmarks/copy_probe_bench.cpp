@@ -67,10 +67,11 @@ struct Trial {
     CopyProbe probe{probed.data, rank, 2};
     meet.arrive_and_wait();
     const auto start = Clock::now();
-    const auto answer = probe.run();
+    CopyMethod faster{};
+    const bool is_known = probe.run(faster);
     const std::chrono::duration<double, std::micro> took = Clock::now() - start;
     if (rank == 0) {
-      found = answer;
+      if (is_known) found = faster;
       probe_us = took.count();
     }
     meet.arrive_and_wait();

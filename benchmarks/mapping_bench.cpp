@@ -225,7 +225,7 @@ void time_mapping(int ranks) {
     std::printf("  %-16s %8.2f ms %8.2f MB\n", p.name.c_str(), papcoll::median(ms),
                 static_cast<double>(most_taken - before) / 1e6);
   }
-  papcoll::MachineOrders orders{std::make_shared<const papcoll::MachineOnDemand>(m)};
+  papcoll::MachineOrders orders{papcoll::detail::make_shared<const papcoll::MachineOnDemand>(m)};
   papcoll::PlanCache plans;
   const AnySchedule ring = AnySchedule::of<papcoll::Ring>();
   const AnySchedule tree = AnySchedule::of<papcoll::Binomial>();

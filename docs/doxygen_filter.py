@@ -64,15 +64,14 @@ SITE = ("/forwarding_site.hpp", r"[\w:*&<> ]+ \w+\([^()]*(\)|,$)",
 MEMBERS = [(re.compile(rf"^(\s*)({pattern})"), text) for pattern, text in MEMBERS]
 
 SITE_MEMBER = re.compile(rf"^(  )((?! |explicit|return|static)(?:{SITE[1]}))")
-NAMESPACE = re.compile(r"^(inline namespace PAPCOLL_ABI \{|\}  // namespace PAPCOLL_ABI)$")
+NAMESPACE = re.compile(r"^(namespace papcoll)::inline PAPCOLL_ABI(.*)$")
 
 
 def filtered(path, lines):
     has_comment = False
     members = [*MEMBERS, (SITE_MEMBER, SITE[2])] if path.endswith(SITE[0]) else MEMBERS
     for line in lines:
-        if NAMESPACE.match(line):
-            line = ""
+        line = NAMESPACE.sub(r"\1\2", line)
         if not has_comment and "///<" not in line:
             for pattern, text in members:
                 if pattern.match(line):

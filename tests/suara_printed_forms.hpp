@@ -18,8 +18,7 @@
 // communication algorithm for acceleration of parallel deep learning applications", JPDC 183, 2024,
 // table of sec. 4.1, eqs. (11) and (12). p: positions; m: bytes; s: bytes of a segment.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace suara_printed {
 
@@ -67,5 +66,4 @@ inline double columns_of_two_segmented_rings(const Hockney& h, double p, double 
 
 }  // namespace suara_printed
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,8 +2,7 @@
 
 #include <papcoll/entry/functions.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Gives every rank the contributions of all, in rank order.
 ///
@@ -20,5 +19,4 @@ inline namespace PAPCOLL_ABI {
 ///     papcoll::allgather(comm, std::array{comm.rank()}, ranks);
 PAPCOLL_COLLECTIVE(allgather)  // papcoll: write allgather(comm, in, out) or allgather(comm, data)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -7,8 +7,7 @@
 #include <iterator>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -49,5 +48,4 @@ struct CallOfUnknownBlocks<Collective::allgather> {
 ///     const std::vector<int> all = papcoll::allgatherv(comm, mine);
 PAPCOLL_UNEVEN_COLLECTIVE(allgatherv, allgather)  // papcoll: (comm, in, out, counts{n})
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

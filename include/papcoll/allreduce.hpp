@@ -2,8 +2,7 @@
 
 #include <papcoll/entry/functions.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Combines the elements of all ranks, position by position, and gives every rank the result.
 ///
@@ -49,5 +48,4 @@ inline namespace PAPCOLL_ABI {
 ///     const int sum = papcoll::allreduce(comm, comm.rank());
 PAPCOLL_COLLECTIVE(allreduce)  // papcoll: write allreduce(comm, data) or allreduce(comm, in, out)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

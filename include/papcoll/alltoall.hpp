@@ -2,8 +2,7 @@
 
 #include <papcoll/entry/functions.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Gives every rank a block of each rank.
 ///
@@ -19,5 +18,4 @@ inline namespace PAPCOLL_ABI {
 ///     papcoll::alltoall(comm, to_each, from_each);
 PAPCOLL_COLLECTIVE(alltoall)  // papcoll: write alltoall(comm, in, out) or alltoall(comm, data)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

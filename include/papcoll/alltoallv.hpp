@@ -7,8 +7,7 @@
 #include <iterator>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What came, by rank, where ranks do not know beforehand how much that is.
 template <class T>
@@ -62,5 +61,4 @@ struct CallOfUnknownBlocks<Collective::alltoall> {
 ///     papcoll::alltoallv(comm, in, papcoll::counts{sent}, out, papcoll::counts{received});
 PAPCOLL_UNEVEN_COLLECTIVE(alltoallv, alltoall)  // papcoll: (comm, in, counts{n}, out, counts{m})
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -7,14 +7,10 @@
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/entry/chosen_call.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 template <Collective C>
 inline constexpr bool chooses<CollectiveTag<C>> = true;
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 #endif

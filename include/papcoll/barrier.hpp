@@ -2,8 +2,7 @@
 
 #include <papcoll/entry/functions.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Returns when all ranks have called it.
 ///
@@ -15,5 +14,4 @@ inline namespace PAPCOLL_ABI {
 ///     papcoll::barrier(comm);
 PAPCOLL_COLLECTIVE(barrier)  // papcoll: write barrier(comm [, algorithm])
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -12,8 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since an MPI_Op is an int
 /// in some MPI libraries and would pass for a rank.
@@ -155,5 +154,4 @@ struct blocks {
   bool anywhere = false;  ///< `places` says where they are
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

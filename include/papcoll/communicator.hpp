@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
@@ -7,12 +8,10 @@
 #include <papcoll/transport/rma_transport.hpp>
 #include <papcoll/transport/shm_transport.hpp>
 
-#include <memory>
 #include <string>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -30,7 +29,7 @@ struct CommFacts {
 
 /// The team of `comm`, made if it is not there, with all that papcoll keeps for it: see
 /// runtime/comm_state.hpp. Throws argument_error.
-PAPCOLL_DECL std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
+PAPCOLL_DECL detail::Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
 /// All transports over MPI, of which a communicator begins with that of its messages.
 PAPCOLL_DECL void offer_mpi_transports(TeamCore& core);
 PAPCOLL_DECL void offer_told_mpi_messages(TeamCore& core);
@@ -97,11 +96,11 @@ class Communicator {
 
  private:
   friend struct detail::Shrunk;
-  explicit Communicator(std::shared_ptr<TeamCore> core) noexcept : core_(std::move(core)) {}
+  explicit Communicator(detail::Shared<TeamCore> core) noexcept : core_(std::move(core)) {}
 
   detail::CommFacts facts() const noexcept { return detail::facts_of(*core_); }
 
-  std::shared_ptr<TeamCore> core_;
+  detail::Shared<TeamCore> core_;
 };
 
 /// Gives back what this process keeps so that communicators of ranks that had one before are soon
@@ -121,8 +120,7 @@ struct TeamOf<MPI_Comm> {
   static void offer_told_messages(TeamCore& core) { detail::offer_told_mpi_messages(core); }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/communicator.ipp>

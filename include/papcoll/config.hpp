@@ -100,8 +100,7 @@
 #define PAPCOLL_UNROLL
 #endif
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Bytes that two cores should not share when both write (x86-64 and AArch64 servers: one line;
 /// the adjacent-line prefetcher is harmless for the flags papcoll keeps).
@@ -185,5 +184,4 @@ inline void prefetch_to_write(const void* p) noexcept {
 }
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

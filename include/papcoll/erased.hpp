@@ -8,6 +8,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/data_view.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/buffers.hpp>
 #include <papcoll/entry/arguments.hpp>
 #include <papcoll/entry/call_arguments.hpp>
@@ -20,12 +21,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 struct ErasedCall;
@@ -170,7 +169,7 @@ class Layout {
   const papcoll::detail::LayoutParts* parts() const noexcept { return parts_.get(); }
 
  private:
-  std::shared_ptr<const papcoll::detail::LayoutParts> parts_;
+  detail::Shared<const papcoll::detail::LayoutParts> parts_;
 };
 
 /// Those of input and output. Each lays all elements that a rank has there, those of all ranks'
@@ -667,15 +666,13 @@ inline void barrier(Comm comm, const Algorithm& algorithm = {}) {
 
 }  // namespace erased
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/erased.ipp>
 #endif
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 #define PAPCOLL_ONCE_FOR(c) \
@@ -684,5 +681,4 @@ PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
 #undef PAPCOLL_ONCE_FOR
 
 }  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

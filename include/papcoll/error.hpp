@@ -5,8 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Base of everything papcoll throws. what() is one sentence or two: what was wrong, where (call,
 /// rank, communicator), and what to do about it. When a call of papcoll has thrown, nobody is at
@@ -105,5 +104,4 @@ struct system_error : error {
   int number;  ///< errno
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -6,8 +6,7 @@
 
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -25,8 +24,7 @@ Explanation explain(C&& comm, Collective collective, std::size_t bytes,
   return detail::explain_call(detail::core_of(comm), collective, bytes, traits);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/explain.ipp>

@@ -2,8 +2,7 @@
 
 #include <papcoll/entry/functions.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Combines, position by position, the elements of the ranks below this one: rank r gets those of
 /// ranks 0 to r - 1, in rank order.
@@ -22,5 +21,4 @@ inline namespace PAPCOLL_ABI {
 ///     const int mine = papcoll::exscan(comm, length);  // where what is mine begins
 PAPCOLL_COLLECTIVE(exscan)  // papcoll: write exscan(comm, data) or exscan(comm, in, out [, op])
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,8 +2,7 @@
 
 #include <papcoll/entry/functions.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Gives the root the contributions of all, in rank order.
 ///
@@ -22,5 +21,4 @@ inline namespace PAPCOLL_ABI {
 ///     papcoll::gather(comm, part, all, papcoll::root{0});
 PAPCOLL_COLLECTIVE(gather)  // papcoll: write gather(comm, data or in, out, papcoll::root{0})
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

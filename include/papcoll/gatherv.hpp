@@ -7,8 +7,7 @@
 #include <iterator>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -55,5 +54,4 @@ struct CallOfUnknownBlocks<Collective::gather> {
 ///     const std::vector<int> all = papcoll::gatherv(comm, mine, papcoll::root{0});
 PAPCOLL_UNEVEN_COLLECTIVE(gatherv, gather)  // papcoll: (comm, in, out, counts{n}, root{0})
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

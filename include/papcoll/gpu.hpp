@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/device/device_slices.hpp>
 #include <papcoll/algorithms/device/shared_device.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/gpu/device_operator.hpp>
 #include <papcoll/gpu_shared_buffer.hpp>
@@ -12,7 +13,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <type_traits>
 
 // Collectives on memory of devices:
@@ -32,9 +32,7 @@
 // without a kernel), transport_unavailable, and what the collective of the same name throws on
 // buffers of the host.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// Combines the elements of all ranks, position by position, and gives every rank the result, in
 /// place.
@@ -52,7 +50,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
                                  void* stream = nullptr) {
   const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  auto owned = std::make_shared<const Op>(op);
+  auto owned = papcoll::detail::make_shared<const Op>(op);
   return detail::start<Allreduce, detail::commutes<T, Op>, Ps...>(
       caller, detail::reduction_of(caller, data, data, n, *owned), stream, owned);
 }
@@ -73,7 +71,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
                                  const Op& op = {}, void* stream = nullptr) {
   const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  auto owned = std::make_shared<const Op>(op);
+  auto owned = papcoll::detail::make_shared<const Op>(op);
   return detail::start<Allreduce, detail::commutes<T, Op>, Ps...>(
       caller, detail::reduction_of(caller, in, out, n, *owned), stream, owned);
 }
@@ -94,7 +92,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
                               void* stream = nullptr) {
   const detail::Caller caller{detail::core_for_devices(comm), Collective::reduce, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  auto owned = std::make_shared<const Op>(op);
+  auto owned = papcoll::detail::make_shared<const Op>(op);
   return detail::start<Reduce, detail::commutes<T, Op>, Ps...>(
       caller, detail::reduction_of(caller, data, data, n, *owned, to), stream, owned);
 }
@@ -151,7 +149,7 @@ template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
                                       const Op& op = {}, void* stream = nullptr) {
   const detail::Caller caller{detail::core_for_devices(comm), Collective::reduce_scatter, true};
   const std::size_t n = papcoll::detail::checked_count(caller, count);
-  auto owned = std::make_shared<const Op>(op);
+  auto owned = papcoll::detail::make_shared<const Op>(op);
   return detail::start<ReduceScatter, detail::commutes<T, Op>, Ps...>(
       caller, detail::reduction_of(caller, in, out, n, *owned), stream, owned);
 }
@@ -213,6 +211,4 @@ template <class... Ps, Team C, class T, std::integral N>
                                              stream);
 }
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/impl/device_call.hpp>
 #include <papcoll/plan/endpoint.hpp>
@@ -11,13 +12,10 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// Memory that an endpoint has lent. Peers may have mapped it, so it is freed when all have closed
@@ -25,7 +23,7 @@ namespace detail {
 class LentMemory {
  public:
   LentMemory() = default;
-  LentMemory(std::shared_ptr<DeviceMemory> owner, std::size_t bytes)
+  LentMemory(papcoll::detail::Shared<DeviceMemory> owner, std::size_t bytes)
       : owner_(std::move(owner)), at_(owner_->lend(bytes)) {}
   LentMemory(LentMemory&& other) noexcept
       : owner_(std::move(other.owner_)), at_(std::exchange(other.at_, nullptr)) {}
@@ -43,7 +41,7 @@ class LentMemory {
   std::byte* at() const noexcept { return at_; }
 
  private:
-  std::shared_ptr<DeviceMemory> owner_;
+  papcoll::detail::Shared<DeviceMemory> owner_;
   std::byte* at_ = nullptr;
 };
 
@@ -103,6 +101,4 @@ class shared_buffer {  // NOLINT(readability-identifier-naming): as shared_vecto
   detail::LentMemory memory_;
 };
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

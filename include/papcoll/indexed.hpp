@@ -3,8 +3,7 @@
 #include <papcoll/buffers.hpp>
 #include <papcoll/config.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Elements in a list of blocks, each of a length and at a place of its own. Made by indexed().
 template <class T>
@@ -24,5 +23,4 @@ Indexed<T> indexed(T* data, const Lengths& lengths, const Displacements& displac
   return {data, counts(lengths), counts(displacements)};
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

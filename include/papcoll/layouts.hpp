@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Elements in blocks that lie apart, such as a column of a matrix or a part of an array of
 /// structures: `blocks` times `block` neighbours, the first ones of two blocks `stride` elements
@@ -92,5 +91,4 @@ template <class R>
 concept LiesApart =
     detail::is_made_to_lie_apart<std::remove_cvref_t<R>> || MdspanLike<std::remove_cvref_t<R>>;
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

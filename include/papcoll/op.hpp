@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// All that lies below an entry point knows of an element type and an operator.
 ///
@@ -107,5 +106,4 @@ Reducer reducer(const Declared<Op, Commutes>& declared) noexcept {
   return result;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

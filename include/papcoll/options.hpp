@@ -11,8 +11,7 @@
 #include <cstdint>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The ways in which the ranks of one node may reach each other's buffers.
 enum class PeerAccess : unsigned char {
@@ -73,7 +72,7 @@ struct Options {
   friend bool operator==(const Options&, const Options&) = default;
 
   /// What is wrong with them, or nothing.
-  std::string problem() const {
+  [[gnu::cold]] std::string problem() const {
     if (deadline.count() < 0) return "the deadline is negative: 0 stands for none";
     if (chunk_bytes == 0 || chunk_bytes % cache_line != 0) {
       return detail::joined({"chunk_bytes is ", chunk_bytes, ": take a multiple of ", cache_line});
@@ -92,5 +91,4 @@ struct Options {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,17 +1,17 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/request.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-#include <memory>
 #include <type_traits>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 class PreparedCall;
@@ -40,7 +40,7 @@ class Persistent {
   /// Of nothing: it cannot be called or started.
   Persistent() noexcept;
   /// For the library: X_init() makes one.
-  explicit Persistent(std::unique_ptr<detail::PreparedCall> call) noexcept;
+  explicit Persistent(detail::Owned<detail::PreparedCall> call) noexcept;
   /// The one moved from is of nothing.
   Persistent(Persistent&&) noexcept;
   /// Ends the one that was here as the destructor does.
@@ -65,7 +65,7 @@ class Persistent {
  private:
   detail::PreparedCall& ready_for(const char* what) const;
 
-  std::unique_ptr<detail::PreparedCall> call_;
+  detail::Owned<detail::PreparedCall> call_;
   Request request_;  ///< ends before what it borrows from call_
 };
 
@@ -81,7 +81,7 @@ struct Settled {
 /// What a call does when it is asked to, once its collective and what it names are known.
 struct CallActions {
   void (*run)(const Caller&, const AlgorithmSpec&, Call&);
-  Request (*start)(const Caller&, const AlgorithmSpec&, Call&, std::shared_ptr<const void>);
+  Request (*start)(const Caller&, const AlgorithmSpec&, Call&, detail::Shared<const void>);
   /// Checks a call, blocking or not as its caller says.
   Settled (*settle)(const Caller&, const AlgorithmSpec&, Call&);
 };
@@ -96,12 +96,11 @@ Settled settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& cal
 /// does.
 PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
                                      const Call& call, const CallActions& actions,
-                                     const Algorithm& named, std::shared_ptr<const void> owned);
+                                     const Algorithm& named, detail::Shared<const void> owned);
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/persistent.ipp>

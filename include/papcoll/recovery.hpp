@@ -8,8 +8,7 @@
 #include <string>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The job cannot go on after a death; what() says why not, and what to do.
 struct recovery_unavailable : error {
@@ -78,8 +77,7 @@ void shrink(Rank&) {
                 "together, so make a new ThreadTeam");
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/recovery.ipp>

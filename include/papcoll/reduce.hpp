@@ -2,8 +2,7 @@
 
 #include <papcoll/entry/functions.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Combines the elements of all ranks, position by position, and gives the result to the root.
 ///
@@ -23,5 +22,4 @@ inline namespace PAPCOLL_ABI {
 ///     papcoll::reduce(comm, in, out, papcoll::root{0}, papcoll::min);
 PAPCOLL_COLLECTIVE(reduce)  // papcoll: write reduce(comm, data or in, out, papcoll::root{0})
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,8 +2,7 @@
 
 #include <papcoll/entry/functions.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Combines the elements of all ranks, position by position, and gives each rank its block of the
 /// result.
@@ -23,5 +22,4 @@ inline namespace PAPCOLL_ABI {
 ///     papcoll::reduce_scatter(comm, in, out, papcoll::counts{each}, papcoll::sum);
 PAPCOLL_COLLECTIVE(reduce_scatter)  // papcoll: write reduce_scatter(comm, in, out [, counts{n}])
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/buffers.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/entry/entry.hpp>
@@ -7,21 +8,19 @@
 #include <concepts>
 #include <cstddef>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// Moves `count` elements to the arena until what it returns is destroyed; null: nothing was moved,
 /// and `why` says why.
-[[nodiscard]] PAPCOLL_DECL std::shared_ptr<const void> register_data(TeamCore& core, void* data,
-                                                                     std::size_t count,
-                                                                     std::size_t bytes_of_one,
-                                                                     std::string& why);
+[[nodiscard]] PAPCOLL_DECL detail::Shared<const void> register_data(TeamCore& core, void* data,
+                                                                    std::size_t count,
+                                                                    std::size_t bytes_of_one,
+                                                                    std::string& why);
 [[noreturn]] PAPCOLL_DECL void refuse_negative_registration(TeamCore& core);
 
 }  // namespace detail
@@ -112,12 +111,11 @@ class [[nodiscard]] Registration {
     moved_ = detail::register_data(core, data, count, bytes_of_one, why_);
   }
 
-  std::shared_ptr<const void> moved_;
+  detail::Shared<const void> moved_;
   std::string why_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/registration.ipp>

@@ -1,13 +1,12 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/entry/entry.hpp>
 
 #include <exception>
-#include <memory>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class RequestRun;
 
@@ -29,7 +28,7 @@ class Request {
  public:
   Request() = default;
   /// For the library: i-collectives make one.
-  Request(TeamCore& core, RequestRun& plan_run, std::shared_ptr<const void> owned)
+  Request(TeamCore& core, RequestRun& plan_run, detail::Shared<const void> owned)
       : core_(&core), plan_run_(&plan_run), owned_(std::move(owned)) {}
   /// The one moved from is complete.
   Request(Request&& o) noexcept { swap(o); }
@@ -69,7 +68,7 @@ class Request {
 
   TeamCore* core_ = nullptr;  ///< null: complete
   RequestRun* plan_run_ = nullptr;
-  std::shared_ptr<const void> owned_;
+  detail::Shared<const void> owned_;
   int exceptions_ = std::uncaught_exceptions();
 };
 
@@ -78,20 +77,19 @@ namespace detail {
 /// Each checks the call against what the spec names, and starts it. `owned` keeps alive what the
 /// call's reducer points to.
 PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                                std::shared_ptr<const void> owned);
+                                detail::Shared<const void> owned);
 /// The same of what is chosen where the spec leaves it open.
 template <Collective C>
 Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                     std::shared_ptr<const void> owned);
+                     detail::Shared<const void> owned);
 
 /// Has a call's views copied, for one that outlasts what they were made of: what keeps alive these
 /// and `owned`.
-PAPCOLL_DECL std::shared_ptr<const void> with_views(Call& call, std::shared_ptr<const void> owned);
+PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<const void> owned);
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/request.ipp>

@@ -2,8 +2,7 @@
 
 #include <papcoll/entry/functions.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Combines, position by position, the elements of the ranks up to this one: rank r gets those of
 /// ranks 0 to r, in rank order.
@@ -21,5 +20,4 @@ inline namespace PAPCOLL_ABI {
 ///     const int so_far = papcoll::scan(comm, length);
 PAPCOLL_COLLECTIVE(scan)  // papcoll: write scan(comm, data) or scan(comm, in, out [, op])
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

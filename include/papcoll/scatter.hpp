@@ -2,8 +2,7 @@
 
 #include <papcoll/entry/functions.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Gives each rank its part of the root's elements.
 ///
@@ -22,5 +21,4 @@ inline namespace PAPCOLL_ABI {
 ///     papcoll::scatter(comm, all, part, papcoll::root{0});
 PAPCOLL_COLLECTIVE(scatter)  // papcoll: write scatter(comm, data or in, out, papcoll::root{0})
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

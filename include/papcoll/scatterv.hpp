@@ -7,8 +7,7 @@
 #include <iterator>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -60,5 +59,4 @@ struct CallOfUnknownBlocks<Collective::scatter> {
 ///     papcoll::scatterv(comm, all, mine, papcoll::counts{each}, papcoll::root{0});
 PAPCOLL_UNEVEN_COLLECTIVE(scatterv, scatter)  // papcoll: (comm, in, out, counts{n}, root{0})
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/runtime/arena.hpp>
 
@@ -8,8 +9,7 @@
 #include <new>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Memory that all ranks of a node see: collectives read and write it where it lies, several times
 /// as fast as private memory. Allocating is local; pages are taken when they are first used, near
@@ -42,7 +42,7 @@ class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allo
   void deallocate(T* p, std::size_t n) noexcept { arena_->deallocate(p, n * sizeof(T)); }
 
   /// Where the memory is taken from, for the library.
-  const std::shared_ptr<Arena>& arena() const noexcept { return arena_; }
+  const detail::Shared<Arena>& arena() const noexcept { return arena_; }
 
   template <class U>
   friend bool operator==(const shared_allocator& a, const shared_allocator<U>& b) noexcept {
@@ -50,7 +50,7 @@ class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allo
   }
 
  private:
-  std::shared_ptr<Arena> arena_;
+  detail::Shared<Arena> arena_;
 };
 
 /// A vector in node-shared memory: `papcoll::shared_vector<double> x(n,
@@ -58,5 +58,4 @@ class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allo
 template <class T>
 using shared_vector = std::vector<T, shared_allocator<T>>;
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

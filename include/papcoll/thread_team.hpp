@@ -1,24 +1,23 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <type_traits>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
 class ThreadTeamState;
 
 /// Throws argument_error.
-PAPCOLL_DECL std::shared_ptr<ThreadTeamState> thread_team_state(int ranks, const Options& options);
+PAPCOLL_DECL detail::Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options);
 PAPCOLL_DECL TeamCore& core_of_thread(ThreadTeamState& team, int rank) noexcept;
 PAPCOLL_DECL void run_threads(ThreadTeamState& team, void (*body)(void*, int rank), void* context);
 
@@ -65,7 +64,7 @@ class ThreadTeam {
   template <class Body>
   void run(Body&& body) {
     struct Context {
-      std::vector<Rank>& ranks;
+      detail::Vector<Rank>& ranks;
       std::remove_reference_t<Body>& body;
     } context{ranks_, body};
     const auto run_one = [](void* p, int rank) {
@@ -76,12 +75,11 @@ class ThreadTeam {
   }
 
  private:
-  std::shared_ptr<detail::ThreadTeamState> state_;
-  std::vector<Rank> ranks_;
+  detail::Shared<detail::ThreadTeamState> state_;
+  detail::Vector<Rank> ranks_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/thread_team.ipp>

@@ -27,11 +27,11 @@ NAMES = {
         unsigned_integral""",
     "cstddef|cstdint|cstdlib|cstring": "size_t",
     "condition_variable": "condition_variable",
-    "cstddef": "byte max_align_t ptrdiff_t",
+    "cstddef": "byte max_align_t nullptr_t ptrdiff_t",
     "cstdint": "intptr_t uintptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t",
     "cctype": "isalnum",
     "cstdio": "FILE fclose ferror fflush fgets fopen fprintf fputs fread fwrite getc rewind snprintf sscanf tmpfile",
-    "cstdlib": "atoi free getenv realloc strtod strtoul",
+    "cstdlib": "atoi free getenv malloc realloc strtod strtoul",
     "cstdlib|cmath": "abs",
     "cstring": "memcmp memcpy memmove memset strchr strspn strerror strncpy",
     "ctime": "time time_t",
@@ -64,14 +64,14 @@ NAMES = {
     "thread": "jthread this_thread thread",
     "tuple|utility|array|variant": "get",
     "tuple": "apply tie tuple",
-    "type_traits": """bool_constant common_type_t conditional conditional_t decay_t integral_constant
+    "type_traits": """add_lvalue_reference_t bool_constant common_type_t conditional conditional_t decay_t integral_constant
         is_array_v is_reference_v remove_const_t remove_cv
         has_unique_object_representations_v is_class_v is_constant_evaluated is_enum_v is_union_v
         is_const_v is_convertible_v is_copy_assignable_v is_empty_v is_floating_point_v is_function_v
         is_integral_v
         is_lvalue_reference_v is_null_pointer_v is_pointer_v is_same_v is_signed_v
         is_trivially_copyable_v is_trivially_destructible_v is_void_v make_unsigned_t remove_cv_t
-        remove_cvref_t
+        is_nothrow_move_constructible_v remove_cvref_t remove_extent_t
         remove_pointer_t remove_reference_t type_identity type_identity_t void_t""",
     "fstream": "ifstream",
     "functional": "function greater less plus",

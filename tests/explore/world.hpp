@@ -50,7 +50,7 @@ class World {
       node.size = ranks;
       node.pool = begin() + pools + static_cast<std::size_t>(r) * pool_bytes;
       node.pool_bytes = pool_bytes;
-      if (groups_) node.groups = {std::shared_ptr<void>{}, &*groups_};
+      if (groups_) node.groups = {papcoll::detail::Shared<void>{}, &*groups_};
       const std::size_t all_pools = static_cast<std::size_t>(ranks) * pool_bytes;
       std::size_t reached = script_.reach == Reach::slots ? 0 : all_pools;
       if (script_.reach == Reach::mixed) {

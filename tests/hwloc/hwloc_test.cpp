@@ -178,8 +178,8 @@ TEST_CASE("hwloc: GPUs of an XML file") {
                                device("0000:c2:00.0", "0300 [1a03:2000]") +
                                device("0000:c3:00.0", "0380 [1002:0003]"));
   const Machine m = hwloc_xml(directory.write("gpus.xml", xml)).read();
-  CHECK(m.gpus ==
-        std::vector<Gpu>{{"0000:02:00.0", any}, {"0000:c1:00.1", 1, 1}, {"0000:c3:00.0", 1, 1}});
+  CHECK(m.gpus == papcoll::detail::Vector<Gpu>{
+                      {"0000:02:00.0", any}, {"0000:c1:00.1", 1, 1}, {"0000:c3:00.0", 1, 1}});
 }
 
 TEST_CASE("hwloc: what the system calls GPUs, and the bridges that they are behind") {

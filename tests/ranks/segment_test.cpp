@@ -42,7 +42,7 @@ int world_size() {
   return size;
 }
 
-ShmSegment::Request request_for(std::vector<int> ranks, std::vector<ShmWay> ways) {
+ShmSegment::Request request_for(std::vector<int> ranks, papcoll::detail::Vector<ShmWay> ways) {
   ShmSegment::Request request;
   request.ranks = std::move(ranks);
   request.bytes = some_bytes;
@@ -50,7 +50,7 @@ ShmSegment::Request request_for(std::vector<int> ranks, std::vector<ShmWay> ways
   request.ways = std::move(ways);
   return request;
 }
-ShmSegment make(std::vector<ShmWay> ways) {
+ShmSegment make(papcoll::detail::Vector<ShmWay> ways) {
   return ShmSegment::create(
       MPI_COMM_WORLD, request_for(papcoll::node_ranks(MPI_COMM_WORLD).ranks, std::move(ways)));
 }

@@ -23,7 +23,7 @@ TEST_CASE("topology: GPUs in lines, as much as is known of each") {
 }
 
 TEST_CASE("topology: PCI bridges that several GPUs are behind") {
-  std::vector<Gpu> gpus(5);
+  papcoll::detail::Vector<Gpu> gpus(5);
   for (std::size_t i = 0; i < gpus.size(); ++i) gpus[i].name = "g" + std::to_string(i);
   // root > switch > two GPUs; root > another GPU; a root of its own; nothing known.
   gpus[0].bridges = {"root", "up", "down0"};

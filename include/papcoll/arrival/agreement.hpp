@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/layout.hpp>
@@ -14,10 +15,8 @@
 #include <new>
 #include <span>
 #include <utility>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// When ranks that count their calls alike exchange figures, and when they act on them.
 ///
@@ -107,15 +106,15 @@ class Agreement {
     if (!is_in_flight()) return;
     plan_run_.abandon(leak);
     if (leak) {
-      static_cast<void>(new (std::nothrow) std::vector<std::int64_t>(std::move(all_)));
-      static_cast<void>(new (std::nothrow) std::vector<std::int64_t>(std::move(mine_)));
+      static_cast<void>(new (std::nothrow) detail::Vector<std::int64_t>(std::move(all_)));
+      static_cast<void>(new (std::nothrow) detail::Vector<std::int64_t>(std::move(mine_)));
     }
     endpoint_ = nullptr;
   }
 
  private:
-  std::vector<std::int64_t> mine_;
-  std::vector<std::int64_t> all_;
+  detail::Vector<std::int64_t> mine_;
+  detail::Vector<std::int64_t> all_;
   int rank_;
   int size_;
   Endpoint* endpoint_ = nullptr;
@@ -123,5 +122,4 @@ class Agreement {
   PlanRun plan_run_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

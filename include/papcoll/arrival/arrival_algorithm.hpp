@@ -10,8 +10,7 @@
 #include <concepts>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// An arrival-driven algorithm without its type: an arrival policy with its schedule.
 struct ArrivalAlgorithm : ArrivalTraits {
@@ -58,8 +57,8 @@ struct arrival_schedule_describes_itself {
 
 template <class Run>
 struct arrival_run_steps {
-  static constexpr bool ok =
-      std::default_initializable<Run> && requires(Run run, NodeSite& site, const Call& call) {
+  static constexpr bool ok = requires(Run run, NodeSite& site, const Call& call) {
+    Run{};
     { run.step(site, call) } -> std::same_as<bool>;
   };
   static_assert(ok,
@@ -114,5 +113,4 @@ const ArrivalAlgorithm& algorithm_under() noexcept {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

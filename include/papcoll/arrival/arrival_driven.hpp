@@ -11,8 +11,7 @@
 
 // What arrival-driven algorithms say about themselves. How they run is in arrival_algorithm.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 struct ArrivalAlgorithm;
 
@@ -134,5 +133,4 @@ requires RunsUnder<Arrival, Schedule>
 inline constexpr ArrivalTraits arrival_traits =
     detail::arrival_traits_of<ArrivalDriven<Arrival, Schedule>>();
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// An arrival-driven algorithm on memory of devices, as a policy of papcoll::gpu's collectives.
 ///
@@ -40,5 +39,4 @@ inline constexpr std::uint32_t device_algorithm_id = [] {
   return id;
 }();
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,6 +2,7 @@
 
 #include <papcoll/arrival/agreement.hpp>
 #include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/endpoint.hpp>
@@ -16,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Watches the arrivals of ranks that share no memory, in calls that nobody leaves before all have
 /// come: all leave them at about the same time, so how long a rank was in the call says when it
@@ -73,7 +73,7 @@ class ExchangedImbalance {
 
   int size_;
   std::vector<int> node_of_;
-  std::vector<std::int64_t> nodes_;  ///< when each came
+  detail::Vector<std::int64_t> nodes_;  ///< when each came
   Turns turns_;
   Agreement agreement_;
   std::array<std::int64_t, kept> mine_{};
@@ -82,5 +82,4 @@ class ExchangedImbalance {
   detail::RecentCalls recent_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,6 +2,7 @@
 
 #include <papcoll/arrival/statistics.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/plan/layout.hpp>
 #include <papcoll/plan/make_plan.hpp>
 #include <papcoll/schedule/order.hpp>
@@ -15,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// When each rank is expected in the calls to come. All ranks make the same one of the same
 /// figures, by whole numbers alone, so they agree in everything that follows from it.
@@ -115,8 +115,8 @@ class ArrivalForecast {
     return Order::permutation(std::move(ranks), std::move(late));
   }
 
-  std::vector<double> seconds() const {
-    std::vector<double> s;
+  detail::Vector<double> seconds() const {
+    detail::Vector<double> s;
     for (const std::uint64_t ns : lateness_) s.push_back(static_cast<double>(ns) * 1e-9);
     return s;
   }
@@ -127,5 +127,4 @@ class ArrivalForecast {
   Order outward_ = Order::identity(1);
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

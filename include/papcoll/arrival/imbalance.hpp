@@ -12,8 +12,7 @@
 #include <limits>
 #include <span>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How unevenly ranks arrive in calls of some size: what all of them have agreed on from recent
 /// calls. Times in nanoseconds.
@@ -273,5 +272,4 @@ class BasicArrivalMonitor {
 };
 using ArrivalMonitor = BasicArrivalMonitor<NodeBoard>;
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

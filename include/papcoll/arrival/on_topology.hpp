@@ -5,8 +5,7 @@
 
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Positions follow the machine: those that send each other most are played by ranks that are near
 /// to each other. For any static schedule, transport, non-blocking call and part of Hierarchical.
@@ -33,5 +32,4 @@ struct OnTopology {
 };
 static_assert(ArrivalPolicy<OnTopology>);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

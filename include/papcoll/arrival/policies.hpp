@@ -6,8 +6,7 @@
 #include <concepts>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 struct LeaderFan;
 struct SplitTail;
@@ -58,5 +57,4 @@ struct ArrivalOrder {
 };
 static_assert(ArrivalPolicy<ArrivalOrder>);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Positions follow when the ranks are expected, from when they arrived in earlier calls. For any
 /// static schedule: in reductions the latest are nearest to position 0, where the result comes
@@ -43,5 +42,4 @@ inline std::string predicted_order_name(const AnyPredictor& predictor) {
                                                     : detail::joined({name, ":", predictor.name()});
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -5,19 +5,18 @@
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// One rank's part in predicting the arrivals of a team by one predictor: what it saw of itself,
 /// the exchange of what that predicts, and the forecast in force.
@@ -110,7 +109,7 @@ class Predictions {
   }
 
   AnyPredictor predictor_;
-  std::unique_ptr<ArrivalHistory> history_;
+  detail::Owned<ArrivalHistory> history_;
   bool observed_ = false;
   bool common_clock_;
   Turns turns_;
@@ -119,5 +118,4 @@ class Predictions {
   std::uint32_t generation_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

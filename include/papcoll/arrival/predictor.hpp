@@ -2,7 +2,8 @@
 
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/shared_value.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
@@ -10,15 +11,13 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// P says when a rank will arrive from when it arrived before: a regular value whose members are
 /// its parameters. What it has seen stands in a History, one a rank.
@@ -33,9 +32,10 @@ template <class P>
 concept Predictor = requires {
   typename P::History;
 }
-&&std::regular<P>&& std::default_initializable<typename P::History>&& requires(
-    const P& p, typename P::History& h, const typename P::History& seen, double seconds) {
+&&RegularPolicy<P>&& requires(const P& p, typename P::History& h, const typename P::History& seen,
+                              double seconds) {
   { P::name } -> std::convertible_to<std::string_view>;
+  static_cast<void>(typename P::History{});
   p.observe(h, seconds);
   { p.predict(seen) } -> std::same_as<double>;
 };
@@ -160,7 +160,7 @@ class AnyPredictor {
   template <Predictor P>
   AnyPredictor(P predictor)  // NOLINT(google-explicit-constructor): a predictor is one of any
       : table_(&table_of<P>),
-        owner_(detail::shared_value(std::move(predictor))),
+        owner_(detail::make_shared<const P>(std::move(predictor))),
         self_(owner_.get()) {}
 
   /// The predictor with its default parameters; no allocation.
@@ -202,7 +202,7 @@ class AnyPredictor {
   }
 
   /// What it will have seen of one rank; empty at first.
-  std::unique_ptr<ArrivalHistory> new_history() const { return table_->new_history(self_); }
+  detail::Owned<ArrivalHistory> new_history() const { return table_->new_history(self_); }
 
   friend bool operator==(const AnyPredictor& a, const AnyPredictor& b) {
     return a.table_ == b.table_ && (a.self_ == b.self_ || a.table_->equal(a.self_, b.self_));
@@ -213,7 +213,7 @@ class AnyPredictor {
     std::string_view name;
     std::string (*arguments)(const void*);
     bool (*equal)(const void*, const void*);
-    std::unique_ptr<ArrivalHistory> (*new_history)(const void*);
+    detail::Owned<ArrivalHistory> (*new_history)(const void*);
   };
 
   template <class P>
@@ -242,8 +242,8 @@ class AnyPredictor {
     return as<P>(a) == as<P>(b);
   }
   template <class P>
-  static std::unique_ptr<ArrivalHistory> history_of(const void* self) {
-    return std::make_unique<HistoryOf<P>>(as<P>(self));
+  static detail::Owned<ArrivalHistory> history_of(const void* self) {
+    return detail::make_owned<HistoryOf<P>>(as<P>(self));
   }
 
   template <class P>
@@ -252,9 +252,8 @@ class AnyPredictor {
   static constexpr Table table_of{P::name, &arguments_of<P>, &equal_of<P>, &history_of<P>};
 
   const Table* table_ = nullptr;
-  std::shared_ptr<const void> owner_;
+  detail::Shared<const void> owner_;
   const void* self_ = nullptr;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

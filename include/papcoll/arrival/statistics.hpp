@@ -5,9 +5,7 @@
 #include <cstddef>
 #include <span>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace pattern {
+namespace papcoll::inline PAPCOLL_ABI::pattern {
 
 // Arrival times are seconds on one clock (any origin), one a rank. The measures are those of
 // Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication", 2021, ch. 2.3.
@@ -67,6 +65,4 @@ constexpr double maximum_imbalance_factor(std::span<const double> calls, std::si
   return largest;
 }
 
-}  // namespace pattern
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::pattern

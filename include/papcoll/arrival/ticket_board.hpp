@@ -9,8 +9,7 @@
 #include <memory>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Tickets in the order of arrival, for ranks that share no memory: which of them comes how
 /// many-th, after whom, before whom. One rank's view.
@@ -251,5 +250,4 @@ class TicketBoard {
   int last_ = -1;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -7,8 +7,7 @@
 
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What an arrival-driven algorithm is among ranks that share no memory, where it can do without: a
 /// static schedule whose positions ranks draw when they arrive. It is blocking.
@@ -26,5 +25,4 @@ inline constexpr TicketedAlgorithm ticketed_algorithm{
     Driven::name, &Driven::ByTicket::serves, &Driven::ByTicket::plan, Driven::ByTicket::contract,
     Driven::ByTicket::commutative_only};
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

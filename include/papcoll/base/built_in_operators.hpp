@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 template <class T>
@@ -282,5 +281,4 @@ PAPCOLL_ONCE_FOR_UNSIGNED(BitXor)
 #undef PAPCOLL_KERNEL_ONCE
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

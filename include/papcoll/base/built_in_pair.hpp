@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// An operator of papcoll on an arithmetic type, named below the seam, where neither type is known:
 /// a transport that combines by itself, such as one for buffers in a GPU's memory, finds its own
@@ -67,5 +66,4 @@ consteval std::uint16_t pair_number() noexcept {
 template <class T, class Op>
 inline constexpr BuiltInPair built_in_pair{detail::pair_number<T, Op>()};
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

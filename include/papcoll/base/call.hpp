@@ -9,8 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A small number that tells algorithms apart when ranks compare their calls.
 constexpr std::uint8_t algorithm_id(std::string_view name) noexcept {
@@ -116,5 +115,4 @@ inline Call barrier_call(std::byte* token) noexcept {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,8 +3,7 @@
 #include <papcoll/base/policy.hpp>
 #include <papcoll/config.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // What one policy needs of another is a bit. What is said where it does not get it:
 // policies/requirements.hpp.
@@ -43,5 +42,4 @@ inline constexpr unsigned device_memory = 64;  ///< ranks read each other's memo
 
 }  // namespace capability
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The collectives papcoll offers, as values. Each is also a type (below), by which a schedule says
 /// with one overload of emit() that it serves it, and a row of collective_traits.
@@ -235,5 +234,4 @@ using Alltoall = CollectiveTag<Collective::alltoall>;             ///< as a type
 using Scan = CollectiveTag<Collective::scan>;                     ///< as a type
 using Exscan = CollectiveTag<Collective::exscan>;                 ///< as a type
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

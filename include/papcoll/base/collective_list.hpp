@@ -5,9 +5,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 template <Collective... Cs>
 struct CollectiveList {};
@@ -23,6 +21,4 @@ void with_collective(CollectiveList<Cs...>, Collective c, F&& f) {
   static_cast<void>(((Cs == c ? (f.template operator()<Cs>(), true) : false) || ...));
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -8,8 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a collective promises about the bits of its result, weakest first.
 enum class NumericalContract : unsigned char {
@@ -43,5 +42,4 @@ struct RankConsistent;
 /// The strongest contract: bits never depend on who arrived when.
 struct Reproducible;
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

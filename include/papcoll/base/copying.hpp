@@ -15,8 +15,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How a rank copies to memory that other ranks read. Short copies are plain with all of them.
 enum class CopyMethod : unsigned char {
@@ -141,7 +140,8 @@ inline void copy_string(std::byte* to, const std::byte* from, std::size_t n) noe
 }
 
 /// A copy past the caches, complete when this returns.
-inline void copy_streamed(std::byte* to, const std::byte* from, std::size_t n) noexcept {
+[[gnu::noinline]] inline void copy_streamed(std::byte* to, const std::byte* from,
+                                            std::size_t n) noexcept {
   const std::size_t gap = (0 - reinterpret_cast<std::uintptr_t>(to)) % cache_line;
   const std::size_t head = gap < n ? gap : n;
   std::memcpy(to, from, head);
@@ -191,5 +191,4 @@ inline void copy_past_caches(std::byte* to, const std::byte* from, std::size_t n
 }
 
 }  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

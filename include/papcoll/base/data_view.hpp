@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
@@ -8,10 +9,8 @@
 #include <cstring>
 #include <span>
 #include <utility>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -70,16 +69,16 @@ class DataView {
   }
 
   /// Any runs, at least one; the first begins with element 0, and none is empty.
-  static DataView of_runs(std::vector<Run> runs) noexcept {
+  static DataView of_runs(detail::Vector<Run> runs) noexcept {
     DataView v{uses};
     v.runs_ = std::move(runs);
     return v;
   }
 
   /// The runs of a list, whose memory may serve another; empty if there is none.
-  std::vector<Run> take_runs() noexcept { return std::exchange(runs_, {}); }
+  detail::Vector<Run> take_runs() noexcept { return std::exchange(runs_, {}); }
   /// The runs of a list.
-  const std::vector<Run>& runs() const noexcept { return runs_; }
+  const detail::Vector<Run>& runs() const noexcept { return runs_; }
 
   /// Bytes from the buffer's address to element i, for elements of `size` bytes. Reduces n to the
   /// number of elements from there on that are neighbours, if it is more.
@@ -167,7 +166,7 @@ class DataView {
   std::size_t length_ = 0;  ///< 0: runs_ says where the elements are
   std::size_t dimensions_ = 0;
   std::array<Step, most_dimensions> steps_{};
-  std::vector<Run> runs_;
+  detail::Vector<Run> runs_;
 };
 
 inline constexpr DataView::Uses DataView::uses{
@@ -220,5 +219,4 @@ inline void unpack(std::byte* to, const DataView* view, const std::byte* from, s
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

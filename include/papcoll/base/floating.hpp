@@ -16,9 +16,7 @@
 #include <system_error>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// std::isfinite, also where a file is compiled with -ffinite-math-only and what comes from outside
 /// is checked: that option lets a compiler take std::isfinite, and comparisons, for true. By
@@ -60,6 +58,4 @@ std::from_chars_result from_chars(const char* begin, const char* end, T& value) 
   }
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

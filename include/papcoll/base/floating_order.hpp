@@ -18,9 +18,7 @@
 // Floating-point numbers are compared as integers: what comes out depends neither on -ffast-math
 // nor on what the program has set for rounding and for subnormal numbers (flush to zero).
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 template <class S, class U>
 struct Integers {
@@ -251,6 +249,4 @@ constexpr T extreme_number(const T& low, const T& high) noexcept {
   return extreme_of<extreme>(low, high);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

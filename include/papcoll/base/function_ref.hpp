@@ -5,9 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 template <class Signature>
 class FunctionRef;
@@ -34,6 +32,4 @@ class FunctionRef<R(Args...)> {
   void* object_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

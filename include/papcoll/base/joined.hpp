@@ -8,9 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A part of a message: text, or a whole number in decimal digits. Two words, so that a list of
 /// them is little code.
@@ -59,6 +57,4 @@ class MessagePart {
   return all;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -15,9 +15,7 @@
 // 79, AVX-512 87; its one 32-byte store a cycle allows 71. AVX-512 is preferred all the same: there
 // are machines that store 64 bytes a cycle, and here 64-bit products take 87 ns instead of 149.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The type of every kernel; it is Reducer::Apply.
 using Kernel = void(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n,
@@ -73,7 +71,7 @@ void plain_kernel(std::byte* out, const std::byte* low, const std::byte* high, s
 template <class Lane, class Op, std::size_t Width>
 [[gnu::always_inline]] inline void vector_step(std::byte* out, const std::byte* low,
                                                const std::byte* high) noexcept {
-  using V = Vector<Lane, Width>;
+  using V = VectorRegister<Lane, Width>;
   typename V::type a = *reinterpret_cast<const typename V::loose*>(low);
   typename V::type b = *reinterpret_cast<const typename V::loose*>(high);
   Op::LaneOp::apply(a, a, b);
@@ -111,7 +109,7 @@ template <class Lane, class Op, std::size_t Width>
   }
   std::size_t at = 0;
   for (; at + 4 * Width <= bytes; at += 4 * Width) {
-    using V = Vector<Lane, Width>;
+    using V = VectorRegister<Lane, Width>;
     using Load = const typename V::loose*;
     using Store = typename V::loose*;
     typename V::type a0 = *reinterpret_cast<Load>(low + at);
@@ -221,6 +219,4 @@ requires Vectorizable<T, Op> Kernel* vector_kernel(InstructionSet set) noexcept 
 #define PAPCOLL_KERNELS_ONCE(lane, Op) PAPCOLL_KERNEL_ONCE(baseline_kernel, lane, Op)
 #endif
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -7,12 +7,10 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 template <class Lane, std::size_t Bytes>
-struct Vector {
+struct VectorRegister {
   typedef Lane type __attribute__((vector_size(Bytes)));
   /// The same at any address, in memory that holds objects of any type.
   typedef Lane loose __attribute__((vector_size(Bytes), aligned(1), may_alias));
@@ -43,8 +41,8 @@ struct LaneExtreme {
     using Lane = std::remove_cvref_t<decltype(out[0])>;
     if constexpr (has_floating_order<Lane>) {
       using Order = FloatingOrder<Lane, extreme>;
-      using Signed = typename Vector<typename Order::Signed, sizeof(V)>::type;
-      using Unsigned = typename Vector<typename Order::Unsigned, sizeof(V)>::type;
+      using Signed = typename VectorRegister<typename Order::Signed, sizeof(V)>::type;
+      using Unsigned = typename VectorRegister<typename Order::Unsigned, sizeof(V)>::type;
       Unsigned bits{};
       Order::template apply<Signed>(bits, (Unsigned)low, (Unsigned)high);
       out = (V)bits;
@@ -108,6 +106,4 @@ concept Vectorizable = requires {
 }
 &&!std::is_void_v<Lane<T, typename Op::LaneOp>>;
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <papcoll/base/heap_sort.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
@@ -9,9 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 constexpr char lower(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -32,22 +32,14 @@ constexpr char lower(char c) noexcept {
   return row[b.size()];
 }
 
-/// Sorts a few elements; std::sort takes the compiler far longer.
-template <class T>
-[[gnu::cold]] void sort_few(std::vector<T>& all) {
-  for (std::size_t i = 1; i < all.size(); ++i) {
-    for (std::size_t j = i; j > 0 && all[j] < all[j - 1]; --j) std::swap(all[j], all[j - 1]);
-  }
-}
-
 /// "did you mean A, B or C?" with the names that are close to what was written, the closest first;
 /// or, if none is, all names.
 [[gnu::cold]] inline std::string near_names(std::string_view written,
                                             std::vector<std::string_view> names) {
   constexpr std::size_t most = 3;
-  sort_few(names);
+  heap_sort(names.data(), names.size());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  std::vector<std::pair<std::size_t, std::string_view>> near;
+  detail::Vector<std::pair<std::size_t, std::string_view>> near;
   for (const std::string_view name : names) {
     const std::size_t most_apart = std::max<std::size_t>(2, name.size() / 4);
     if (written.size() > name.size() + most_apart) continue;
@@ -58,7 +50,7 @@ template <class T>
       near.emplace_back(begins ? 1 : distance, name);
     }
   }
-  sort_few(near);
+  heap_sort(near.data(), near.size());
   if (near.size() > most) near.resize(most);
   if (near.empty()) {
     for (const std::string_view name : names) near.emplace_back(0, name);
@@ -72,6 +64,4 @@ template <class T>
   return text + (guess ? "?" : "");
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

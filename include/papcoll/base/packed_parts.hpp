@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What a rank's call reads and writes, and how it is made of neighbours: one piece of memory has
 /// the input's elements and then the output's, or one of them both. Of calls whose blocks differ,
@@ -104,6 +102,4 @@ class PackedParts {
   std::size_t total_ = 0;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -6,8 +6,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // The four kinds a policy can be. A policy is a type with a member `policy_kind` naming one of
 // them.
@@ -24,6 +23,16 @@ concept Policy = requires {
 
 template <class P, class Kind>
 concept PolicyOfKind = Policy<P> && std::same_as<typename P::policy_kind, Kind>;
+
+/// A policy with parameters is made without arguments, copied and compared: std::regular, which
+/// compiles some forty traits for each type.
+template <class P>
+concept RegularPolicy = requires(P p, const P& other) {
+  P{};
+  P(other);
+  p = other;
+  static_cast<bool>(other == other);
+};
 
 /// Ranks may get results that differ in the last bits. No algorithm makes use of that yet.
 struct Fast {
@@ -65,5 +74,4 @@ using pick_policy = typename PickPolicy<Kind, Default, Ps...>::type;
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

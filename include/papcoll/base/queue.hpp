@@ -6,8 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// First in, first out, in memory that it keeps. Each element is moved at most once on average.
 template <class T>
@@ -34,5 +33,4 @@ class Queue {
   std::size_t first_ = 0;  ///< those before it are gone; less than half of all
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

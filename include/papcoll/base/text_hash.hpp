@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// FNV-1a of the bytes: the same number in every process, of whatever build.
 inline std::uint64_t hash_of_text(std::string_view text) noexcept {
@@ -16,6 +14,4 @@ inline std::uint64_t hash_of_text(std::string_view text) noexcept {
   return h;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

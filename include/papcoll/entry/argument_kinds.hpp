@@ -10,9 +10,7 @@
 // What kind each argument of a typed call is, and where a form of the collective has it: values
 // alone, no types, so that all forms of all collectives are told apart in one function.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// How a call returns.
 enum class Way : unsigned char { blocking, non_blocking, persistent };
@@ -242,6 +240,4 @@ constexpr Match match(const Forms& f, const std::array<Argument, N>& arguments) 
   return f.uneven ? match_uneven(f, reader) : match_even(f, reader);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -22,8 +22,7 @@
 //
 // A long header: what is wrong with an argument is said once, here, for all collectives.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class TeamCore;
 
@@ -194,5 +193,4 @@ constexpr std::uint64_t types_of_reduction(const Reducer& reducer) noexcept {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -11,9 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A buffer that has a block for each rank, as the caller passed it.
 struct BlockedBuffer {
@@ -83,9 +81,7 @@ PAPCOLL_DECL std::vector<std::size_t> checked_lengths(const Caller& caller, cons
 
 PAPCOLL_DECL std::size_t sum_of(const std::vector<std::size_t>& lengths) noexcept;
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/blocks.ipp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/buffers.hpp>
 #include <papcoll/entry/arguments.hpp>
 #include <papcoll/entry/route.hpp>
@@ -10,14 +11,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 // The type-erased interface: what every call, typed or not, says of its arguments, and the
 // functions that check it, make a Call of it, and run, start or keep that.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 struct CallArguments;
 
@@ -131,14 +129,12 @@ PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route)
 /// Checks the arguments and starts the call. `kept` keeps alive what they borrow that is the
 /// library's; null: nothing.
 PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& route,
-                                std::shared_ptr<KeptArguments> kept);
+                                detail::Shared<KeptArguments> kept);
 /// Checks the arguments and keeps the call.
 PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Route& route,
-                                     std::shared_ptr<KeptArguments> kept);
+                                     detail::Shared<KeptArguments> kept);
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/call_arguments.ipp>

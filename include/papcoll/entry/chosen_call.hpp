@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/entry/run_hierarchical.hpp>
 #include <papcoll/entry/run_registered.hpp>
@@ -17,14 +18,11 @@
 #include <papcoll/select/state.hpp>
 #include <papcoll/transport/find_transport.hpp>
 
-#include <memory>
 #include <utility>
 
 // Calls that leave the algorithm open: blocking, started, and prepared.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A spec that names no algorithm, completed for one call and checked against it.
 struct ChosenAlgorithm {
@@ -94,7 +92,7 @@ struct ChosenAlgorithm {
 }
 
 [[gnu::noinline]] inline Request start_chosen(const Caller& caller, const AlgorithmSpec& spec,
-                                              Call& call, std::shared_ptr<const void> owned,
+                                              Call& call, detail::Shared<const void> owned,
                                               const Chooser& chooser) {
   const ChosenAlgorithm chosen{caller, spec, call, chooser};
   return start_checked(caller, chosen.spec, chosen.transport, call, std::move(owned));
@@ -115,7 +113,7 @@ void run_chosen(const Caller& caller, const AlgorithmSpec& given, Call& call) {
 }
 template <Collective C>
 Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                     std::shared_ptr<const void> owned) {
+                     detail::Shared<const void> owned) {
   return start_chosen(caller, spec, call, std::move(owned), ChooserOf<C>::value);
 }
 template <Collective C>
@@ -126,12 +124,10 @@ Settled settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& cal
 #define PAPCOLL_ONCE_FOR(c)                                                                        \
   PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::c>(const Caller&, const AlgorithmSpec&, Call&)) \
   PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::c>(const Caller&, const AlgorithmSpec&,    \
-                                                           Call&, std::shared_ptr<const void>))    \
+                                                           Call&, detail::Shared<const void>))     \
   PAPCOLL_COMPILE_ONCE(                                                                            \
       Settled settle_chosen<Collective::c>(const Caller&, const AlgorithmSpec&, Call&))
 PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
 #undef PAPCOLL_ONCE_FOR
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class Endpoint;
 class Waiter;
@@ -98,7 +97,7 @@ enum class Named : unsigned char { nothing, schedule, arrival_driven, something 
 
 template <class... Ps>
 consteval Named named_by() {
-  if constexpr ((is_hierarchical<Ps> || ...)) {
+  if constexpr ((is_hierarchical<Ps> || ...) || !well_formed<Ps...>) {
     return Named::something;
   } else {
     using Policies = NamedPolicies<Ps...>;
@@ -116,8 +115,7 @@ consteval Named named_by() {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/run.ipp>

@@ -12,9 +12,7 @@
 // takes: they are deleted for these. Compilers name the Mistake, and show the line that declares
 // the functions, whose comment says how to write a call.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What a wrong call would return.
 struct NoResult {
@@ -29,9 +27,7 @@ struct NoResult {
 template <template <class...> class Policy>
 struct this_policy_is_made_of_others_and_they_are_missing {};
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 
 // clang-format off
 #define PAPCOLL_DELETED_FOR_POLICY(name, ...)                                                     \

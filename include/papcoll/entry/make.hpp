@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/buffers.hpp>
 #include <papcoll/entry/argument_kinds.hpp>
 #include <papcoll/entry/arguments.hpp>
@@ -22,8 +23,7 @@
 
 // The typed arguments of a call, in any form, become CallArguments here.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 template <class T>
 struct ReceivedBlocks;
@@ -33,15 +33,16 @@ namespace detail {
 // -- What a call that outlives its function keeps
 
 template <class A, Way W>
-using Owned =
+using OwnedArgument =
     std::conditional_t<W != Way::blocking && is_owner<A>, std::remove_cvref_t<A>, NotOwned>;
 
 /// The operator and the buffers that a pack's call keeps.
 template <class P>
 struct KeptPack : KeptArguments {
-  using In =
-      std::conditional_t<P::by_kinds.in_place(), NotOwned, Owned<typename P::In, P::forms.way>>;
-  using Out = Owned<std::conditional_t<P::by_kinds.in_place(), typename P::In, typename P::Out>,
+  using In = std::conditional_t<P::by_kinds.in_place(), NotOwned,
+                                OwnedArgument<typename P::In, P::forms.way>>;
+  using Out =
+      OwnedArgument<std::conditional_t<P::by_kinds.in_place(), typename P::In, typename P::Out>,
                     P::forms.way>;
   // A kernel that is the library's does not look at its operator.
   static constexpr bool keeps_operator =
@@ -320,9 +321,9 @@ ResultOf<P> make(C& comm, As&&... as) {
   } else {
     using Kept = KeptPack<P>;
     const Route& route = route_for<P, Ps...>;
-    std::shared_ptr<Kept> kept;
+    detail::Shared<Kept> kept;
     if constexpr (Kept::is_needed) {
-      kept = std::make_shared<Kept>(std::forward<As>(as)...);
+      kept = detail::make_shared<Kept>(std::forward<As>(as)...);
       put_kept<P>(a, *kept, as...);
     } else {
       put_all(a, std::make_integer_sequence<int, sizeof...(As)>{}, as...);
@@ -334,7 +335,7 @@ ResultOf<P> make(C& comm, As&&... as) {
     if constexpr (Kept::owns) {
       using Buffers = typename Kept::Buffers;
       auto call = made();
-      return {std::move(call), std::shared_ptr<Buffers>{kept, &kept->buffers}};
+      return {std::move(call), detail::Shared<Buffers>{kept, &kept->buffers}};
     } else {
       return made();
     }
@@ -348,5 +349,4 @@ void call_uneven(Comm& comm, As&&... as) {
 }
 
 }  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,16 +1,15 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
-#include <memory>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -54,7 +53,7 @@ class OwningRequest : public Request {
  public:
   OwningRequest() = default;
   /// For the library: i-collectives make one.
-  OwningRequest(Request request, std::shared_ptr<detail::OwnedBuffers<In, Out>> buffers) noexcept
+  OwningRequest(Request request, detail::Shared<detail::OwnedBuffers<In, Out>> buffers) noexcept
       : Request(std::move(request)), buffers_(std::move(buffers)) {}
 
   /// Waits until the call is complete, and gives back the buffer: the one that was moved in, or a
@@ -67,7 +66,7 @@ class OwningRequest : public Request {
   }
 
  private:
-  std::shared_ptr<detail::OwnedBuffers<In, Out>> buffers_;
+  detail::Shared<detail::OwnedBuffers<In, Out>> buffers_;
 };
 
 /// A Persistent whose call owns a buffer, or two, that its caller moved into it. Between calls they
@@ -78,7 +77,7 @@ class OwningPersistent : public Persistent {
  public:
   OwningPersistent() = default;
   /// For the library: X_init() makes one.
-  OwningPersistent(Persistent call, std::shared_ptr<detail::OwnedBuffers<In, Out>> buffers) noexcept
+  OwningPersistent(Persistent call, detail::Shared<detail::OwnedBuffers<In, Out>> buffers) noexcept
       : Persistent(std::move(call)), buffers_(std::move(buffers)) {}
 
   /// The input that was moved in; its elements may change, its length not.
@@ -92,8 +91,7 @@ class OwningPersistent : public Persistent {
     return *buffers_;
   }
 
-  std::shared_ptr<detail::OwnedBuffers<In, Out>> buffers_;
+  detail::Shared<detail::OwnedBuffers<In, Out>> buffers_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

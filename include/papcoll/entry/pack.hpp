@@ -17,10 +17,7 @@
 
 // The types of a call's arguments: which form they have, or why none takes them.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 // -- What kind an argument is. `A` is its type as a forwarding reference deduces it.
 
@@ -149,6 +146,4 @@ inline constexpr Mistake mistake_of_call =
     Team<Comm> ? mistake_of<C, Uneven, W, As...>
                : Mistake::the_first_argument_is_a_Communicator_or_a_ThreadTeam_Rank_or_an_MPI_Comm;
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -18,9 +18,7 @@
 // lie apart. What is said of the last is not templates, and is reached only where one of the
 // buffers is of a type that may lie apart.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// How a buffer's elements lie, whatever their type. In elements.
 struct BufferLayout {
@@ -110,9 +108,7 @@ BufferLayout layout_of(const R& range) noexcept {
   return l;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/passed.ipp>

@@ -9,9 +9,7 @@
 
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Refuses a call because of a row of the table of requirements: tells the other ranks, and throws.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_call(TeamCore& core, Called called,
@@ -30,6 +28,4 @@ namespace detail {
   throw transport_unavailable(joined({"papcoll: ", text}));
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

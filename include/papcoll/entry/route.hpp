@@ -6,9 +6,7 @@
 #include <papcoll/policies/checks.hpp>
 #include <papcoll/request.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// By what functions a call runs: what its template arguments decide.
 struct Route {
@@ -61,6 +59,4 @@ constexpr Route route_of() noexcept {
   return r;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -19,9 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call,
                        const Chooser& chooser);
@@ -262,6 +260,4 @@ void run_any_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, 
 PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
 #undef PAPCOLL_ONCE_FOR
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

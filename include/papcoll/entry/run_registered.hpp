@@ -4,9 +4,7 @@
 #include <papcoll/runtime/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Takes the call by value, so that a compiler still knows afterwards what the caller's is.
 template <class Run>
@@ -26,6 +24,4 @@ template <class Run>
   return caller.core.registrations() != nullptr && run_in_arena(caller, call, run);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

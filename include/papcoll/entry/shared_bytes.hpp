@@ -1,6 +1,8 @@
 #pragma once
 
 #include <papcoll/base/data_view.hpp>
+#include <papcoll/base/heap_sort.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
@@ -8,11 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// |n|, also of the least number there is.
 constexpr std::size_t magnitude(std::ptrdiff_t n) noexcept {
@@ -29,7 +28,7 @@ struct Region {
   std::array<std::size_t, DataView::most_dimensions> pieces{};
   std::array<std::size_t, DataView::most_dimensions> apart{};  ///< bytes, ascending
   /// Of a list: runs of elements, from `first` on. Else null.
-  const std::vector<DataView::Run>* runs = nullptr;
+  const detail::Vector<DataView::Run>* runs = nullptr;
   std::size_t element_size = 1;  ///< of a list
 
   /// One more dimension, of more than one piece and a larger stride than those before it.
@@ -93,7 +92,7 @@ inline bool pieces_share_bytes(const Region& a, const Region& b) noexcept {
 /// Calls f with the first byte of each run of a list, and where it ends.
 template <class F>
 void for_each_run(const Region& list, F&& f) {
-  const std::vector<DataView::Run>& runs = *list.runs;
+  const detail::Vector<DataView::Run>& runs = *list.runs;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t from = runs[i].first * list.element_size;
     const std::size_t to = i + 1 < runs.size() ? runs[i + 1].first * list.element_size : list.bytes;
@@ -109,13 +108,13 @@ inline bool lists_share_bytes(const Region& a, const Region& b) {
     std::uintptr_t end;
     bool of_a;
   };
-  std::vector<Bytes> all;
+  detail::Vector<Bytes> all;
   all.reserve(a.runs->size() + b.runs->size());
   for_each_run(a, [&](std::uintptr_t from, std::uintptr_t to) { all.push_back({from, to, true}); });
   for_each_run(b, [&](std::uintptr_t from, std::uintptr_t to) {
     all.push_back({from, to, false});
   });
-  std::sort(all.begin(), all.end(),
+  heap_sort(all.data(), all.size(),
             [](const Bytes& x, const Bytes& y) { return x.first < y.first; });
   std::uintptr_t end_of_a = 0;
   std::uintptr_t end_of_b = 0;
@@ -143,6 +142,4 @@ inline bool share_bytes(const Region& a, const Region& b) {
   return share;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

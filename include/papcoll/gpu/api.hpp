@@ -12,9 +12,7 @@
 // The seam: all that algorithms ask of GPUs. CudaRuntime (cuda_runtime.hpp) implements it by CUDA,
 // Model (model.hpp) by memory of the host in virtual time.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// What went wrong on a device, as far as it tells what may be done about it.
 enum class Fault : unsigned char {
@@ -148,6 +146,4 @@ class Api {
                        Stream stream) = 0;
 };
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

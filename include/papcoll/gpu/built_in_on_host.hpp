@@ -7,9 +7,7 @@
 
 // Apart from built_in_reducers.hpp, because all kernels are compiled here.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 namespace detail {
 struct OnHost {
@@ -28,6 +26,4 @@ inline const DeviceReducer* built_in_host_reducer(BuiltInPair pair) noexcept {
   return detail::built_in_on_host.find(pair);
 }
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -4,14 +4,10 @@
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// The reducer of an operator of papcoll on an arithmetic type, for devices and for the host; null:
 /// there is none for that pair. Compiled by nvcc: the target papcoll::gpu has it (impl/kernels.cu).
 const DeviceReducer* built_in_reducer(BuiltInPair pair) noexcept;
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

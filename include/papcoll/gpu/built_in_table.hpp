@@ -10,9 +10,7 @@
 // The reducers of all built-in pairs, for whoever can make one: the host (built_in_on_host.hpp) or
 // nvcc (impl/kernels.cu). What pairs there are, base/built_in_pair.hpp says.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 // Not this namespace's own.
@@ -89,6 +87,4 @@ class BuiltInTable {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

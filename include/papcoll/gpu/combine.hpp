@@ -8,9 +8,7 @@
 // The body of every kernel that combines, one text for device and host: nvcc compiles it for both,
 // any other compiler for the model of GPUs and for memory that the host reaches.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// How many buffers one kernel reads, and how many it writes, at most.
 inline constexpr int most_operands = 16;
@@ -75,6 +73,4 @@ PAPCOLL_ON_DEVICE void combine(const Operands& o, std::size_t n, std::size_t fir
   }
 }
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

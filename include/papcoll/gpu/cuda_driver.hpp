@@ -13,9 +13,7 @@
 // without a GPU, and not every toolkit has it. Functions are declared here, since cuda.h turns some
 // of their names into those of other versions.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// The driver's functions. Each returns a CUresult, and 0 if all is well.
@@ -112,6 +110,4 @@ class CurrentContext {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -20,9 +20,7 @@
 // The seam by CUDA, for any compiler of C++: the only header that needs the CUDA Toolkit's, of 11.8
 // or newer. The target papcoll::gpu brings them, and the runtime's library.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 namespace detail {
 
@@ -592,6 +590,4 @@ class CudaRuntime : public Api {
   std::vector<Import> imports_;
 };
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

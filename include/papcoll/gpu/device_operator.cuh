@@ -25,9 +25,7 @@
 // includes base/built_in_operators.hpp, not papcoll.hpp, which takes nvcc long, and names them in
 // full, as papcoll::min: CUDA has a ::min and a ::max.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// The reducer of an operator on T, for devices and for the host. Both call op(low, high) of a
 /// const operator, low being from the earlier rank. The operator is kept by address and must
@@ -43,6 +41,4 @@ constexpr DeviceReducer device_operator(const Op& op) noexcept {
 template <class T, class Op>
 DeviceReducer device_operator(const Op&& op) = delete;  // it would not outlive the call
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -5,9 +5,7 @@
 #include <papcoll/gpu/device_reducer.hpp>
 #include <papcoll/op.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// An operator of one's own for calls on devices: papcoll::gpu::allreduce(comm, data, count,
 /// DeviceOperator<float>{magnitude_reducer()}, stream), where a .cu file makes the reducer by
@@ -47,6 +45,4 @@ inline const DeviceReducer* device_reducer_of(const Reducer& r) noexcept {
                                             : nullptr;
 }
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

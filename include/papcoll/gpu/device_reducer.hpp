@@ -5,9 +5,7 @@
 
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// How operands are combined where only a device reaches them: what Reducer::apply is for the
 /// host's memory, without the types of element and operator. The operator must outlive the calls.
@@ -37,6 +35,4 @@ constexpr DeviceReducer host_reducer(const Op& op) noexcept {
   return made;
 }
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

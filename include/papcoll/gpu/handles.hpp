@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// Owns what an Api made: gives it back at the end. The Api must outlive it.
 template <class Handle, void (Api::*end)(Handle) noexcept>
@@ -46,6 +44,4 @@ using OwnedHostMemory = Owned<std::byte*, &Api::free_host>;    ///< pinned memor
 using PinnedMemory = Owned<std::byte*, &Api::unpin>;           ///< pinned memory of others
 using ImportedMemory = Owned<std::byte*, &Api::close_memory>;  ///< memory of another process
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

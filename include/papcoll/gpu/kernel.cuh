@@ -8,9 +8,7 @@
 
 // The kernel that combines, and its launch. For nvcc alone, which brings CUDA's own declarations.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 inline constexpr unsigned block_threads = 512;
@@ -45,6 +43,4 @@ int launch(const Operands& operands, std::size_t n, const void* op, int processo
 }
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -18,9 +18,7 @@
 // waits for the one before by an event, as chunks in staging memory do; many less two, so that what
 // the host takes to launch the first and to see the last does not count.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// How paths are measured.
 struct PathMeasurement {
@@ -157,6 +155,4 @@ std::vector<Path> measure_paths(Api& api, int from, int to, Clock&& now,
   return paths;
 }
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/model/machine.hpp>
@@ -10,16 +11,13 @@
 
 #include <cstddef>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// GPUs that are not there: what algorithms ask of Api, by memory of the host in virtual time. It
 /// finds what hardware rarely shows: memory that the host must not touch, accesses that no event
@@ -164,16 +162,15 @@ class Model {
  private:
   detail::ModelProcess& made(int process) {
     const std::lock_guard lock(state_.mutex);
-    std::unique_ptr<detail::ModelProcess>& found = processes_[process];
-    if (found == nullptr) found = std::make_unique<detail::ModelProcess>(state_, process);
+    papcoll::detail::Owned<detail::ModelProcess>& found = processes_[process];
+    if (found == nullptr)
+      found = papcoll::detail::make_owned<detail::ModelProcess>(state_, process);
     return *found;
   }
 
   detail::ModelState state_;
-  std::map<int, std::unique_ptr<detail::ModelProcess>> processes_;
+  std::map<int, papcoll::detail::Owned<detail::ModelProcess>> processes_;
   std::optional<detail::Stepper> stepper_;  ///< last: it uses the others
 };
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// Copies from one device to another over several paths at once: streams, events and staging memory
 /// of one direction, made once.
@@ -170,6 +168,4 @@ class MultiPath {
   std::vector<Lane> lanes_;
 };
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -27,9 +27,7 @@
 // Collective Communication for Deep Learning", HOTI 2021, section V-A, which finds shares and
 // chunks by experiment.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// Into how many chunks a staged path may cut what it carries.
 struct ChunkLimits {
@@ -217,6 +215,4 @@ inline std::vector<PathShare> share_out(std::span<const Path> paths, std::size_t
   return seconds_of(made) < seconds_of(single) ? made : single;
 }
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

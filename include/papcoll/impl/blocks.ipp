@@ -1,6 +1,8 @@
 #pragma once
 
+#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/entry/block_arguments.hpp>
 #include <papcoll/impl/call_arguments.ipp>
 #include <papcoll/impl/run.ipp>
@@ -14,9 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 PAPCOLL_DECL std::size_t* room_for_blocks(const Caller& caller, CallBlocks& blocks,
                                           std::size_t buffers) {
@@ -48,8 +48,7 @@ PAPCOLL_DECL std::size_t* room_for_blocks(const Caller& caller, CallBlocks& bloc
   for (std::size_t r = 0; r < caller.ranks(); ++r) {
     if (n.counts[r] != 0) spare[blocks++] = r;
   }
-  std::sort(spare, spare + blocks,
-            [&](std::size_t a, std::size_t b) { return n.places[a] < n.places[b]; });
+  heap_sort(spare, blocks, [&](std::size_t a, std::size_t b) { return n.places[a] < n.places[b]; });
   for (std::size_t i = 1; i < blocks; ++i) {
     const std::size_t a = spare[i - 1];
     const std::size_t b = spare[i];
@@ -110,7 +109,7 @@ PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const Block
 PAPCOLL_DECL const DataView* view_of_blocks(const BlockNumbersOfBuffer& numbers, int ranks,
                                             std::size_t element_size, DataView& view) {
   if (numbers.one_by_one || numbers.total == 0) return nullptr;
-  std::vector<DataView::Run> runs;
+  detail::Vector<DataView::Run> runs;
   std::size_t first = 0;
   for (int r = 0; r < ranks; ++r) {
     if (numbers.counts[r] == 0) continue;
@@ -397,6 +396,4 @@ PAPCOLL_DECL std::size_t sum_of(const std::vector<std::size_t>& lengths) noexcep
   return sum;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -2,6 +2,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/entry/call_arguments.hpp>
 #include <papcoll/impl/persistent.ipp>
 #include <papcoll/impl/request.ipp>
@@ -10,12 +11,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 [[noreturn, gnu::cold]] inline void refuse_division(const Caller& caller) {
   const auto what = [&] {
@@ -216,13 +214,13 @@ PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route)
 }
 
 /// Makes a call that outlives the function of its caller: what keeps alive what it borrows.
-inline std::shared_ptr<const void> make_kept_call(const Caller& caller, CallArguments& a,
-                                                  Call& call, std::shared_ptr<KeptArguments> kept) {
+inline detail::Shared<const void> make_kept_call(const Caller& caller, CallArguments& a, Call& call,
+                                                 detail::Shared<KeptArguments> kept) {
   if (a.uneven == nullptr && has_data(a.collective)) {
     make_even_call(caller, a);
     call = a;
   } else {
-    if (kept == nullptr) kept = std::make_shared<KeptArguments>();
+    if (kept == nullptr) kept = detail::make_shared<KeptArguments>();
     if (a.uneven != nullptr) {
       a.uneven->make(caller, a, call, kept->blocks);
     } else {
@@ -233,24 +231,22 @@ inline std::shared_ptr<const void> make_kept_call(const Caller& caller, CallArgu
 }
 
 PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& route,
-                                std::shared_ptr<KeptArguments> kept) {
+                                detail::Shared<KeptArguments> kept) {
   const Caller caller{core, a.collective, true, a.uneven != nullptr};
   Call call;
-  std::shared_ptr<const void> owned = make_kept_call(caller, a, call, std::move(kept));
+  detail::Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
   const AlgorithmSpec& spec = spec_of(caller, a, route);
   return actions_of(route, spec).start(caller, spec, call, std::move(owned));
 }
 
 PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Route& route,
-                                     std::shared_ptr<KeptArguments> kept) {
+                                     detail::Shared<KeptArguments> kept) {
   const Caller caller{core, a.collective, false, a.uneven != nullptr};
   Call call;
-  std::shared_ptr<const void> owned = make_kept_call(caller, a, call, std::move(kept));
+  detail::Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
   const AlgorithmSpec& spec = spec_of(caller, a, route);
   return prepare_call(caller, spec, call, actions_of(route, spec), algorithm_of(a),
                       std::move(owned));
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

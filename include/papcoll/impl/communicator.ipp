@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/runtime/comm_state.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
@@ -13,15 +14,13 @@
 
 #include <array>
 #include <functional>
-#include <memory>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
-PAPCOLL_DECL std::shared_ptr<TeamCore> core_of_comm(MPI_Comm comm, const Options* options) {
-  const std::shared_ptr<CommState> state = CommState::of(comm, options);
+PAPCOLL_DECL detail::Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options) {
+  const detail::Shared<CommState> state = CommState::of(comm, options);
   return {state, &state->core()};
 }
 
@@ -49,5 +48,4 @@ PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept {
 
 PAPCOLL_DECL void release_unused_memory() { detail::MpiProcess::get()->known_ranks().forget(); }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/topology/described_machine.hpp>
 #include <papcoll/topology/described_places.hpp>
@@ -19,9 +20,7 @@
 
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What a source describes: what one on request reads, rank 0 reads and tells the others.
 [[gnu::cold]] inline Machine read_on_rank_0(const MachineSource& source, const RanksTell& ranks) {
@@ -77,12 +76,12 @@ namespace detail {
   return machine;
 }
 
-PAPCOLL_DECL std::shared_ptr<const MachineOnDemand> described_machine(
+PAPCOLL_DECL detail::Shared<const MachineOnDemand> described_machine(
     const MachineSource& source, const RanksTell& ranks, const std::vector<int>& node_of,
     std::vector<Place> places) {
   const Machine described = read_on_rank_0(source, ranks);
   if (described.size() == 0) {
-    return std::make_shared<const MachineOnDemand>(
+    return detail::make_shared<const MachineOnDemand>(
         with_network(described, ranks, std::move(places)));
   }
   std::string why;
@@ -95,9 +94,7 @@ PAPCOLL_DECL std::shared_ptr<const MachineOnDemand> described_machine(
   Machine machine{std::move(places), described.network()};
   machine.source = described.source;
   machine.caches = described.caches;
-  return std::make_shared<const MachineOnDemand>(std::move(machine));
+  return detail::make_shared<const MachineOnDemand>(std::move(machine));
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

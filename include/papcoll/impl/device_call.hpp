@@ -11,6 +11,7 @@
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/policy.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/entry/call_arguments.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/gpu/api.hpp>
@@ -31,7 +32,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -39,9 +39,7 @@
 // From the typed call of papcoll::gpu to the runtime: the Call is made as for buffers of the host,
 // and then marked as a device's.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 using papcoll::detail::CallArguments;
@@ -241,7 +239,7 @@ void run(const Caller& caller, MadeCall made, void* stream) {
 /// Starts one. `owned` keeps alive what the call's reducer points to.
 template <class Tag, bool Commutes, class... Ps>
 Request start(const Caller& caller, MadeCall made, void* stream,
-              const std::shared_ptr<const void>& owned = nullptr) {
+              const papcoll::detail::Shared<const void>& owned = nullptr) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
     if constexpr (names_device_algorithm<Ps...>) {
       static_cast<void>(papcoll::select<Tag, true, Commutes, Ps...>());  // refuses it
@@ -304,6 +302,4 @@ MadeCall reduction_of(const Caller& caller, const T* in, T* out, std::size_t n, 
 }
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -3,6 +3,8 @@
 #include <papcoll/automatic.hpp>
 #include <papcoll/base/collective_list.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/entry/block_arguments.hpp>
 #include <papcoll/entry/passed.hpp>
 #include <papcoll/entry/shared_bytes.hpp>
@@ -16,12 +18,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 // -- Elements and operators
@@ -140,7 +140,7 @@ struct LayoutParts {
   bool is_list = false;
   std::size_t block = 0;
   std::ptrdiff_t stride = 0;
-  std::vector<Block> blocks;
+  detail::Vector<Block> blocks;
   std::size_t displacements = 0;  ///< as many as lengths, if the list is right
   DataView view;
 };
@@ -370,7 +370,7 @@ PAPCOLL_DECL Operator reducer(ElementType type, Operation operation) noexcept {
 }
 
 PAPCOLL_DECL Layout Layout::strided(std::size_t block, std::ptrdiff_t stride) {
-  auto parts = std::make_shared<papcoll::detail::LayoutParts>();
+  auto parts = detail::make_shared<papcoll::detail::LayoutParts>();
   parts->block = block;
   parts->stride = stride;
   parts->view = DataView::strided(std::max<std::size_t>(block, 1), stride);
@@ -380,10 +380,10 @@ PAPCOLL_DECL Layout Layout::strided(std::size_t block, std::ptrdiff_t stride) {
 }
 
 PAPCOLL_DECL Layout Layout::of_blocks(const counts& lengths, const counts& displacements) {
-  auto parts = std::make_shared<papcoll::detail::LayoutParts>();
+  auto parts = detail::make_shared<papcoll::detail::LayoutParts>();
   parts->is_list = true;
   parts->displacements = displacements.size();
-  std::vector<DataView::Run> runs;
+  detail::Vector<DataView::Run> runs;
   std::size_t first = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const auto length = static_cast<std::int64_t>(lengths[i]);
@@ -401,5 +401,4 @@ PAPCOLL_DECL Layout Layout::of_blocks(const counts& lengths, const counts& displ
 
 }  // namespace erased
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

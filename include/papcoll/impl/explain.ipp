@@ -13,9 +13,7 @@
 #include <cstddef>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 [[gnu::cold]] PAPCOLL_DECL std::string copies_of(const CopyChoice& choice) {
   const CopyRule& rule = choice.rule();
@@ -75,6 +73,4 @@ namespace detail {
   return explain_choice(facts, call, traits);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

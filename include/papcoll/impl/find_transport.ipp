@@ -6,8 +6,7 @@
 #include <papcoll/transport/shm_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 PAPCOLL_DECL const TransportTable& default_transport(const Surroundings& s) noexcept {
   const bool by_memory = s.processes && s.node != nullptr;
@@ -25,5 +24,4 @@ PAPCOLL_DECL const TransportTable& find_transport(const Surroundings& s, std::st
                       "): take ", s.processes ? ShmTransport::name : s.transports.front()->name}));
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

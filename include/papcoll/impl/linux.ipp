@@ -1,5 +1,8 @@
 #pragma once
 
+#include <papcoll/base/heap_sort.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/topology/sysfs.hpp>
@@ -8,7 +11,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,8 +19,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// The names in a directory, in no order; none if it cannot be read.
@@ -27,7 +28,7 @@ namespace detail {
     void operator()(DIR* d) const noexcept { static_cast<void>(closedir(d)); }
   };
   std::vector<std::string> names;
-  const std::unique_ptr<DIR, Close> open{opendir(directory.c_str())};
+  const detail::Owned<DIR, Close> open{opendir(directory.c_str())};
   if (!open) return names;
   while (const dirent* const entry = readdir(open.get())) names.emplace_back(entry->d_name);
   return names;
@@ -139,12 +140,12 @@ inline std::uint16_t as_object(int number) noexcept {
   return sizes;
 }
 
-[[gnu::cold]] PAPCOLL_DECL std::vector<Gpu> linux_gpus(const std::string& root) {
+[[gnu::cold]] PAPCOLL_DECL detail::Vector<Gpu> linux_gpus(const std::string& root) {
   using namespace detail;
   const std::string devices = root + "/../../bus/pci/devices/";
   std::vector<std::string> addresses = names_in(devices);
-  std::sort(addresses.begin(), addresses.end());
-  std::vector<Gpu> gpus;
+  detail::heap_sort(addresses.data(), addresses.size());
+  detail::Vector<Gpu> gpus;
   for (const std::string& address : addresses) {
     const std::string device = devices + address;
     const std::string kind = line_of(device + "/class").substr(0, 6);
@@ -186,5 +187,4 @@ inline std::uint16_t as_object(int number) noexcept {
   return machine;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -13,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 PAPCOLL_DECL std::string_view name_of(Level level) noexcept {
   switch (level) {
@@ -76,7 +76,7 @@ PAPCOLL_DECL void Machine::sort() {
   // The branches of the network are those of nodes, of which there are fewer than ranks.
   std::vector<int> nodes(static_cast<std::size_t>(network_.nodes()));
   std::iota(nodes.begin(), nodes.end(), 0);
-  std::sort(nodes.begin(), nodes.end(), [this](int a, int b) {
+  detail::heap_sort(nodes.data(), nodes.size(), [this](int a, int b) {
     for (int level = 0; level < network_.levels(); ++level) {
       const auto x = static_cast<std::uint32_t>(network_.branch(level, a));
       const auto y = static_cast<std::uint32_t>(network_.branch(level, b));
@@ -91,8 +91,13 @@ PAPCOLL_DECL void Machine::sort() {
   const auto before = [&](int a, int b) {
     const Place& x = place(a);
     const Place& y = place(b);
-    return std::tuple{at[static_cast<std::size_t>(x.node)], x.package, x.numa, x.l3, x.core, a} <
-           std::tuple{at[static_cast<std::size_t>(y.node)], y.package, y.numa, y.l3, y.core, b};
+    if (x.node != y.node) {
+      return at[static_cast<std::size_t>(x.node)] < at[static_cast<std::size_t>(y.node)];
+    }
+    if (x.package != y.package) return x.package < y.package;
+    if (x.numa != y.numa) return x.numa < y.numa;
+    if (x.l3 != y.l3) return x.l3 < y.l3;
+    return x.core != y.core ? x.core < y.core : a < b;
   };
   sorted_.resize(places_.size());
   std::iota(sorted_.begin(), sorted_.end(), 0);
@@ -100,7 +105,7 @@ PAPCOLL_DECL void Machine::sort() {
     sorted_.clear();
     return;
   }
-  std::sort(sorted_.begin(), sorted_.end(), before);
+  detail::heap_sort(sorted_.data(), sorted_.size(), before);
 }
 
 PAPCOLL_DECL std::vector<int> Machine::order(int anchor) const {
@@ -172,5 +177,4 @@ PAPCOLL_DECL Machine Machine::among(std::span<const int> ranks) const {
   return m;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

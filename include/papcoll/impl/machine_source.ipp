@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/described_machine.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -7,15 +8,13 @@
 #include <papcoll/topology/network.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 PAPCOLL_DECL MachineSource::MachineSource(Machine machine)
-    : machine_(std::make_shared<const Machine>(std::move(machine))),
+    : machine_(detail::make_shared<const Machine>(std::move(machine))),
       describe_(&detail::described_machine) {}
 PAPCOLL_DECL MachineSource::MachineSource(std::string name, Machine (*reader)(const std::string&))
     : name_(std::move(name)), read_(reader), describe_(&detail::described_machine) {}
@@ -51,5 +50,4 @@ PAPCOLL_DECL std::uint64_t hash_of(const MachineSource& source) noexcept {
   return h;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

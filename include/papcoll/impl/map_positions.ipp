@@ -16,12 +16,10 @@
 
 #include <cstddef>
 #include <numeric>
-#include <optional>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -47,7 +45,7 @@ PAPCOLL_DECL MappedOrder map_on_demand(MapPositions& map, const AnySchedule& sch
   const int size = machine.size();
   MappedOrder m;
   m.order = Order::rotation(size, root);
-  const std::optional<Traffic> traffic = traffic_of(schedule, c, size);
+  const auto traffic = traffic_of(schedule, c, size);
   if (!traffic) {
     m.verdict = MappedOrder::Verdict::all_talk_to_all;
     return m;
@@ -83,5 +81,4 @@ PAPCOLL_DECL MappedOrder map_on_demand(MapPositions& map, const AnySchedule& sch
   return m;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -8,18 +8,15 @@
 #endif
 
 #include <functional>
-#include <memory>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 PAPCOLL_DECL std::unique_ptr<Endpoint> connect_messages(MpiLink& link) {
 #ifdef SMPI_H
-  return std::make_unique<SmpiEndpoint>(link);
+  return std::unique_ptr<Endpoint>(new SmpiEndpoint(link));
 #else
-  return std::make_unique<MpiEndpoint>(link);
+  return std::unique_ptr<Endpoint>(new MpiEndpoint(link));
 #endif
 }
 
@@ -27,12 +24,10 @@ PAPCOLL_DECL std::unique_ptr<Endpoint> connect_told_messages(
     MpiLink& link, std::function<void(const TransportOp&)> told) {
 #ifdef SMPI_H
   static_cast<void>(told);
-  return std::make_unique<SmpiEndpoint>(link);
+  return std::unique_ptr<Endpoint>(new SmpiEndpoint(link));
 #else
-  return std::make_unique<ToldMpiEndpoint>(link, std::move(told));
+  return std::unique_ptr<Endpoint>(new ToldMpiEndpoint(link, std::move(told)));
 #endif
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -5,11 +5,9 @@
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 
-#include <memory>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 PAPCOLL_DECL std::string MpiTransport::unavailable(const Surroundings& s) {
   return s.mpi != nullptr ? "" : "this team has no MPI communicator: take ThreadTransport";
@@ -24,5 +22,4 @@ namespace detail {
 PAPCOLL_COMPILE_ONCE(const TransportTable& table_of_transport<MpiTransport>() noexcept)
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <papcoll/base/floating.hpp>
+#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/topology/network.hpp>
 
@@ -11,16 +13,15 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 PAPCOLL_DECL Network Network::one_switch(int nodes) {
-  std::vector<Uplink> uplinks(static_cast<std::size_t>(nodes) + 1, Uplink{nodes, 1, 1});
+  detail::Vector<Uplink> uplinks(static_cast<std::size_t>(nodes) + 1, Uplink{nodes, 1, 1});
   uplinks.back().switch_number = -1;
   return tree(nodes, std::move(uplinks));
 }
 
-PAPCOLL_DECL Network Network::tree(int nodes, std::vector<Uplink> uplinks) {
+PAPCOLL_DECL Network Network::tree(int nodes, detail::Vector<Uplink> uplinks) {
   Network n;
   n.nodes_ = nodes;
   n.uplinks_ = std::move(uplinks);
@@ -32,7 +33,7 @@ PAPCOLL_DECL Network Network::tree(int nodes, std::vector<Uplink> uplinks) {
 PAPCOLL_DECL Network Network::fat_tree(int nodes, const std::vector<int>& ports,
                                        const std::vector<double>& widths) {
   if (nodes <= 0) return {};
-  std::vector<Uplink> uplinks;
+  detail::Vector<Uplink> uplinks;
   int first = 0;  // vertex of the level below
   int count = nodes;
   for (std::size_t level = 0; count != 1 || level == 0; ++level) {
@@ -95,10 +96,10 @@ PAPCOLL_DECL Network Network::among(const std::vector<int>& nodes) const {
     }
     return by_hops(count, std::move(hops));
   }
-  std::vector<Uplink> uplinks;
+  detail::Vector<Uplink> uplinks;
   uplinks.reserve(nodes.size() + uplinks_.size() - static_cast<std::size_t>(nodes_));
   for (const int a : nodes) uplinks.push_back(uplinks_[static_cast<std::size_t>(a)]);
-  uplinks.insert(uplinks.end(), uplinks_.begin() + nodes_, uplinks_.end());
+  uplinks.append(uplinks_.begin() + nodes_, uplinks_.size() - static_cast<std::size_t>(nodes_));
   for (Uplink& up : uplinks) {
     if (up.switch_number >= 0) up.switch_number += count - nodes_;
   }
@@ -181,7 +182,7 @@ PAPCOLL_DECL void Network::branch_by_hops() {
       if (distances.size() > 4 * most_levels) break;  // nothing like levels: the shortest ones
     }
   }
-  std::sort(distances.begin(), distances.end());
+  detail::heap_sort(distances.data(), distances.size());
   const auto n = static_cast<std::size_t>(nodes_);
   std::vector<std::vector<int>> found;  // from the inmost
   std::vector<int> group(n);
@@ -254,5 +255,4 @@ PAPCOLL_DECL double LinkLoads::of_node(int node) const noexcept {
   return std::max(up_[v], down_[v]) / width(v);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/topology/packed_machine.hpp>
 
@@ -13,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// Appends values to bytes. Structs that may have padding go by their members.
@@ -92,13 +92,13 @@ class Unpacker {
     get(gpu.name);
     get(gpu.numa);
   }
-  template <class T>
-  void get_all(std::vector<T>& all) {
+  template <class Values>
+  void get_all(Values& all) {
     std::size_t size = 0;
     get(size);
     require(size);  // each has a byte at least: no more memory than the bytes account for
     all.resize(size);
-    for (T& one : all) get(one);
+    for (auto& one : all) get(one);
   }
   void require_end() const {
     if (!left_.empty()) refuse("they do not end with it");
@@ -139,7 +139,7 @@ PAPCOLL_DECL Machine unpacked(std::string_view bytes) {
   detail::Unpacker unpack{bytes};
   std::string source;
   CacheSizes caches;
-  std::vector<Gpu> gpus;
+  detail::Vector<Gpu> gpus;
   std::vector<std::uint64_t> hosts;
   std::vector<Place> places;
   unpack.get(source);
@@ -150,7 +150,7 @@ PAPCOLL_DECL Machine unpacked(std::string_view bytes) {
   unpack.get_all(hosts);
   unpack.get_all(places);
   int nodes = 0;
-  std::vector<Network::Uplink> uplinks;
+  detail::Vector<Network::Uplink> uplinks;
   std::vector<float> hops;
   unpack.get(nodes);
   unpack.get_all(uplinks);
@@ -171,5 +171,4 @@ PAPCOLL_DECL Machine unpacked(std::string_view bytes) {
   return machine;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

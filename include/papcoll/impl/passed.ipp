@@ -1,7 +1,9 @@
 #pragma once
 
 #include <papcoll/base/data_view.hpp>
+#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/entry/passed.hpp>
 #include <papcoll/entry/shared_bytes.hpp>
 #include <papcoll/impl/run.ipp>
@@ -18,9 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What check_layouts() finds out of one buffer.
 struct CheckedLayout {
@@ -52,12 +52,6 @@ struct CheckedLayout {
                                  "the dimensions with smaller ones"}));
 }
 
-/// Sorts as few as dimensions; GCC 12 warns of a std::sort of an array that is known to be short.
-template <class It, class Less>
-void sort_few(It first, It last, Less less) {
-  for (It i = first; i != last; ++i) std::rotate(std::upper_bound(first, i, *i, less), i, i + 1);
-}
-
 /// The elements of a layout; refuses what spans too much or overlaps itself.
 inline std::size_t checked_elements(const Caller& caller, const BufferLayout& l, std::size_t size) {
   caller.require(l.is_regular,
@@ -83,7 +77,7 @@ inline std::size_t checked_elements(const Caller& caller, const BufferLayout& l,
   std::size_t bytes = 0;
   too_much = too_much || __builtin_mul_overflow(span, size, &bytes) || bytes > PTRDIFF_MAX;
   if (too_much) refuse_span(caller, l);
-  sort_few(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(n), std::less<>{});
+  heap_sort(steps.data(), n);
   std::size_t inner = 1;
   for (std::size_t i = 0; i < n; ++i) {
     if (steps[i].first < inner) refuse_own_overlap(caller, l);
@@ -143,8 +137,10 @@ inline void check_blocks_of_list(const Caller& caller, const BufferLayout& l) {
     end = place_of(l, i) + static_cast<std::ptrdiff_t>(l.lengths[i]);
   }
   if (ascending) return;
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair{place_of(l, a), a} < std::pair{place_of(l, b), b};
+  heap_sort(order.data(), order.size(), [&](std::size_t a, std::size_t b) {
+    const std::ptrdiff_t at = place_of(l, a);
+    const std::ptrdiff_t other = place_of(l, b);
+    return at != other ? at < other : a < b;
   });
   for (std::size_t i = 1; i < order.size(); ++i) {
     const std::size_t a = order[i - 1];
@@ -190,7 +186,7 @@ inline std::size_t checked_list(const Caller& caller, const BufferLayout& l, std
 /// Null: all elements are neighbours. `first`: the displacement of the first of them.
 inline const DataView* view_of_list(const BufferLayout& l, std::size_t size, std::ptrdiff_t& first,
                                     DataView& view) {
-  std::vector<DataView::Run> runs = view.take_runs();
+  detail::Vector<DataView::Run> runs = view.take_runs();
   runs.clear();
   std::size_t before = 0;
   std::ptrdiff_t end = 0;
@@ -283,10 +279,9 @@ inline Region region_of(const BufferLayout& l, const DataView* view, const std::
   const BufferLayout m = merged(l);
   std::array<std::size_t, DataView::most_dimensions> order{};
   for (std::size_t d = 0; d < m.dimensions; ++d) order[d] = d;
-  sort_few(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(m.dimensions),
-           [&](std::size_t a, std::size_t b) {
-             return magnitude(m.strides[a]) < magnitude(m.strides[b]);
-           });
+  heap_sort(order.data(), m.dimensions, [&](std::size_t a, std::size_t b) {
+    return magnitude(m.strides[a]) < magnitude(m.strides[b]);
+  });
   r.bytes = size;
   for (std::size_t d = 0; d < m.dimensions; ++d) {
     r.add(m.extents[order[d]], m.strides[order[d]] * static_cast<std::ptrdiff_t>(size));
@@ -330,6 +325,4 @@ PAPCOLL_DECL void lay_passed(const Caller& caller, LayoutArguments& layouts, Cal
   }
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -5,6 +5,8 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/impl/request.ipp>
 #include <papcoll/impl/run.ipp>
@@ -20,12 +22,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <string>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -33,8 +33,7 @@ namespace detail {
 class PreparedCall {
  public:
   PreparedCall(const Caller& caller, const AlgorithmSpec& spec, const Call& call,
-               const CallActions& actions, const Algorithm& named,
-               std::shared_ptr<const void> owned)
+               const CallActions& actions, const Algorithm& named, detail::Shared<const void> owned)
       : core_(caller.core.share()),
         collective_(caller.collective),
         call_(call),
@@ -155,7 +154,7 @@ class PreparedCall {
   }
 
   // What a call looks at, together.
-  std::shared_ptr<TeamCore> core_;
+  detail::Shared<TeamCore> core_;
   const ArrivalAlgorithm* runs_ = nullptr;  ///< null: that is for actions_.run to find
   std::uint32_t looks_ = 0;                 ///< when that was last looked at
   std::uint32_t registrations_ = 0;         ///< when it was settled
@@ -170,8 +169,8 @@ class PreparedCall {
   CallActions actions_;
   Algorithm named_;
   const AlgorithmSpec& spec_;
-  std::shared_ptr<const void> owned_;
-  std::shared_ptr<BufferWatch> watch_;
+  detail::Shared<const void> owned_;
+  detail::Shared<BufferWatch> watch_;
   WatchedBuffers buffers_;
 };
 
@@ -190,15 +189,15 @@ PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec
 
 PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
                                      const Call& call, const CallActions& actions,
-                                     const Algorithm& named, std::shared_ptr<const void> owned) {
+                                     const Algorithm& named, detail::Shared<const void> owned) {
   return Persistent{
-      std::make_unique<PreparedCall>(caller, spec, call, actions, named, std::move(owned))};
+      detail::make_owned<PreparedCall>(caller, spec, call, actions, named, std::move(owned))};
 }
 
 }  // namespace detail
 
 PAPCOLL_DECL Persistent::Persistent() noexcept = default;
-PAPCOLL_DECL Persistent::Persistent(std::unique_ptr<detail::PreparedCall> call) noexcept
+PAPCOLL_DECL Persistent::Persistent(detail::Owned<detail::PreparedCall> call) noexcept
     : call_(std::move(call)) {}
 PAPCOLL_DECL Persistent::Persistent(Persistent&&) noexcept = default;
 PAPCOLL_DECL Persistent::~Persistent() = default;
@@ -232,5 +231,4 @@ PAPCOLL_DECL void Persistent::operator()() {
 
 PAPCOLL_DECL void Persistent::start() { request_ = ready_for("start()").start(); }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/recovery.hpp>
 #include <papcoll/runtime/comm_state.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
@@ -15,19 +16,17 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
-inline std::shared_ptr<CommState> state_or_null(MPI_Comm comm) {
-  return std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
+inline detail::Shared<CommState> state_or_null(MPI_Comm comm) {
+  return detail::static_shared_cast<CommState>(find_attached(comm, Keyvals::get().comm));
 }
 
 /// The ranks of `all` that are in `left`.
@@ -72,13 +71,13 @@ inline Options options_of_left(Options options, const std::vector<int>& left) {
 
 /// A communicator and the MPI communicator that it is of, which ends with it.
 struct Shrunk {
-  Shrunk(OwnedComm made, std::shared_ptr<TeamCore> team)
+  Shrunk(OwnedComm made, detail::Shared<TeamCore> team)
       : comm(std::move(made)), core(std::move(team)) {}
   Shrunk(const Shrunk&) = delete;
   Shrunk& operator=(const Shrunk&) = delete;
-  static Communicator whole(std::shared_ptr<Shrunk> made) {
+  static Communicator whole(detail::Shared<Shrunk> made) {
     TeamCore* const team = made->core.get();
-    return Communicator{std::shared_ptr<TeamCore>{std::move(made), team}};
+    return Communicator{detail::Shared<TeamCore>{std::move(made), team}};
   }
   /// Leaks the MPI communicator where a peer may be dead.
   ~Shrunk() {
@@ -86,7 +85,7 @@ struct Shrunk {
   }
 
   OwnedComm comm;
-  std::shared_ptr<TeamCore> core;
+  detail::Shared<TeamCore> core;
 };
 
 /// Ranks that wait for each other without a deadline, and move this thread's requests meanwhile, as
@@ -97,11 +96,11 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
 }
 
 /// One try. Null, on all ranks: another rank has died. `next` is the communicator of those left.
-inline std::shared_ptr<Shrunk> try_shrinking(MpiProcess& process, MPI_Comm comm,
-                                             const Options& options, OwnedComm& next) {
+inline detail::Shared<Shrunk> try_shrinking(MpiProcess& process, MPI_Comm comm,
+                                            const Options& options, OwnedComm& next) {
   constexpr int has_made = 1;
   constexpr int may_try_again = 2;
-  std::shared_ptr<TeamCore> core;
+  detail::Shared<TeamCore> core;
   std::exception_ptr problem;
   int flags = may_try_again;
   try {
@@ -122,13 +121,13 @@ inline std::shared_ptr<Shrunk> try_shrinking(MpiProcess& process, MPI_Comm comm,
     throw peer_error("papcoll: papcoll::shrink failed on another rank; its exception says why");
   }
   if (!agreed.all_live || (agreed.flags & has_made) == 0) return nullptr;
-  return std::make_shared<Shrunk>(std::move(next), std::move(core));
+  return detail::make_shared<Shrunk>(std::move(next), std::move(core));
 }
 
 /// Of a communicator that MPI has, and if the job can go on.
-inline std::shared_ptr<MpiProcess> require_recovery(MPI_Comm comm) {
+inline detail::Shared<MpiProcess> require_recovery(MPI_Comm comm) {
   CommState::require_usable(comm);
-  std::shared_ptr<MpiProcess> process = MpiProcess::get();
+  detail::Shared<MpiProcess> process = MpiProcess::get();
   if (const std::string& why_not = process->failures().why_not(); !why_not.empty()) {
     throw recovery_unavailable(joined({"papcoll: the job cannot go on after a death: ", why_not}));
   }
@@ -147,7 +146,7 @@ inline MPI_Comm mpi_comm_of(const Communicator& comm) {
 
 inline Communicator shrink_comm(MPI_Comm comm, const Options& options) {
   constexpr const char* where = "papcoll::shrink";
-  const std::shared_ptr<MpiProcess> process = require_recovery(comm);
+  const detail::Shared<MpiProcess> process = require_recovery(comm);
   const ProcessFailures& failures = process->failures();
   int size = 0;
   check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
@@ -156,7 +155,7 @@ inline Communicator shrink_comm(MPI_Comm comm, const Options& options) {
   }
   papcoll::revoke(comm);
   const ErrorsReturned guard{comm, where};
-  std::shared_ptr<Shrunk> made;
+  detail::Shared<Shrunk> made;
   OwnedComm from;  // of a try that failed
   while (made == nullptr) {
     MPI_Comm all = from ? from.get() : comm;
@@ -194,7 +193,7 @@ PAPCOLL_DECL Communicator shrink(const Communicator& comm) {
 
 PAPCOLL_DECL Communicator shrink(MPI_Comm comm) {
   detail::CommState::require_usable(comm);
-  const std::shared_ptr<detail::CommState> state = detail::state_or_null(comm);
+  const detail::Shared<detail::CommState> state = detail::state_or_null(comm);
   return detail::shrink_comm(comm, state != nullptr ? state->core().options() : Options{});
 }
 
@@ -204,7 +203,7 @@ PAPCOLL_DECL Communicator shrink(MPI_Comm comm, const Options& options) {
 
 PAPCOLL_DECL bool agree(MPI_Comm comm, bool done) {
   detail::CommState::require_usable(comm);
-  const std::shared_ptr<detail::MpiProcess> process = detail::MpiProcess::get();
+  const detail::Shared<detail::MpiProcess> process = detail::MpiProcess::get();
   const detail::ProcessFailures& failures = process->failures();
   if (!failures.why_not().empty()) return detail::CommState::of(comm, nullptr)->agree(done);
   if (!done) revoke(comm);
@@ -217,11 +216,10 @@ PAPCOLL_DECL bool agree(const Communicator& comm, bool done) {
 }
 
 PAPCOLL_DECL void revoke(MPI_Comm comm) {
-  const std::shared_ptr<detail::MpiProcess> process = detail::require_recovery(comm);
+  const detail::Shared<detail::MpiProcess> process = detail::require_recovery(comm);
   if (const auto state = detail::state_or_null(comm)) state->revoke();
   process->failures().revoke(comm);
 }
 PAPCOLL_DECL void revoke(const Communicator& comm) { revoke(detail::mpi_comm_of(comm)); }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

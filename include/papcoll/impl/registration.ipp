@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/runtime/registered_buffer.hpp>
@@ -9,18 +10,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
-PAPCOLL_DECL std::shared_ptr<const void> register_data(TeamCore& core, void* data,
-                                                       std::size_t count, std::size_t bytes_of_one,
-                                                       std::string& why) {
+PAPCOLL_DECL detail::Shared<const void> register_data(TeamCore& core, void* data, std::size_t count,
+                                                      std::size_t bytes_of_one, std::string& why) {
   core.require_no_call();
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   AddressRange range{begin, begin};
@@ -42,7 +39,7 @@ PAPCOLL_DECL std::shared_ptr<const void> register_data(TeamCore& core, void* dat
     throw argument_error(joined({"papcoll: rank ", core.rank(), " cannot register ", range.bytes(),
                                  " bytes at ", hexadecimal(begin), ": the memory ", problem}));
   }
-  return std::make_shared<RegisteredBuffer>(core, range, page);
+  return detail::make_shared<RegisteredBuffer>(core, range, page);
 }
 
 PAPCOLL_DECL void refuse_negative_registration(TeamCore& core) {
@@ -51,6 +48,4 @@ PAPCOLL_DECL void refuse_negative_registration(TeamCore& core) {
                                "0"}));
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

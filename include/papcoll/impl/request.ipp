@@ -2,6 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/impl/run.ipp>
 #include <papcoll/request.hpp>
@@ -9,23 +10,21 @@
 #include <papcoll/runtime/team.hpp>
 
 #include <exception>
-#include <memory>
 #include <new>
 #include <string>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-PAPCOLL_DECL std::shared_ptr<const void> with_views(Call& call, std::shared_ptr<const void> owned) {
+PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<const void> owned) {
   struct Views {
-    std::shared_ptr<const void> owned;
+    detail::Shared<const void> owned;
     DataView in;
     DataView out;
   };
-  auto views = std::make_shared<Views>();
+  auto views = detail::make_shared<Views>();
   views->owned = std::move(owned);
   if (call.in_view != nullptr) {
     views->in = *call.in_view;
@@ -41,14 +40,14 @@ PAPCOLL_DECL std::shared_ptr<const void> with_views(Call& call, std::shared_ptr<
 /// Starts a checked call.
 PAPCOLL_DECL Request start_checked(const Caller& caller, const AlgorithmSpec& spec,
                                    const TransportTable& transport, const Call& call,
-                                   std::shared_ptr<const void> owned) {
+                                   detail::Shared<const void> owned) {
   RequestRun* const plan_run = caller.core.start(spec.schedule, transport, call, spec.order);
   if (plan_run == nullptr) return {};
   return {caller.core, *plan_run, std::move(owned)};
 }
 
 PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                                std::shared_ptr<const void> owned) {
+                                detail::Shared<const void> owned) {
   if (spec.hierarchical != nullptr) {
     AlgorithmNeeds needs;
     needs.bits = requirement::blocking_call;
@@ -98,10 +97,9 @@ PAPCOLL_DECL void Request::end() noexcept {
     core.fail_everywhere(problem);
     if (core_ != nullptr) core.forget(*plan_run_);
     if (core.holds_on()) {
-      static_cast<void>(new (std::nothrow) std::shared_ptr<const void>(std::move(owned_)));
+      static_cast<void>(new (std::nothrow) detail::Shared<const void>(std::move(owned_)));
     }
   }
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

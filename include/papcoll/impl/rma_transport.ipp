@@ -9,11 +9,9 @@
 #include <papcoll/transport/transport.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 PAPCOLL_DECL std::string RmaTransport::unavailable(const Surroundings& s) {
   return s.mpi != nullptr ? "" : "this team has no MPI communicator: take ThreadTransport";
@@ -25,7 +23,7 @@ PAPCOLL_DECL std::unique_ptr<RemoteWords> RmaTransport::open_words(const Surroun
                                                                    std::size_t n,
                                                                    RemoteTickets tickets) {
   if (s.node != nullptr && tickets != RemoteTickets::never) {
-    return std::make_unique<SharedWords>(*s.node, n);
+    return std::unique_ptr<RemoteWords>(new SharedWords(*s.node, n));
   }
   return detail::open_words<>(*s.mpi, s.nodes, n, tickets);
 }
@@ -36,5 +34,4 @@ namespace detail {
 PAPCOLL_COMPILE_ONCE(const TransportTable& table_of_transport<RmaTransport>() noexcept)
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -17,9 +17,7 @@
 #include <string>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 PAPCOLL_DECL void refuse(TeamCore& core, Called called, const std::string& what) {
   core.refuse(called, what);
@@ -192,6 +190,4 @@ PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call
   run_checked(caller, spec, transport, call);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -6,11 +6,9 @@
 #include <papcoll/transport/shm_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 
-#include <memory>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 PAPCOLL_DECL std::string ShmTransport::unavailable(const Surroundings& s) {
   if (!s.processes) return "the ranks are threads: take ThreadTransport";
@@ -26,5 +24,4 @@ namespace detail {
 PAPCOLL_COMPILE_ONCE(const TransportTable& table_of_transport<ShmTransport>() noexcept)
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

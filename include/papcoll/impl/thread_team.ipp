@@ -1,16 +1,13 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/runtime/thread_team_state.hpp>
 #include <papcoll/thread_team.hpp>
 
-#include <memory>
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
-
-PAPCOLL_DECL std::shared_ptr<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
-  auto team = std::make_shared<ThreadTeamState>(ranks, options);
+PAPCOLL_DECL detail::Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
+  auto team = detail::make_shared<ThreadTeamState>(ranks, options);
   for (int r = 0; r < ranks; ++r) team->core(r).set_owner(team);
   return team;
 }
@@ -23,6 +20,4 @@ PAPCOLL_DECL void run_threads(ThreadTeamState& team, void (*body)(void*, int), v
   team.run(body, context);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

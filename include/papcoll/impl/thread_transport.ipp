@@ -6,11 +6,9 @@
 #include <papcoll/transport/thread_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 
-#include <memory>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 PAPCOLL_DECL std::string ThreadTransport::unavailable(const Surroundings& s) {
   return s.processes ? "the ranks are processes: take ShmTransport" : "";
@@ -25,5 +23,4 @@ namespace detail {
 PAPCOLL_COMPILE_ONCE(const TransportTable& table_of_transport<ThreadTransport>() noexcept)
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -8,8 +8,7 @@
 #include <numeric>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -61,5 +60,4 @@ inline void visit_heap(int node, int size, std::vector<int>& all) {
   return all;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <span>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a call costs the machine in one order of its positions, in shares of its vector.
 struct MappingCost {
@@ -57,5 +56,4 @@ struct MappingCost {
   return cost;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -7,8 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The places of a machine that nobody has taken. A place is called by the rank that sits there.
 /// Taking one costs about as many steps as the machine's tree has levels.
@@ -86,5 +85,4 @@ class FreePlaces {
   std::vector<Group> groups_;      ///< by where it stands, then level
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -24,8 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Greedy placement: position 0 is at the root's place; each next position goes to the free place
 /// that is nearest, by the machine's tree, to the place of its reference, a position that it talks
@@ -216,5 +215,4 @@ inline void place_k_nomial_below(GreedyPlacement& g, int p, int radix, long long
   return ranks ? detail::unguarded(*traffic, machine, root, *std::move(ranks)) : m;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

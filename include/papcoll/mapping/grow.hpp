@@ -1,6 +1,7 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/heap_sort.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/schedule/traffic.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -11,8 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Lays positions along a machine by what they send each other.
 ///
@@ -78,7 +78,7 @@ class PositionGrower {
     bool placed = false;
   };
   void join(const Traffic& traffic) {
-    detail::TrivialVector<std::uint32_t> count(positions_.size() + 1);
+    detail::Vector<std::uint32_t> count(positions_.size() + 1);
     for (const Traffic::Arc& a : traffic.arcs()) {
       ++count[static_cast<std::size_t>(a.from)];
       ++count[static_cast<std::size_t>(a.to)];
@@ -125,10 +125,10 @@ class PositionGrower {
   void close_groups(int before, int next) {
     const int together = machine_.together(before, next);
     if (together >= levels_) return;
-    std::vector<int>& worse = talked_to_[static_cast<std::size_t>(together)];
-    std::erase_if(worse, [this](int p) { return at_of(p) == outside_heap; });
+    detail::Vector<int>& worse = talked_to_[static_cast<std::size_t>(together)];
+    worse.erase_if([this](int p) { return at_of(p) == outside_heap; });
     for (int& p : worse) p = at_of(p);
-    std::sort(worse.begin(), worse.end(), [](int a, int b) { return a > b; });
+    detail::heap_sort(worse.data(), worse.size(), [](int a, int b) { return a > b; });
     for (int level = together; level < levels_; ++level) ++open_[static_cast<std::size_t>(level)];
     for (const int at : worse) sift_down(static_cast<std::size_t>(at));
     for (int level = together; level < levels_; ++level) {
@@ -204,15 +204,15 @@ class PositionGrower {
 
   const Machine& machine_;
   int levels_;
-  detail::TrivialVector<float> near_;             ///< by position, then level
-  detail::TrivialVector<std::uint32_t> seen_in_;  ///< the group for which near_ counts
-  detail::TrivialVector<std::uint32_t> open_;     ///< by level: the number of its open group
-  std::vector<std::vector<int>> talked_to_;  ///< by level: who talks to those of the open group
-  detail::TrivialVector<Position> positions_;
-  detail::TrivialVector<Neighbour> neighbours_;
+  detail::Vector<float> near_;             ///< by position, then level
+  detail::Vector<std::uint32_t> seen_in_;  ///< the group for which near_ counts
+  detail::Vector<std::uint32_t> open_;     ///< by level: the number of its open group
+  detail::Vector<detail::Vector<int>>
+      talked_to_;  ///< by level: who talks to those of the open group
+  detail::Vector<Position> positions_;
+  detail::Vector<Neighbour> neighbours_;
   std::uint32_t end_ = 0;
   std::vector<int> heap_;  ///< positions that were talked to and are not placed, the best first
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

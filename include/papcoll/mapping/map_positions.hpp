@@ -3,8 +3,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/config.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class AnySchedule;
 class Machine;
@@ -48,8 +47,7 @@ class AlongMachine {
   decltype(&detail::map_on_demand) lay_ = nullptr;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/map_positions.ipp>

@@ -4,8 +4,7 @@
 #include <papcoll/mapping/cost.hpp>
 #include <papcoll/schedule/order.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Which rank plays which position of a schedule on a machine, and what that gains.
 struct MappedOrder {
@@ -24,5 +23,4 @@ struct MappedOrder {
   MappingCost arranged{};  ///< of the best arrangement, used or not
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

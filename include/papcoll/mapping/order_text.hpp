@@ -6,9 +6,7 @@
 #include <algorithm>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// "position 0, 1, … is rank 5, 4, …", of the first 16 positions, for people.
 [[gnu::cold]] inline std::string order_text(const Order& order) {
@@ -20,6 +18,4 @@ namespace detail {
   return text + (order.size() > most ? ", …" : "");
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -13,8 +13,7 @@
 #include <optional>
 #include <span>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -93,5 +92,4 @@ class TrafficReader final : public StepSink {
   return std::move(reader.traffic);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

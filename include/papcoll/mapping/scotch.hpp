@@ -6,6 +6,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/mapping/free_places.hpp>
@@ -29,8 +30,7 @@
 
 #include <scotch.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -139,7 +139,7 @@ class WeightedGraph {
     double weight;
   };
 
-  std::vector<Edge> edges_;
+  detail::Vector<Edge> edges_;
   std::vector<SCOTCH_Num> first_;
   std::vector<SCOTCH_Num> ends_;
   std::vector<SCOTCH_Num> weights_;
@@ -351,5 +351,4 @@ struct ScotchOrder {
   return detail::unguarded(*traffic, machine, root, scotch_order(*traffic, machine, anchor).ranks);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

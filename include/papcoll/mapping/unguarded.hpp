@@ -11,9 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// An order that is used whatever it costs, as those that map_positions() is compared with: its
 /// verdict is mapped, and what it gains, or loses, is in the costs.
@@ -30,6 +28,4 @@ namespace detail {
   return m;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The least that any schedule takes which sends and receives one message at a time: what must pass
 /// one port, and what must be combined, as far as the two cannot overlap entirely.
@@ -36,5 +35,4 @@ inline double reduce_scatter(const Hockney& h, int p, double m) noexcept {
 
 }  // namespace bandwidth_bound
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,8 +2,7 @@
 
 #include <papcoll/config.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Hockney's model of a machine: a message of m bytes takes alpha + beta·m seconds, and combining m
 /// bytes with others takes gamma·m.
@@ -41,5 +40,4 @@ struct HockneyWithGap : Hockney {
   friend bool operator==(const HockneyWithGap&, const HockneyWithGap&) = default;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -4,8 +4,7 @@
 
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What messages and local work cost, all in seconds and bytes: the parameters of LogGOPS (Hoefler,
 /// Schneider, Lumsdaine 2010; L, o, g, G, O and S) and those of the work between messages. P is not
@@ -26,5 +25,4 @@ struct LogGops {
   friend bool operator==(const LogGops&, const LogGops&) = default;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,8 +9,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// LogGP: what a message costs, in seconds and bytes. A message of m bytes is there after
 /// o + L + Gm + o, and the next one may follow the first on its port after max(o, g) + Gm. P is not
@@ -85,5 +84,4 @@ inline std::size_t pipeline_chunks(const LogGp& model, Pipeline p, double bytes,
   return std::min(most, static_cast<std::size_t>(below) + (next ? 1 : 0));
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/math.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/closed_forms/allreduce.hpp>
 #include <papcoll/model/closed_forms/bcast.hpp>
@@ -9,7 +10,6 @@
 #include <papcoll/model/hockney.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 // The closed forms of allreduces where messages that are under way at once share a port, as TCP's
@@ -21,8 +21,7 @@
 // for it is measured in simulations of 3 to 509 ranks (analysis/simulate.hpp, Ports::shared), and
 // within 6 % of the whole time.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace closed_form::shared_ports {
 
@@ -87,7 +86,7 @@ inline double segmented_ring_allreduce(const HockneyWithGap& h, int p, double m,
   constexpr int long_enough = 8;
   const double fill = m > p * s && window > 1 ? h.message(s) : 0;
   const double blocks = m / (p * s);
-  const double full = std::max(0.0, std::ceil(blocks / static_cast<double>(window)) - 1);
+  const double full = std::max(0.0, math::ceil(blocks / static_cast<double>(window)) - 1);
   const double rest = blocks - full * static_cast<double>(window);
   const int groups = p < long_enough ? 1 : 2;
   return fill + full * segments_around_ring(h, p, s, static_cast<double>(window), groups) +
@@ -96,5 +95,4 @@ inline double segmented_ring_allreduce(const HockneyWithGap& h, int p, double m,
 
 }  // namespace closed_form::shared_ports
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/suara_cost.hpp>
 
@@ -9,8 +9,7 @@
 
 // Which grid, and what along each of its dimensions: the search.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -131,7 +130,7 @@ class SuaraSearch {
   const SuaraModel& model_;
   int p_;
   double m_;
-  TrivialVector<Line> known_;
+  Vector<Line> known_;
   SuaraChoice best_;
 };
 
@@ -158,5 +157,4 @@ class SuaraSearch {
   return best;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

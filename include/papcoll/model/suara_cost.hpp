@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/math.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/closed_forms/allreduce.hpp>
 #include <papcoll/model/closed_forms/bcast.hpp>
@@ -10,13 +11,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 
 // What SUARA's choice costs: its algorithms along lines, and grids of them.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The allreduce algorithms that SUARA chooses from for each dimension.
 enum class SuaraPart : unsigned char {
@@ -148,7 +147,7 @@ namespace detail {
   const auto around = [&](double share, double) {
     return detail::segments_around_ring(model, p, share * s, 1);
   };
-  const double further = std::max(0.0, std::ceil(m / block) - 1);
+  const double further = std::max(0.0, math::ceil(m / block) - 1);
   const double whole = closed_form::window_by_window(m, block, 1, around);
   if (model.shared_ports) return whole - further * h.alpha;
   const double overlapped =
@@ -236,7 +235,7 @@ struct SuaraLines {
       seconds += segments_around_ring(model, p, bytes / p / cuts, together * cuts);
       // The pieces that a dimension cuts a block into follow one another, and of what the further
       // ones wait, some shows: measured in simulations.
-      const double pieces = std::ceil(bytes / (shortest_of(d) * model.segment));
+      const double pieces = math::ceil(bytes / (shortest_of(d) * model.segment));
       seconds += std::clamp(pieces - 1, 0.0, 2.0) * (p - 1) * 1.5 * h.alpha;
     }
     return seconds;
@@ -263,5 +262,4 @@ struct SuaraLines {
   return all_segmented ? detail::seconds_of_rings(model, lines, choice.dimensions, m) : seconds;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

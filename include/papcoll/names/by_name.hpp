@@ -1,5 +1,7 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/entry/run_hierarchical.hpp>
 #include <papcoll/names/grammar.hpp>
 #include <papcoll/names/rows.hpp>
@@ -7,13 +9,10 @@
 #include <papcoll/policies/hierarchical_spec.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -31,9 +30,9 @@ namespace detail {
 }
 
 /// The levels of a hierarchical algorithm's name from the given one outwards.
-[[gnu::cold]] inline std::shared_ptr<const HierarchicalSpec> hierarchical_spec_of(
-    const std::vector<ParsedName>& parts, std::size_t level = 0) {
-  auto c = std::make_shared<HierarchicalSpec>();
+[[gnu::cold]] inline detail::Shared<const HierarchicalSpec> hierarchical_spec_of(
+    const detail::Vector<ParsedName>& parts, std::size_t level = 0) {
+  auto c = detail::make_shared<HierarchicalSpec>();
   c->intra = spec_of(parts[level]);
   c->intra_transport = parts[level].transport;
   c->intra.transport_name = c->intra_transport;
@@ -55,7 +54,7 @@ namespace detail {
 [[gnu::cold]] inline Algorithm algorithm(std::string_view name, Catalogue rows) {
   ParsedName parsed = parse_name(name, rows);
   AlgorithmSpec spec = detail::spec_of(parsed);
-  std::shared_ptr<const HierarchicalSpec> hierarchical;
+  detail::Shared<const HierarchicalSpec> hierarchical;
   if (!parsed.parts.empty()) {
     hierarchical = detail::hierarchical_spec_of(parsed.parts);
     spec.hierarchical = hierarchical.get();
@@ -64,5 +63,4 @@ namespace detail {
   return {parsed.text(), std::move(spec), parsed.transport, std::move(hierarchical)};
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

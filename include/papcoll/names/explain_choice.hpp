@@ -28,8 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a choice depends on, of a team that need not exist.
 struct TeamFacts {
@@ -371,5 +370,4 @@ template <class>
 }
 PAPCOLL_COMPILE_ONCE(std::string Explanation::text_of<>(const Explanation&))
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What there is to know of a call besides its collective and its bytes, with the values that most
 /// calls have.
@@ -48,5 +47,4 @@ struct Explanation {
   static std::string text_of(const Explanation& e);
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -50,8 +50,7 @@
 //
 // A canonical name has them in the order above, and leaves out what is the default.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -309,5 +308,4 @@ class NameParser {
   return detail::NameParser{text, catalogue}.parse();
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,10 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 inline constexpr std::string_view predicted_name = PredictedOrder<>::name;
 inline constexpr std::string_view machine_name = OnTopology::name;
@@ -61,7 +58,4 @@ inline constexpr std::string_view left_open = "auto";
   return names;
 }
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -8,9 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 constexpr std::string_view without_blanks(std::string_view text) noexcept {
   while (text.starts_with(' ')) text.remove_prefix(1);
@@ -50,6 +48,4 @@ struct LevelsText {
   return found;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -4,15 +4,14 @@
 #include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/names/row.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What an algorithm's name says. Without a row the algorithm is chosen for each call.
 struct ParsedName {
@@ -26,7 +25,7 @@ struct ParsedName {
   const CatalogueRow* row = nullptr;
   AnySchedule plan;                            ///< if the row is a static schedule
   const TicketedAlgorithm* tickets = nullptr;  ///< the row's, if the transport has tickets for it
-  std::vector<ParsedName> parts;               ///< of levels, from the inside out
+  detail::Vector<ParsedName> parts;            ///< of levels, from the inside out
 
   /// The canonical name.
   [[gnu::cold]] std::string text() const {
@@ -63,5 +62,4 @@ struct ParsedName {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -19,8 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 struct CatalogueRow;
 using Catalogue = std::span<const CatalogueRow>;
@@ -154,5 +153,4 @@ constexpr bool runs_on(const CatalogueRow& row, const TransportName& transport) 
                                           "': ", detail::near_names(name, std::move(names))}));
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -13,8 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -234,5 +233,4 @@ inline constexpr auto catalogue_rows = rows_with(Algorithms{});
 /// Every algorithm of the library.
 inline Catalogue catalogue() noexcept { return detail::catalogue_rows<ArrivalAlgorithms>; }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

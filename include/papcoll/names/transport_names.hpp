@@ -6,8 +6,7 @@
 #include <array>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A transport as names and listings know it, without its header.
 struct TransportName {
@@ -23,5 +22,4 @@ inline constexpr std::array transport_names{
     TransportName{"CudaIpcTransport", capability::device_memory},
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -16,9 +16,7 @@
 
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A range of a node's shared memory from which one rank allocates, and nobody else: the smallest
 /// block that fits, in O(log n). Pages are taken as it fills up; what is freed is used again.
@@ -192,6 +190,4 @@ class ArenaHeap {
   pid_t process_;  ///< whose heap it is
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <new>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A moment in the life of a frame: the epoch (number of the call) above, a count of chunks below.
 using Stamp = std::uint64_t;
@@ -376,5 +375,4 @@ class BasicBoard {
 
 using NodeBoard = BasicBoard<SharedAccess>;
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Which chunk buffers of a board have pages, as far as a rank knows, and how the others get them.
 ///
@@ -70,11 +69,11 @@ class BufferPages {
 namespace detail {
 
 /// The board of a node.
-inline NodeBoard board_of(const Node& node, std::size_t chunk_bytes) noexcept {
+[[gnu::cold]] inline NodeBoard board_of(const Node& node, std::size_t chunk_bytes) noexcept {
   return {node.board, node.buffers, node.size, chunk_bytes, page_bytes()};
 }
 /// Bytes of the two parts of such a board: whole pages.
-inline std::size_t board_words_bytes(int ranks) noexcept {
+[[gnu::cold]] inline std::size_t board_words_bytes(int ranks) noexcept {
   return page_aligned(NodeBoard::words_bytes(ranks));
 }
 inline std::size_t board_buffers_bytes(int ranks, std::size_t chunk_bytes) noexcept {
@@ -83,5 +82,4 @@ inline std::size_t board_buffers_bytes(int ranks, std::size_t chunk_bytes) noexc
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a rank says of its call when it arrives. Equal on all ranks if the calls match.
 struct CallWords {
@@ -127,5 +126,4 @@ struct CallWords {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

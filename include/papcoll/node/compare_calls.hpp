@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What ranks that share no memory find out when they compare their calls: the element of an
 /// allreduce. Each begins with its own call; afterwards all have the same, which tells of the first
@@ -64,5 +63,4 @@ struct ComparedCalls {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

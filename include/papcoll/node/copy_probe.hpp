@@ -12,12 +12,9 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <optional>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Which way of copying gets data to other ranks of the node sooner, plain or streamed? One rank's
 /// side of a trial between pairs of ranks.
@@ -67,9 +64,9 @@ class CopyProbe {
   CopyProbe(std::byte* memory, int rank, int ranks)
       : memory_(memory), rank_(rank), ranks_(ranks), mine_(2 * sample_bytes) {}
 
-  /// The faster method, if enough exchanges were made to tell. All ranks should come at about the
-  /// same time; it takes no longer than `limit`, of which each pair has its part.
-  std::optional<CopyMethod> run(std::chrono::nanoseconds limit = patience) noexcept {
+  /// Finds the faster method. False: too few exchanges were made to tell. All ranks should come at
+  /// about the same time; it takes no longer than `limit`, of which each pair has its part.
+  bool run(CopyMethod& faster, std::chrono::nanoseconds limit = patience) noexcept {
     Times sum{};
     bool any = false;
     const bool both = partner(rank_, ranks_, 0) >= 0 && partner(rank_, ranks_, 1) >= 0;
@@ -77,13 +74,13 @@ class CopyProbe {
       const int other = partner(rank_, ranks_, pair);
       if (other < 0) continue;
       const auto until = Clock::now() + (both ? limit / 2 : limit);
-      const auto least = exchange(part(rank_, pair), part(other, pair), until);
-      if (!least) continue;
+      Times least{never, never};
+      if (!exchange(part(rank_, pair), part(other, pair), until, least)) continue;
       any = true;
-      for (std::size_t m = 0; m < sum.size(); ++m) sum[m] += (*least)[m];
+      for (std::size_t m = 0; m < sum.size(); ++m) sum[m] += least[m];
     }
-    if (!any) return std::nullopt;
-    return sum[1] < sum[0] ? CopyMethod::streamed : CopyMethod::plain;
+    faster = sum[1] < sum[0] ? CopyMethod::streamed : CopyMethod::plain;
+    return any;
   }
 
  private:
@@ -126,11 +123,10 @@ class CopyProbe {
     }
   }
 
-  /// The least times, if there were enough exchanges.
-  std::optional<Times> exchange(Part& mine, const Part& theirs, Clock::time_point until) noexcept {
+  /// Lowers `least` to the least times. False: there were too few exchanges.
+  bool exchange(Part& mine, const Part& theirs, Clock::time_point until, Times& least) noexcept {
     static constexpr std::array<CopyRule, 2> rules{CopyRule::by(CopyMethod::plain),
                                                    CopyRule::by(CopyMethod::streamed)};
-    Times least{never, never};
     std::uint64_t step = mine.word.load(std::memory_order_relaxed) / 2;
     std::uint32_t timed = 0;
     mine.say(step, true);
@@ -154,8 +150,7 @@ class CopyProbe {
       ++timed;
     }
     mine.say(step, false);
-    if (timed < samples) return std::nullopt;
-    return least;
+    return timed >= samples;
   }
 
   std::byte* memory_;
@@ -164,6 +159,4 @@ class CopyProbe {
   std::vector<std::byte> mine_;  ///< what is written, then what is read
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

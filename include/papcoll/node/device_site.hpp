@@ -10,8 +10,7 @@
 // sees who has arrived; what devices do is ordered by events, for which streams wait and the host
 // never does.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a rank tells its peers in a call, each at most once. With each goes an event, which is
 /// complete when all is that was in the rank's stream by then.
@@ -85,5 +84,4 @@ struct AnyDeviceSite {
 };
 static_assert(DeviceSite<AnyDeviceSite>);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

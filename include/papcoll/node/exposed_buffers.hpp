@@ -13,8 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What ranks lend each other: the buffers of a call, as long as it lasts and stands, and their
 /// pools, until all have left the call. See Site.
@@ -117,7 +116,8 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
 
  protected:
   /// `node`: what the ranks share besides the board; null if that is all.
-  ExposedBuffers(Board board, Bells bells, int rank, std::uint32_t first_epoch, const Node* node)
+  [[gnu::cold]] ExposedBuffers(Board board, Bells bells, int rank, std::uint32_t first_epoch,
+                               const Node* node)
       : Base(board, bells, rank, first_epoch),
         node_(node),
         pool_(node),
@@ -187,5 +187,4 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
   std::uint32_t pool_used_;  ///< the last epoch in which this rank used its pool
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

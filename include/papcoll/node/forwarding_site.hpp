@@ -9,8 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A Site that hands every request to the NodeSite of its team: the base class of a site that a
 /// transport brings. The derived class declares again what it does in a way of its own, such as
@@ -127,5 +126,4 @@ class ForwardingSite {
 };
 static_assert(Site<ForwardingSite>);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The life of a call on a board, as one of its ranks lives it: its number, entering and leaving
 /// its frame, and how it fails. What algorithms ask of the call in between is in the classes above
@@ -44,7 +43,7 @@ class CallFrame {
   /// The call that used this frame before, and that all have left: did it succeed, or have all
   /// heard that it did not? Else some left it before its fault was found, and are told in this one,
   /// which then fails on all ranks: each decides so by what is on the board.
-  bool last_in_frame_matched() noexcept {
+  [[gnu::cold]] bool last_in_frame_matched() noexcept {
     Unheard& u = unheard_[epoch_ % Board::frames];
     if (u.asks != Asks::nothing) [[unlikely]] {
       const bool knows = u.asks == Asks::who_has_not_heard;
@@ -362,5 +361,4 @@ class CallFrame {
   std::vector<int> names_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

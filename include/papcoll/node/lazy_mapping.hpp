@@ -12,9 +12,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A mapping whose pages are taken when they are used, also in a program that locks in memory what
 /// it maps (mlockall() with MCL_FUTURE): the kernel would give pages to all of it at once, and
@@ -51,7 +49,7 @@ class LazyMapping {
  private:
   // A new mapping is locked if the process wants that; one that grows stays as it is. So it begins
   // as one page, which is unlocked. The kernel is called for mremap() as in moved_pages.hpp.
-  LazyMapping(std::size_t bytes, int flags, int fd, off_t offset) noexcept {
+  [[gnu::cold]] LazyMapping(std::size_t bytes, int flags, int fd, off_t offset) noexcept {
     void* const page = mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, flags, fd, offset);
     if (page == MAP_FAILED) return;
     munlock(page, page_bytes());
@@ -70,6 +68,4 @@ class LazyMapping {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/copying.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/topology/groups.hpp>
@@ -9,12 +10,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
-#include <memory>
 
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 class ArenaHeap;
@@ -45,14 +44,14 @@ struct Node {
   void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
   /// Maps [at, at + bytes), whole pages, once more, and returns where. Throws system_error.
   std::byte* (*map_again)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
-  void* context = nullptr;             ///< valid as long as `keep`
-  std::shared_ptr<const void> keep{};  ///< keeps all this memory mapped
+  void* context = nullptr;            ///< valid as long as `keep`
+  detail::Shared<const void> keep{};  ///< keeps all this memory mapped
   PeerMemory peers{};
   /// Which ranks are near each other, see Site. All ranks of the node have equal groups from their
   /// first call on, which bits of results may depend on.
-  std::shared_ptr<const Groups> groups{};
+  detail::Shared<const Groups> groups{};
   /// How this rank copies to memory that the others read.
-  std::shared_ptr<detail::CopyChoice> copies = std::make_shared<detail::CopyChoice>();
+  detail::Shared<detail::CopyChoice> copies = detail::make_shared<detail::CopyChoice>();
   std::byte* copy_probe = nullptr;  ///< CopyProbe's; null: there is none
   // This rank's part of the arena: first what the library has for itself, then its user's.
   std::byte* pool = nullptr;
@@ -100,5 +99,4 @@ inline std::size_t device_window_bytes(int ranks) noexcept {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/copying.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/buffer_pages.hpp>
@@ -14,11 +15,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A Site over a board: one rank of a node, thread or process. Owns the rank's epoch counter.
 ///
@@ -36,7 +35,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
                 const Node* node = nullptr)
       : Base(board, bells, rank, first_epoch, node),
         pages_(board, node),
-        copies_(node != nullptr ? node->copies : std::make_shared<detail::CopyChoice>()),
+        copies_(node != nullptr ? node->copies : detail::make_shared<detail::CopyChoice>()),
         pending_(static_cast<std::size_t>(board.ranks())) {}
 
   // --- for whoever runs algorithms
@@ -207,7 +206,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   bool offered_ = false;    ///< in this call: a peer may wait for its pool until this rank has left
   const Reducer* reducer_ = nullptr;
   BufferPages<Board> pages_;
-  std::shared_ptr<const detail::CopyChoice> copies_;
+  detail::Shared<const detail::CopyChoice> copies_;
   std::vector<int> pending_;
   std::vector<std::byte> scratch_;
 };
@@ -219,5 +218,4 @@ class NodeSite final : public BasicNodeSite<NodeBoard, Doorbells> {
 };
 static_assert(Site<NodeSite>);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
@@ -14,8 +15,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A copy from the memory of a rank of the node that did not work: ESRCH if the rank has died.
 struct failed_copy : system_error {
@@ -50,7 +50,7 @@ class PeerMemory {
 
   /// Processes that map [base, base + bytes) alike. `pids` of the node's ranks if each may copy
   /// from each, else empty. `prefers_pulls`: that comes before staged chunks.
-  PeerMemory(std::byte* base, std::size_t bytes, std::vector<pid_t> pids,
+  PeerMemory(std::byte* base, std::size_t bytes, detail::Vector<pid_t> pids,
              bool prefers_pulls = false)
       : base_(base), bytes_(bytes), pids_(std::move(pids)), prefers_pulls_(prefers_pulls) {}
 
@@ -106,9 +106,8 @@ class PeerMemory {
  private:
   std::byte* base_ = nullptr;
   std::size_t bytes_ = SIZE_MAX;
-  std::vector<pid_t> pids_;
+  detail::Vector<pid_t> pids_;
   bool prefers_pulls_ = false;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>
@@ -9,14 +11,11 @@
 #include <bit>
 #include <cstddef>
 #include <limits>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A rank's memory for what peers may read even after it has left the call: its part of the node's
 /// memory, and where that is too small, memory of its own, which only threads or the kernel reach.
@@ -172,11 +171,10 @@ class Pool {
   std::size_t at_bytes_ = 0;
   std::size_t backed_ = 0;  ///< kilobytes of the node's memory that have pages
   std::size_t refused_ = std::numeric_limits<std::size_t>::max();  ///< for so many there is no room
-  std::unique_ptr<std::byte[]> own_;
+  detail::Owned<std::byte[]> own_;
   std::size_t own_bytes_ = 0;
-  std::vector<std::unique_ptr<std::byte[]>> former_;  ///< smaller ones, which peers may still read
-  std::vector<std::byte*> former_places_;             ///< the same of the node's memory
+  detail::Vector<detail::Owned<std::byte[]>> former_;  ///< smaller ones, which peers may still read
+  detail::Vector<std::byte*> former_places_;           ///< the same of the node's memory
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <papcoll/base/heap_sort.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
@@ -10,9 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Is what a rank writes to its pool slow to read for the others? Where they share no cache with it
 /// their reads take more than twice as long, its writes, too, and a copy by the kernel from where
@@ -158,10 +158,9 @@ class PoolReads {
       if (reads.count != 0) means_[peers++] = reads.mean();
       reads = {};
     }
-    const auto middle = means_.begin() + static_cast<std::ptrdiff_t>(peers / 2);
-    std::nth_element(means_.begin(), middle, means_.begin() + static_cast<std::ptrdiff_t>(peers));
+    heap_sort(means_.data(), peers);
     any_ = false;
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(*middle, 1, UINT32_MAX));
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(means_[peers / 2], 1, UINT32_MAX));
   }
 
  private:
@@ -174,11 +173,9 @@ class PoolReads {
     std::uint64_t mean() const noexcept { return count == 1 ? sum : (sum - slowest) / (count - 1); }
   };
 
-  std::vector<Reads> of_peer_;
+  detail::Vector<Reads> of_peer_;
   std::vector<std::uint64_t> means_;
   bool any_ = false;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -11,8 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
 /// count chunks: publish(k) says "my chunks 0…k−1 are in my slot". A transport that offers node
@@ -226,5 +225,4 @@ struct Chunks {
   std::size_t bytes(std::uint32_t k) const noexcept { return length(k) * size; }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/node.hpp>
@@ -7,11 +8,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What one communicator has of a rank's heap of pools.
 class TakenPools {
@@ -44,11 +42,9 @@ class TakenPools {
   static void give_back_to(ArenaHeap& heap, std::byte* at) noexcept { heap.give_back(at); }
 
   ArenaHeap* heap_;  ///< null: there are no arenas
-  std::vector<std::byte*> places_;
+  detail::Vector<std::byte*> places_;
   /// Known once something was taken, so that a program that takes nothing does not compile it.
   void (*give_back_)(ArenaHeap&, std::byte*) noexcept = nullptr;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

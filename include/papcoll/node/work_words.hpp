@@ -7,8 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// In the order of arrival: tickets, and pieces of work for whoever is there. See Site.
 template <class Board, class Bells>
@@ -71,5 +70,4 @@ class WorkWords : public CallFrame<Board, Bells> {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

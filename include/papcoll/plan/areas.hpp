@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/plan/element_runs.hpp>
 #include <papcoll/schedule/range.hpp>
@@ -8,8 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Pieces of scratch memory that a plan takes and gives back while it is made. Steps that use a
 /// piece again wait for those that used it before: StepDependencies goes by addresses.
@@ -43,10 +42,9 @@ class Areas {
  private:
   static constexpr std::uint32_t taken = 1;
 
-  detail::TrivialVector<Range> resting_;
+  detail::Vector<Range> resting_;
   ElementRuns runs_;  ///< taken or, at first, free
   std::size_t size_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

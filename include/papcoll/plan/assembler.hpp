@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/block_numbers.hpp>
 #include <papcoll/plan/dependencies.hpp>
@@ -20,8 +20,7 @@
 #include <string>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Takes one position's steps in terms of the vector, and finds out where each element lives at
 /// that moment; StepDependencies derives from that which steps wait for which.
@@ -176,7 +175,7 @@ class PlanAssembler final : public StepSink {
 
  private:
   using Piece = PlanMemory::Piece;
-  using Pieces = detail::TrivialVector<Piece>;
+  using Pieces = detail::Vector<Piece>;
 
   [[gnu::cold]] void append_send(int peer, Operand from, std::size_t n, std::size_t flow) {
     append({OpKind::send, peer, flows_.next_number(peer, false), n, {}, from, {}}, flow);
@@ -304,11 +303,10 @@ class PlanAssembler final : public StepSink {
   int position_;
   BlockNumbers blocks_;
   PlanMemory memory_;
-  detail::TrivialVector<Step> steps_;
+  detail::Vector<Step> steps_;
   StepDependencies dependencies_;
   Flows flows_;
   std::size_t next_temporary_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/plan/shape.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Where the block of each position is in a vector with a block for each rank, as a schedule sees
 /// that: in order of the ranks, unless the order of positions is a permutation. Then in order of
@@ -45,8 +44,7 @@ class BlockNumbers {
   const Order* order_;
   std::size_t count_;
   bool by_position_;
-  detail::TrivialVector<std::size_t> starts_;  ///< where sizes differ: of each block, and the end
+  detail::Vector<std::size_t> starts_;  ///< where sizes differ: of each block, and the end
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

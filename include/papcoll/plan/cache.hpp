@@ -1,21 +1,20 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/plan/make_plan.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <memory>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A plan, and what it was made of.
 struct PlanOf {
   AnySchedule schedule{};
   Shape shape{};
   Order order = Order::identity(1);
-  std::shared_ptr<const BlockedPlan> plan{};
+  detail::Shared<const BlockedPlan> plan{};
 
   bool is_of(const AnySchedule& s, const Shape& of, const Order& o) const {
     return shape == of && order == o && schedule == s;
@@ -58,8 +57,9 @@ class PlanCache {
  private:
   [[gnu::cold, gnu::noinline]] const PlanOf& made(const AnySchedule& schedule, const Shape& shape,
                                                   const Order& order) {
-    entries_.push_front({schedule, shape, order,
-                         std::make_shared<const BlockedPlan>(make_plan(schedule, shape, order))});
+    entries_.push_front(
+        {schedule, shape, order,
+         detail::make_shared<const BlockedPlan>(make_plan(schedule, shape, order))});
     steps_ += steps_of(*entries_.front().plan);
     while (entries_.size() > 1 && (entries_.size() > max_entries || steps_ > max_steps)) {
       steps_ -= steps_of(*entries_.back().plan);
@@ -76,5 +76,4 @@ class PlanCache {
   std::size_t steps_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/plan/element_runs.hpp>
 #include <papcoll/plan/plan.hpp>
@@ -10,8 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Which steps of a plan wait for which: of two steps that touch the same memory, one of them
 /// writing, the later in the text waits for the earlier. Steps are told in the order of the text.
@@ -59,7 +58,7 @@ class StepDependencies {
     q.first = links_[q.first - 1].next;
   }
 
-  const detail::TrivialVector<Dependency>& all() const noexcept { return dependencies_; }
+  const detail::Vector<Dependency>& all() const noexcept { return dependencies_; }
 
  private:
   struct Link {
@@ -94,10 +93,9 @@ class StepDependencies {
   /// wrote, plus 1, and the chain of those that have read since. Whoever reads waits for the one,
   /// whoever writes for all.
   std::array<ElementRuns, 3> runs_;
-  detail::TrivialVector<Link> links_;
-  detail::TrivialVector<std::uint32_t> newest_;  ///< by step: the newest that depends on it
-  detail::TrivialVector<Dependency> dependencies_;
+  detail::Vector<Link> links_;
+  detail::Vector<std::uint32_t> newest_;  ///< by step: the newest that depends on it
+  detail::Vector<Dependency> dependencies_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

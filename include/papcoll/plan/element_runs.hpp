@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/schedule/range.hpp>
 
@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The values of a sequence of elements without end, in runs: contiguous elements with one value.
 class ElementRuns {
@@ -52,7 +51,7 @@ class ElementRuns {
     if (runs_.empty()) runs_.push_back({});
     const std::size_t run = first_from(element);
     if (run == runs_.size() || runs_[run].lo != element) {
-      runs_.insert(run, Run{element, Value{runs_[run - 1].value}});
+      runs_.insert(runs_.begin() + run, Run{element, Value{runs_[run - 1].value}});
     }
     return run;
   }
@@ -63,7 +62,7 @@ class ElementRuns {
     runs_[first].value = value;
     if (last < runs_.size() && runs_[last].value == value) ++last;
     if (first != 0 && runs_[first - 1].value == value) --first;
-    if (first + 1 != last) runs_.erase(first + 1, last);
+    if (first + 1 != last) runs_.erase(runs_.begin() + first + 1, runs_.begin() + last);
   }
 
   /// Gives the elements of r, which is not empty, this value.
@@ -85,8 +84,7 @@ class ElementRuns {
     return first;
   }
 
-  detail::TrivialVector<Run> runs_;  ///< sorted; the first begins with element 0
+  detail::Vector<Run> runs_;  ///< sorted; the first begins with element 0
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,17 +1,16 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/plan/plan.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class PlanRun;
 
@@ -82,7 +81,7 @@ class Endpoint {
 
   /// Scratch memory for calls whose buffers are not in the host's memory: `bytes`, aligned to cache
   /// lines, where the transport's steps reach it. Null: the host's memory does.
-  virtual std::shared_ptr<std::byte> scratch(std::size_t /*bytes*/, MemoryKind) { return nullptr; }
+  virtual detail::Shared<std::byte> scratch(std::size_t /*bytes*/, MemoryKind) { return nullptr; }
 
   /// Moves what can be moved and reports what became complete; true if anything did. Never waits.
   virtual bool progress() = 0;
@@ -115,5 +114,4 @@ class Endpoint {
   virtual bool holds_on() const noexcept { return false; }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

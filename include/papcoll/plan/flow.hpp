@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/plan/dependencies.hpp>
 
@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The messages of a position, by peer and direction: their numbers, and which of them wait for
 /// which. A flow is a stream of messages that a schedule holds back: no more of a pair and
@@ -101,9 +100,8 @@ class Flows {
 
   StepDependencies& dependencies_;
   std::size_t pairs_;  ///< peers and directions
-  detail::TrivialVector<Flow> flows_;
-  detail::TrivialVector<Queue> queues_;  ///< those of all messages, then those of each flow
+  detail::Vector<Flow> flows_;
+  detail::Vector<Queue> queues_;  ///< those of all messages, then those of each flow
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

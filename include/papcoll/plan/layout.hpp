@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/plan/block_numbers.hpp>
 #include <papcoll/plan/shape.hpp>
 #include <papcoll/schedule/order.hpp>
@@ -11,8 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Elements of the vector that stand, or belong, one after the other in a buffer of a rank.
 struct Placement {
@@ -24,12 +23,12 @@ struct Placement {
 /// What of the vector a rank's buffers hold, and what they must hold at the end. All placements are
 /// in the order of the vector, and none is empty.
 struct Layout {
-  std::size_t in = 0;            ///< elements of Space::in
-  std::size_t out = 0;           ///< elements of Space::out
-  bool input_is_in_out = false;  ///< in place: the input stands in Space::out from the start
-  detail::TrivialVector<Placement> has;   ///< the rank's contribution
-  detail::TrivialVector<Placement> may;   ///< what may be kept in Space::out meanwhile
-  detail::TrivialVector<Placement> must;  ///< what must stand in Space::out at the end
+  std::size_t in = 0;              ///< elements of Space::in
+  std::size_t out = 0;             ///< elements of Space::out
+  bool input_is_in_out = false;    ///< in place: the input stands in Space::out from the start
+  detail::Vector<Placement> has;   ///< the rank's contribution
+  detail::Vector<Placement> may;   ///< what may be kept in Space::out meanwhile
+  detail::Vector<Placement> must;  ///< what must stand in Space::out at the end
 };
 
 namespace detail {
@@ -61,7 +60,7 @@ class Placements {
     }
   }
 
-  TrivialVector<Placement> all;
+  Vector<Placement> all;
   std::size_t elements = 0;
 
  private:
@@ -70,11 +69,11 @@ class Placements {
     elements += r.size();
     std::size_t at = all.size();
     while (at != 0 && all[at - 1].range.lo > r.lo) --at;
-    all.insert(at, {r, offset, first});
+    all.insert(all.begin() + at, {r, offset, first});
   }
 
   [[gnu::cold]] void add_blocks(const Shape& s, const Order& order, const BlockNumbers& blocks) {
-    TrivialVector<std::size_t> offsets;  // of each rank
+    Vector<std::size_t> offsets;  // of each rank
     std::size_t offset = 0;
     for (std::size_t rank = 0; rank < s.ranks(); ++rank) {
       offsets.push_back(offset);
@@ -155,5 +154,4 @@ class Placements {
   return layout_of(s, order, BlockNumbers{s, order});
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -6,8 +6,7 @@
 
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Where the current value of an element stands while a plan is made: in a space, at the element's
 /// number in the vector plus `shift` (modulo 2^64, so that it may be less).
@@ -58,5 +57,4 @@ class ElementLocations {
   ElementRuns runs_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

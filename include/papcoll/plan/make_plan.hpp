@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A plan cut in blocks along the vector: `full` is run for each of the first blocks − 1 (or all)
 /// blocks, `last` for a shorter one at the end. Blocks touch disjoint elements, so an engine may
@@ -81,5 +80,4 @@ inline Order static_order(const Shape& shape) {
   return plan;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

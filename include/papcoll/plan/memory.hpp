@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/plan/areas.hpp>
 #include <papcoll/plan/flow.hpp>
 #include <papcoll/plan/layout.hpp>
@@ -11,8 +11,7 @@
 #include <array>
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The memory of one rank while its plan is made: where each element of the vector stands at that
 /// moment, where it may come to stand, and what scratch memory that takes.
@@ -101,7 +100,7 @@ class PlanMemory {
   }
 
   /// Gives the steps their places in scratch space, and its size.
-  [[gnu::cold]] std::size_t fix_scratch(detail::TrivialVector<Step>& steps) const {
+  [[gnu::cold]] std::size_t fix_scratch(detail::Vector<Step>& steps) const {
     std::size_t lo = vector_;
     std::size_t hi = 0;
     auto operands = [&steps](auto&& visit) {
@@ -146,5 +145,4 @@ class PlanMemory {
   std::array<std::size_t, Flows::most_temporaries> temporaries_{};  ///< elements of each
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
@@ -9,8 +9,7 @@
 #include <span>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a step does. Every one is started and then polled on the transport.
 enum class OpKind : unsigned char {
@@ -59,7 +58,7 @@ class Plan {
   Plan() = default;
 
   /// `scratch` and `count` as the functions of the same name; each dependency is given once.
-  [[gnu::cold]] Plan(detail::TrivialVector<Step> steps, std::span<const Dependency> dependencies,
+  [[gnu::cold]] Plan(detail::Vector<Step> steps, std::span<const Dependency> dependencies,
                      std::size_t scratch, std::size_t count)
       : steps_(std::move(steps)), scratch_(scratch), count_(count) {
     const std::size_t n = steps_.size();
@@ -98,14 +97,13 @@ class Plan {
   std::uint32_t messages_per_pair() const noexcept { return messages_per_pair_; }  ///< the largest
 
  private:
-  detail::TrivialVector<Step> steps_;
+  detail::Vector<Step> steps_;
   /// Of each step the number of its predecessors; then where the successors of each begin in here,
   /// and where those of the last end; then these.
-  detail::TrivialVector<std::uint32_t> links_;
+  detail::Vector<std::uint32_t> links_;
   std::size_t scratch_ = 0;
   std::size_t count_ = 0;
   std::uint32_t messages_per_pair_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,7 +2,8 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/make_plan.hpp>
 #include <papcoll/plan/scratch.hpp>
@@ -12,12 +13,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // A long header: what a step needs is found in one object, and all of it is inlined into run().
 
@@ -32,7 +31,7 @@ class PlanRun {
 
   /// Starts the call. The call's buffers and operator must stay until done(); `window` blocks at
   /// most are in flight at once. `held`: nothing moves, nor is it done, before go().
-  void start(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, const Order& order,
+  void start(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, const Order& order,
              const Call& call, std::uint32_t sequence, std::size_t window, bool held = false) {
     known_.clear();
     launch(endpoint, std::move(plan), order, call, sequence, window);
@@ -49,7 +48,7 @@ class PlanRun {
   }
 
   /// The same where it will be known only later which rank plays which position: know() tells.
-  void start_before_known(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, int size,
+  void start_before_known(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, int size,
                           const Call& call, std::uint32_t sequence, std::size_t window) {
     known_.clear();
     known_.resize(static_cast<std::size_t>(size), -1);
@@ -141,7 +140,7 @@ class PlanRun {
   };
   static constexpr std::uint32_t followed = ~std::uint32_t{0};  ///< see follow()
 
-  void launch(Endpoint& endpoint, std::shared_ptr<const BlockedPlan> plan, const Order& order,
+  void launch(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, const Order& order,
               const Call& call, std::uint32_t sequence, std::size_t window) {
     endpoint_ = &endpoint;
     plan_ = std::move(plan);
@@ -294,7 +293,7 @@ class PlanRun {
   }
 
   Endpoint* endpoint_ = nullptr;
-  std::shared_ptr<const BlockedPlan> plan_;
+  detail::Shared<const BlockedPlan> plan_;
   Order order_ = Order::identity(1);
   Call call_;
   bool has_views_ = false;  ///< a buffer's elements are not all neighbours
@@ -302,13 +301,12 @@ class PlanRun {
   std::size_t blocks_left_ = 0;
   std::size_t in_flight_ = 1;  ///< blocks at once
   std::size_t steps_ = 0;      ///< of a slot in waits_for_
-  detail::TrivialVector<Slot> slots_;
-  detail::TrivialVector<std::uint32_t> waits_for_;  ///< of all slots
-  detail::TrivialVector<Ready> ready_;  ///< a queue, in the order in which they became ready
+  detail::Vector<Slot> slots_;
+  detail::Vector<std::uint32_t> waits_for_;  ///< of all slots
+  detail::Vector<Ready> ready_;              ///< a queue, in the order in which they became ready
   std::size_t next_ready_ = 0;
-  detail::TrivialVector<int>
-      known_;  ///< the ranks of positions where order_ does not say, or empty
-  detail::TrivialVector<Ready> parked_;  ///< steps whose peers are not known yet
+  detail::Vector<int> known_;     ///< the ranks of positions where order_ does not say, or empty
+  detail::Vector<Ready> parked_;  ///< steps whose peers are not known yet
   PlanScratch scratch_;
 };
 
@@ -321,5 +319,4 @@ void for_each_piece(const TransportOp& w, F&& f) {
   for_each_piece(w, [](const TransportOp& piece) { perform_locally(piece); });
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

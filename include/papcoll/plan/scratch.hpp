@@ -1,16 +1,16 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/plan/endpoint.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The scratch memory of a run of a plan: as much for each block in flight, on cache lines of its
 /// own. It is the rank's, and kept for the next run; or the endpoint's, where a call's buffers are
@@ -35,7 +35,7 @@ class PlanScratch {
   void leak() noexcept {
     static_cast<void>(own_.release());
     bytes_ = 0;
-    if (lent_) static_cast<void>(new (std::nothrow) std::shared_ptr<std::byte>(std::move(lent_)));
+    if (lent_) static_cast<void>(new (std::nothrow) detail::Shared<std::byte>(std::move(lent_)));
   }
 
  private:
@@ -45,11 +45,10 @@ class PlanScratch {
     }
   };
 
-  std::unique_ptr<std::byte[], AlignedDelete> own_;
+  detail::Owned<std::byte[], AlignedDelete> own_;
   std::size_t bytes_ = 0;
   std::size_t stride_ = 0;
-  std::shared_ptr<std::byte> lent_;
+  detail::Shared<std::byte> lent_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The shape of a call, which is all that a plan depends on besides the schedule and the order.
 struct Shape {
@@ -120,5 +119,4 @@ struct Shape {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -7,6 +7,7 @@
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/policies/refusal.hpp>
 #include <papcoll/policies/requirements.hpp>
@@ -15,13 +16,11 @@
 #include <papcoll/transport/transport_policy.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class TeamCore;
 struct HierarchicalSpec;
@@ -71,7 +70,7 @@ struct HierarchicalSpec {
   // What the selections borrow, if they were made from names.
   std::string intra_transport;
   std::string inter_transport;
-  std::shared_ptr<const HierarchicalSpec> inner;
+  detail::Shared<const HierarchicalSpec> inner;
 };
 
 /// An algorithm chosen at run time, which every collective accepts as its last argument.
@@ -81,8 +80,8 @@ class Algorithm {
   Algorithm() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
   /// For the library: papcoll::algorithm() makes one.
   Algorithm(std::string name, AlgorithmSpec spec, std::string transport_name = {},
-            std::shared_ptr<const HierarchicalSpec> hierarchical = nullptr)
-      : texts_(std::make_shared<const Texts>(
+            detail::Shared<const HierarchicalSpec> hierarchical = nullptr)
+      : texts_(detail::make_shared<const Texts>(
             Texts{std::move(name), std::move(transport_name), std::move(hierarchical)})),
         spec_(std::move(spec)) {
     spec_.transport_name = texts_->transport;
@@ -98,9 +97,9 @@ class Algorithm {
   struct Texts {
     std::string name;
     std::string transport;
-    std::shared_ptr<const HierarchicalSpec> hierarchical;
+    detail::Shared<const HierarchicalSpec> hierarchical;
   };
-  std::shared_ptr<const Texts> texts_;
+  detail::Shared<const Texts> texts_;
   AlgorithmSpec spec_;
 };
 
@@ -137,5 +136,4 @@ inline Algorithm algorithm(AnySchedule schedule, OrderSource order = {}) {
   return {std::move(name), std::move(spec)};
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

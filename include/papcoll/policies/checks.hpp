@@ -5,6 +5,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/policies/algorithm.hpp>
+#include <papcoll/policies/declared.hpp>
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/policies/unmet.hpp>
 #include <papcoll/transport/transport_policy.hpp>
@@ -12,8 +13,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 template <class Intra, class Inter>
 struct Hierarchical;
@@ -122,14 +122,14 @@ struct schedule_is_complete<S> {
   static_assert(has_sentence,
                 "papcoll: this schedule has no sentence about itself: give it a member "
                 "`static constexpr std::string_view sentence`");
-  static_assert(std::regular<S>,
+  static_assert(RegularPolicy<S>,
                 "papcoll: this schedule is no regular value: it is made without arguments, copied "
                 "and compared; `bool operator==(const S&) const = default` compares it");
   static_assert(serves_any<S>,
                 "papcoll: this schedule emits the steps of no collective: give it a public member "
                 "function for one, such as `void emit(papcoll::Bcast, papcoll::Builder&) const`; "
                 "or, if it is driven by arrivals, `static bool serves(papcoll::Collective)`");
-  static_assert(!has_name || !has_sentence || !std::regular<S> || !serves_any<S>,
+  static_assert(!has_name || !has_sentence || !RegularPolicy<S> || !serves_any<S>,
                 "papcoll: this schedule does not say whether it combines contributions out of rank "
                 "order: give it a member `static constexpr bool commutative_only`");
 };
@@ -147,12 +147,15 @@ constexpr const Requirement* why_malformed() noexcept {
 
 template <class... Ps>
 inline constexpr bool well_formed =
-    (Policy<Ps> && ...) && (!lacks_a_member<Ps> && ...) && why_malformed<Ps...>() == nullptr;
+    (!is_only_declared<Ps> && ...) && (Policy<Ps> && ...) &&
+    (!lacks_a_member<Ps> && ...) && why_malformed<Ps...>() == nullptr;
 
 /// Ends the compilation with one sentence for a set of policies that is not well formed.
 template <class Tag, class... Ps>
 void refuse_malformed() noexcept {
-  if constexpr (!(Policy<Ps> && ...)) {
+  if constexpr ((is_only_declared<Ps> || ...)) {
+    static_cast<void>((algorithm_is_included<Ps>::ok && ...));
+  } else if constexpr (!(Policy<Ps> && ...)) {
     static_cast<void>(arguments_are_policies<Ps...>::ok);
   } else if constexpr ((lacks_a_member<Ps> || ...)) {
     static_cast<void>((schedule_is_complete<Ps>::ok && ...));
@@ -311,5 +314,4 @@ AlgorithmSpec select() {
   return s;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -11,9 +11,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The policies of a part: those in Policies<>, or one alone.
 template <class P>
@@ -127,6 +125,4 @@ struct HierarchicalPolicies {
   }
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -12,9 +12,7 @@
 #include <cstdint>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Runs a hierarchical call of collective C: see entry/run_hierarchical.hpp.
 template <Collective C>
@@ -56,6 +54,4 @@ inline const HierarchicalSpec& hierarchical_of_chosen() {
   return hierarchical;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

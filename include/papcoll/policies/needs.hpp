@@ -8,8 +8,7 @@
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // What algorithms require, and what calls are, without their types: the arguments of why_not().
 
@@ -78,5 +77,4 @@ inline CallFacts facts_of(const Call& call, bool non_blocking) noexcept {
   return facts;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,8 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What the sentence of a requirement is about, where that is known; what is empty stays as it is.
 struct RefusalDetails {
@@ -77,5 +76,4 @@ template <class Serves>
   d.remedy = detail::joined({"take ", others[0], " or ", others[1]});
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -7,8 +7,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // Why a set of policies, or an algorithm, cannot run a call: the one table that messages of the
 // compiler, refusals at run time, names and listings share. The first row that does not hold is
@@ -206,5 +205,4 @@ constexpr const Requirement* why_not(const AlgorithmNeeds& algorithm, const Call
   return unmet == 0 ? nullptr : first_requirement(unmet);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

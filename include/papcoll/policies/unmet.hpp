@@ -3,8 +3,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/policies/requirements.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 template <class...>
@@ -37,5 +36,4 @@ constexpr void refuse_policies() noexcept {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,8 +10,7 @@
 #include <cstring>
 #include <ctime>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// Nanoseconds of CLOCK_MONOTONIC: 23 ns to read, the same for all processes of a machine that
@@ -56,5 +55,4 @@ inline std::uint64_t hash_of(const void* data, std::size_t bytes,
 }
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -28,8 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// The ranks of a communicator by clock.
@@ -139,5 +138,4 @@ inline ClockPoint fitted(const Clocks& clocks, MPI_Comm comm, const MpiCalls& mp
 }
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,8 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// A handle of MPI as a number: a pointer in one library, an integer in another.
@@ -144,5 +143,4 @@ class Ops {
 };
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

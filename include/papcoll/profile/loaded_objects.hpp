@@ -18,8 +18,7 @@
 #include <system_error>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// The program's own path.
@@ -162,5 +161,4 @@ inline LoadedObject object_of(std::uint64_t address) {
 }
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

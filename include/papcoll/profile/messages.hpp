@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// What a record says of a call, from the call's arguments: only those are looked at that MPI says
@@ -215,5 +214,4 @@ class Describe {
 };
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

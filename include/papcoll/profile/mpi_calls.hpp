@@ -17,8 +17,7 @@
   X(Dist_graph_neighbors_count) X(Finalized)
 // clang-format on
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// Where the recorder finds MPI: the PMPI_ functions that the program is linked with, or those that
@@ -37,5 +36,4 @@ inline void check_mpi(int code, const char* call) {
 }
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// Two ranks whose messages are measured; both −1 where there are none.
@@ -110,5 +109,4 @@ inline void measure_one_way_times(FileHeader& header, const std::vector<int>& no
 }
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,8 +2,7 @@
 
 #include <papcoll/error.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// A profile cannot be recorded. The program that was to be profiled goes on without.
@@ -12,5 +11,4 @@ struct profile_error : error {
 };
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

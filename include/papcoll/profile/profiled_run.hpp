@@ -28,8 +28,7 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// The life of a profile in a process: from MPI_Init to the end. Nothing here throws or ends the
@@ -360,5 +359,4 @@ class ProfiledRun {
 };
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -18,8 +18,7 @@
 #include <cstddef>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 namespace detail {
 
@@ -50,8 +49,7 @@ inline const EndOfProcess end_of_process;
 
 }  // namespace detail
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #define PAPCOLL_PROFILE_MPI_4 (MPI_VERSION >= 4)
 #define PAPCOLL_PROFILE_LARGE_COUNTS (MPI_VERSION >= 4)

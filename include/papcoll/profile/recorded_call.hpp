@@ -14,8 +14,7 @@
 #include <new>
 #include <unordered_map>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// Persistent collectives by request: what a record of their start says.
@@ -214,5 +213,4 @@ inline void being_made(const MPI_Comm* there, int status, MPI_Comm parent) noexc
 }
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

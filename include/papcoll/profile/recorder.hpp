@@ -9,8 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// All that records the calls of one rank: its log, and what it knows of MPI's handles.
@@ -42,5 +41,4 @@ class Recorder {
 };
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

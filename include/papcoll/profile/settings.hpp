@@ -12,8 +12,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// What the environment says.
@@ -72,5 +71,4 @@ inline std::string directory_of_run(const Settings& s, std::uint64_t run) {
 }
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -28,8 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// Returns the name of a file of `rank` in the run with this number; `ending` is "trace" or
@@ -205,5 +204,4 @@ inline bool remove_ended_runs(const std::string& directory, std::uint64_t job, b
 }
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

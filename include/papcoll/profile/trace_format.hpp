@@ -25,8 +25,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// The first eight bytes of a trace file.
@@ -324,5 +323,4 @@ static_assert(sizeof(FileHeader) <= 4096 && sizeof(FileHeader) % 64 == 0);
 static_assert(std::is_trivially_copyable_v<FileHeader> && std::is_trivially_copyable_v<Module>);
 
 }  // namespace profile
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

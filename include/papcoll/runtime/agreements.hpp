@@ -4,6 +4,8 @@
 #include <papcoll/arrival/exchanged_imbalance.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/parts.hpp>
@@ -13,13 +15,10 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <memory>
-#include <vector>
 
 #include <sched.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a rank's team agrees on by messages that nobody waits for: the order of arrival that each
 /// predictor in use expects and, where no memory is shared, how unevenly the ranks arrive.
@@ -43,7 +42,7 @@ class Agreements final : public TeamPart {
   /// The watch over the ranks' arrivals. `nodes`: the ranks of each.
   ExchangedImbalance& watch(const Groups& nodes) {
     if (watch_ == nullptr) {
-      watch_ = std::make_unique<ExchangedImbalance>(rank_, nodes.of, period_);
+      watch_ = detail::make_owned<ExchangedImbalance>(rank_, nodes.of, period_);
     }
     return *watch_;
   }
@@ -91,7 +90,7 @@ class Agreements final : public TeamPart {
 
   [[gnu::noinline, gnu::cold]] Predictions& new_predictions(const AnyPredictor& predictor) {
     predictions_.push_back(
-        std::make_unique<Predictions>(predictor, rank_, size_, common_clock_, period_));
+        detail::make_owned<Predictions>(predictor, rank_, size_, common_clock_, period_));
     return *predictions_.back();
   }
 
@@ -99,9 +98,8 @@ class Agreements final : public TeamPart {
   int size_;
   bool common_clock_;
   std::uint32_t period_;
-  std::vector<std::unique_ptr<Predictions>> predictions_;  ///< one for each predictor in use
-  std::unique_ptr<ExchangedImbalance> watch_;
+  detail::Vector<detail::Owned<Predictions>> predictions_;  ///< one for each predictor in use
+  detail::Owned<ExchangedImbalance> watch_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/node.hpp>
@@ -7,12 +8,10 @@
 #include <papcoll/runtime/watched_buffers.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a communicator's user has of one rank's part of the node's shared memory. All ranks map it
 /// whole from the beginning. What is freed is used again, but not while a communicator of the same
@@ -21,7 +20,7 @@ class Arena {
  public:
   /// The arena of a node's rank; ordinary memory if `node` is null or has none. `watch` hears what
   /// users free.
-  Arena(const Node* node, std::shared_ptr<BufferWatch> watch) : watch_(std::move(watch)) {
+  Arena(const Node* node, detail::Shared<BufferWatch> watch) : watch_(std::move(watch)) {
     if (node == nullptr || node->arena == nullptr) return;
     heap_ = node->arena;
     keep_ = node->keep;
@@ -73,8 +72,8 @@ class Arena {
                        "of which are for shared_vectors and registered buffers");
   }
 
-  std::shared_ptr<BufferWatch> watch_;
-  std::shared_ptr<const void> keep_;  ///< keeps the memory mapped
+  detail::Shared<BufferWatch> watch_;
+  detail::Shared<const void> keep_;  ///< keeps the memory mapped
   detail::ArenaHeap* heap_ = nullptr;
   std::byte* (*map_again_)(void*, const std::byte*, std::size_t) = nullptr;
   bool (*any_broken_)(void*) noexcept = nullptr;
@@ -86,20 +85,19 @@ namespace detail {
 /// A team's arena, which the memory that users have of it keeps.
 struct ArenaPart final : TeamPart {
   static constexpr PartKind kind = PartKind::arena;
-  std::shared_ptr<Arena> arena;
+  detail::Shared<Arena> arena;
 };
 
-inline const std::shared_ptr<Arena>& arena_of(TeamCore& core) {
-  std::shared_ptr<Arena>& arena = core.parts().get<ArenaPart>().arena;
+inline const detail::Shared<Arena>& arena_of(TeamCore& core) {
+  detail::Shared<Arena>& arena = core.parts().get<ArenaPart>().arena;
   if (arena == nullptr) {
     const Surroundings& s = core.surroundings();
-    arena =
-        std::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node, core.buffer_watch());
+    arena = detail::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node,
+                                       core.buffer_watch());
   }
   return arena;
 }
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

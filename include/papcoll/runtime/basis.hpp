@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What differs between teams of processes and of threads. Any function may be null.
 struct TeamHooks {
@@ -86,5 +85,4 @@ struct TeamBasis {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

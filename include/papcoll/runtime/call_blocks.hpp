@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The numbers of a call whose blocks differ, to which Call::counts, Call::places and its views
 /// point. A rank has one that its blocking calls use again and again, so that they allocate
@@ -18,5 +17,4 @@ struct CallBlocks {
   DataView out;  ///< the same of the output
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

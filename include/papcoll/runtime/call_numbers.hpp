@@ -12,8 +12,7 @@
 #include <cstdint>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a rank says of a call, so that calls can be compared. Of `algorithm` 16 bits count; whether
 /// its bits must not depend on arrivals is part of it, since some go other ways then.
@@ -103,5 +102,4 @@ inline bool is_empty(const Call& c) noexcept {
   return c.count == 0 && c.counts == nullptr && c.collective != Collective::barrier;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,8 +10,7 @@
 
 #include <atomic>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// As long as it lives, this thread is the only one in a blocking call of the team: a second one
 /// throws.
@@ -80,5 +79,4 @@ class CallScope {
   TeamFailures& failures_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

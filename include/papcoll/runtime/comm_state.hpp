@@ -1,6 +1,8 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
@@ -32,23 +34,19 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// All that papcoll keeps for one MPI communicator, as an attribute of it. Making it is collective
 /// and holds no lock, so threads may make states of different communicators in any order.
 class CommState final : public Attached {
  public:
   /// The state of `comm`, made if it is not there. Throws argument_error.
-  static std::shared_ptr<CommState> of(MPI_Comm comm, const Options* options);
+  static detail::Shared<CommState> of(MPI_Comm comm, const Options* options);
 
   [[gnu::cold]] CommState(Making& making, const Options& options)
       : process_(making.process()), link_(making.all_ranks().comm()) {
@@ -60,12 +58,12 @@ class CommState final : public Attached {
     s.size = all_ranks.size("making a papcoll::Communicator");
     s.mpi = &link_;
     Making::Known before = making.join_known();
-    std::shared_ptr<KnownRanks>& known = before.ranks;
+    detail::Shared<KnownRanks>& known = before.ranks;
     std::string& problem = before.problem;
     const bool is_new = known == nullptr;
     if (making.any_moved()) known = find_again(all_ranks, *known);
     if (is_new) {
-      known = std::make_shared<KnownRanks>();
+      known = detail::make_shared<KnownRanks>();
       known->options = options;
       known->tuning = require_common(all_ranks, options);
       known->here = find_node(making, s);
@@ -179,7 +177,8 @@ class CommState final : public Attached {
 
   /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
   [[gnu::cold]] static NodeRanks find_node(Making& making, Surroundings& s) {
-    if (auto known = making.known_nodes()) return *known;
+    NodeRanks known{{}, 0};
+    if (making.find_known_nodes(known)) return known;
     NodeRanks here;
     std::string problem;
     making.look_before_blocking();
@@ -197,9 +196,9 @@ class CommState final : public Attached {
   /// What the ranks know of each other, after some were bound to other processors: they learn anew
   /// where all sit, and share what they shared, unless groups that are other groups now need more
   /// or less of it. Collective.
-  [[gnu::cold]] static std::shared_ptr<KnownRanks> find_again(const PolledCollectives& all_ranks,
-                                                              const KnownRanks& before) {
-    auto now = std::make_shared<KnownRanks>(before);
+  [[gnu::cold]] static detail::Shared<KnownRanks> find_again(const PolledCollectives& all_ranks,
+                                                             const KnownRanks& before) {
+    auto now = detail::make_shared<KnownRanks>(before);
     now->where = find_machine(all_ranks, now->here, now->options.machine);
     const auto caches = caches_of(*now);
     if (NodeMemory::area_of(now->here, now->options, caches.get()) != now->area) {
@@ -208,7 +207,7 @@ class CommState final : public Attached {
     return now;
   }
 
-  [[gnu::cold]] static std::shared_ptr<const Groups> caches_of(const KnownRanks& known) {
+  [[gnu::cold]] static detail::Shared<const Groups> caches_of(const KnownRanks& known) {
     return known.here.nodes == 1 ? near_groups(known.where.machine->places()) : nullptr;
   }
 
@@ -223,7 +222,7 @@ class CommState final : public Attached {
     if (!s.why_no_shared_memory.empty()) return;  // MPI had no communicator to find the node with
     ranks_here_ = here.ranks;
     s.ranks_here = ranks_here_;
-    division_.emplace();
+    division_ = make_owned<Division>();
     division_->nodes = known.where.nodes;
     division_->here = here.ranks.front();
     const bool all_alone = here.nodes == s.size && s.size > 1;
@@ -249,7 +248,7 @@ class CommState final : public Attached {
 
   /// Without waiting for anybody.
   [[gnu::cold]] void begin(Surroundings s, const Options& options, const KnownRanks& known) {
-    core_.emplace(std::move(s), options);
+    core_ = make_owned<TeamCore>(std::move(s), options);
     core_->set_oversubscribed(known.where.oversubscribed);
     core_->set_tuning(known.tuning);
     core_->set_buffer_watch(known.watch);
@@ -284,25 +283,25 @@ class CommState final : public Attached {
     }
   }
 
-  [[gnu::cold]] static std::shared_ptr<CommState> make(MPI_Comm comm, const Options& options,
-                                                       const std::shared_ptr<MpiProcess>& process) {
-    if (const auto failure =
-            std::static_pointer_cast<MakingFailure>(find_attached(comm, Keyvals::get().failure))) {
+  [[gnu::cold]] static detail::Shared<CommState> make(MPI_Comm comm, const Options& options,
+                                                      const detail::Shared<MpiProcess>& process) {
+    if (const auto failure = detail::static_shared_cast<MakingFailure>(
+            find_attached(comm, Keyvals::get().failure))) {
       throw broken_communicator(
           detail::joined({"papcoll: a papcoll::Communicator of this MPI communicator could not be "
                           "made before, and MPI may not know in order what its ranks do: ",
                           bare(failure->why())}));
     }
     const auto leave = [&](const std::exception& problem) {
-      attach(comm, Keyvals::get().failure, std::make_shared<MakingFailure>(problem.what()));
+      attach(comm, Keyvals::get().failure, detail::make_shared<MakingFailure>(problem.what()));
     };
     try {
       return Making::run(comm, options, process, [&](Making& making) {
         try {
-          return std::make_shared<CommState>(making, options);
+          return detail::make_shared<CommState>(making, options);
         } catch (const NotJoined& why) {  // on all ranks
           making.forget_known(why.keeps);
-          return std::make_shared<CommState>(making, options);
+          return detail::make_shared<CommState>(making, options);
         }
       });
     } catch (const peer_lost& e) {
@@ -340,7 +339,7 @@ class CommState final : public Attached {
     s.process_->progress_others(&*s.core_);
   }
   static void poke_mpi(void* p) { self(p).process_->poke(); }
-  static void watch(void* p) {
+  [[gnu::cold]] static void watch(void* p) {
     CommState& s = self(p);
     const int rank = s.find_dead();
     if (rank < 0) return;
@@ -371,7 +370,7 @@ class CommState final : public Attached {
     const Waiter::Hooks& wait = self(p).core_->waiter().hooks;
     wait.expired(wait.context);
   }
-  static bool is_gone(void* p, int rank) {
+  [[gnu::cold]] static bool is_gone(void* p, int rank) {
     const CommState& s = self(p);
     const auto here = std::find(s.ranks_here_.begin(), s.ranks_here_.end(), rank);
     return here != s.ranks_here_.end() &&
@@ -382,8 +381,8 @@ class CommState final : public Attached {
   }
   static void native(void* p, const Call& call) {
     CommState& s = self(p);
-    auto run = std::make_unique<NativeCollectives>(s.link_.users_ranks(), s.core_->rank(),
-                                                   s.core_->size());
+    auto run = detail::make_owned<NativeCollectives>(s.link_.users_ranks(), s.core_->rank(),
+                                                     s.core_->size());
     try {
       run->run(call);
     } catch (...) {
@@ -401,23 +400,23 @@ class CommState final : public Attached {
     return s.process_->is_busy(&*s.core_);
   }
 
-  std::shared_ptr<MpiProcess> process_;
+  detail::Shared<MpiProcess> process_;
   MpiLink link_;
-  std::shared_ptr<KnownRanks> known_;  ///< keeps them for further communicators
+  detail::Shared<KnownRanks> known_;  ///< keeps them for further communicators
   NodeMemory memory_;
-  std::vector<int> ranks_here_;       ///< of this node
-  std::optional<Division> division_;  ///< nothing: MPI did not say what the nodes are
-  std::optional<TeamCore> core_;
+  std::vector<int> ranks_here_;  ///< of this node
+  Owned<Division> division_;     ///< null: MPI did not say what the nodes are
+  Owned<TeamCore> core_;
   bool closed_ = false;
 };
 
-inline std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* options) {
+inline detail::Shared<CommState> CommState::of(MPI_Comm comm, const Options* options) {
   require_usable(comm);
-  auto found = std::static_pointer_cast<CommState>(find_attached(comm, Keyvals::get().comm));
+  auto found = detail::static_shared_cast<CommState>(find_attached(comm, Keyvals::get().comm));
   if (!found) {
     const Options wanted = options ? *options : Options{};
-    auto holder = std::make_unique<std::shared_ptr<Attached>>();  // before peers rely on this rank
-    const std::shared_ptr<MpiProcess> process = MpiProcess::get();
+    auto holder = detail::make_owned<detail::Shared<Attached>>();  // before peers rely on this rank
+    const detail::Shared<MpiProcess> process = MpiProcess::get();
     process->make_room();
     found = make(comm, wanted, process);
     found->core().set_owner(found);
@@ -433,6 +432,4 @@ inline std::shared_ptr<CommState> CommState::of(MPI_Comm comm, const Options* op
   return found;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -13,9 +13,7 @@
 #include <cstdint>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Throws argument_error, on all ranks, unless all pass the same valid options. Gives the
 /// tuning file that they name. Collective.
@@ -57,6 +55,4 @@ namespace detail {
   return tuning;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

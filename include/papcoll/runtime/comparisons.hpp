@@ -1,5 +1,7 @@
 #pragma once
 
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/compare_calls.hpp>
@@ -7,13 +9,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What one call begins with: an allreduce, of one element.
 struct Comparison {
@@ -36,7 +35,7 @@ class Comparisons {
  public:
   Comparison& begin(const CallWords& words, int rank, RequestRun& run) {
     open_.push_back(
-        std::make_unique<Comparison>(Comparison{{words, rank, {}}, &run, open_.size()}));
+        detail::make_owned<Comparison>(Comparison{{words, rank, {}}, &run, open_.size()}));
     return *open_.back();
   }
 
@@ -79,9 +78,8 @@ class Comparisons {
   }
 
  private:
-  std::vector<std::unique_ptr<Comparison>> open_;
+  detail::Vector<detail::Owned<Comparison>> open_;
   std::size_t next_ = 0;  ///< of those, the last one looked at
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,6 +2,8 @@
 
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/transport/group_endpoint.hpp>
@@ -15,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The transports of a team, and a rank's endpoints of those that have been used.
 class Connections {
@@ -34,7 +35,7 @@ class Connections {
   }
 
   /// Throws transport_unavailable if the transport cannot serve this team.
-  void require(const TransportTable& t) const {
+  [[gnu::cold]] void require(const TransportTable& t) const {
     if (&t == required_) return;
     if (std::string why = t.unavailable(surroundings_); !why.empty()) {
       throw transport_unavailable(
@@ -49,8 +50,8 @@ class Connections {
     if (Endpoint* const e = find(t)) return *e;
     require(t);
     if (parent_ != nullptr && (t.offers & capability::node_memory) == 0) {
-      connected_.push_back(
-          {&t, std::make_unique<GroupEndpoint>(parent_->endpoint(t), ranks_, *parent_calls_)});
+      auto* const made = new GroupEndpoint(parent_->endpoint(t), ranks_, *parent_calls_);
+      connected_.push_back({&t, std::unique_ptr<Endpoint>{made}});
     } else {
       connected_.push_back({&t, t.connect(surroundings_)});
     }
@@ -100,7 +101,7 @@ class Connections {
   }
 
   /// Endpoint::may_be_of_death().
-  bool may_be_of_death() const noexcept {
+  [[gnu::cold]] bool may_be_of_death() const noexcept {
     return std::any_of(connected_.begin(), connected_.end(),
                        [](const Connected& c) { return c.endpoint->may_be_of_death(); });
   }
@@ -137,12 +138,11 @@ class Connections {
 
   const Surroundings& surroundings_;
   mutable const TransportTable* required_ = nullptr;  ///< the last that can serve the team
-  std::vector<Connected> connected_;
+  detail::Vector<Connected> connected_;
   std::string substitution_;
   Connections* parent_ = nullptr;
   std::vector<int> ranks_;  ///< the team's, as ranks of the parent
   const std::uint32_t* parent_calls_ = nullptr;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <papcoll/base/copying.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/copy_probe.hpp>
@@ -11,12 +13,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// When a rank of a team tries how to copy for the others of its node, where its processor does not
 /// say which way is fast: at the beginning, and again every few thousand calls, since a host may
@@ -44,7 +42,7 @@ class CopyTrials {
     } catch (const system_error&) {
       return;  // no room in shared memory: copies stay plain
     }
-    probe_.emplace(node.copy_probe, node.rank, node.size);
+    probe_ = make_owned<CopyProbe>(node.copy_probe, node.rank, node.size);
   }
 
   /// All ranks have just met.
@@ -72,14 +70,13 @@ class CopyTrials {
 
   [[gnu::noinline, gnu::cold]] void run(const Waiter& waiter) noexcept {
     if (waiter.oversubscribed || waiter.yield_took > waiter.times.given_away) return;
-    if (const auto faster = probe_->run()) choice_->found(*faster);
+    CopyMethod faster{};
+    if (probe_->run(faster)) choice_->found(faster);
   }
 
-  std::shared_ptr<CopyChoice> choice_;
-  std::optional<CopyProbe> probe_;
+  detail::Shared<CopyChoice> choice_;
+  Owned<CopyProbe> probe_;          ///< null: nothing is tried
   std::uint32_t longer_calls_ = 0;  ///< before the last trial
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/copying.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
@@ -14,12 +15,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Bytes of a node's memory for the teams within a team.
 struct InnerBytes {
@@ -53,10 +51,10 @@ struct HierarchyMemory {
   /// Hears where a board will say that it is broken. Null: nobody asks.
   void (*watch)(void* context, const std::atomic<std::uint32_t>& broken) = nullptr;
   void* context = nullptr;
-  std::shared_ptr<CopyChoice> copies{};  ///< see Node
-  PeerMemory peers{};                    ///< how processes of the node reach each other's buffers
-  std::vector<int> ranks_here;           ///< of the node, as ranks of the outermost team, ascending
-  std::byte* pool = nullptr;             ///< this rank's, see Node; for the inmost group
+  detail::Shared<CopyChoice> copies{};  ///< see Node
+  PeerMemory peers{};                   ///< how processes of the node reach each other's buffers
+  std::vector<int> ranks_here;          ///< of the node, as ranks of the outermost team, ascending
+  std::byte* pool = nullptr;            ///< this rank's, see Node; for the inmost group
   std::size_t pool_bytes = 0;
   TakenPools* pools = nullptr;
 };
@@ -69,10 +67,10 @@ struct Division {
   /// at most: all of those of all groups count as room that shared memory must have.
   static constexpr std::size_t chunk_bytes_by_caches = 4096;
 
-  std::vector<int> nodes;                ///< of each rank, the lowest rank of its node
-  int here = 0;                          ///< this rank's
-  bool shares_memory = false;            ///< the ranks of a node have memory in common
-  std::shared_ptr<const Groups> caches;  ///< on one node, see near_groups()
+  std::vector<int> nodes;               ///< of each rank, the lowest rank of its node
+  int here = 0;                         ///< this rank's
+  bool shares_memory = false;           ///< the ranks of a node have memory in common
+  detail::Shared<const Groups> caches;  ///< on one node, see near_groups()
   HierarchyMemory memory;
   bool is_planned = false;  ///< hierarchy_of() has planned one, if there is one
 
@@ -103,6 +101,4 @@ struct Division {
   }
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

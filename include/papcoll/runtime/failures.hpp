@@ -13,16 +13,15 @@
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
+#include <unistd.h>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <exception>
 #include <string>
-#include <thread>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How a team breaks, how its ranks tell each other, and what a rank that waits looks out for; in
 /// this team, the one around it, and those within it.
@@ -221,7 +220,7 @@ class TeamFailures {
       } catch (const std::exception&) {
         return;  // what was thrown tells more
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds{1});
+      static_cast<void>(usleep(1000));
     }
   }
 
@@ -309,5 +308,4 @@ class TeamFailures {
   std::string broken_;  ///< why, once it is
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

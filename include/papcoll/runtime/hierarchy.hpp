@@ -1,5 +1,8 @@
 #pragma once
 
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/division.hpp>
@@ -14,14 +17,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // A team may be divided in groups, as those of the nodes of a communicator: each rank then has a
 // team with the others of its group, and each group's representative one with all representatives,
@@ -42,7 +43,7 @@ struct InnerTeam {
 /// One hierarchy of a team, as all ranks see it.
 struct HierarchyPlan {
   Groups groups;
-  std::vector<InnerTeam> intra;  ///< of each group
+  detail::Vector<InnerTeam> intra;  ///< of each group
   InnerTeam inter;
   bool all_share = true;  ///< every group of more than one rank has memory
 };
@@ -81,7 +82,7 @@ class HierarchyPlans {
     }
   }
 
-  const std::vector<HierarchyPlan>& plans() const noexcept { return plans_; }
+  const detail::Vector<HierarchyPlan>& plans() const noexcept { return plans_; }
   bool by_caches() const noexcept { return by_caches_; }
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   const detail::InnerBytes& bytes() const noexcept { return bytes_; }
@@ -106,7 +107,7 @@ class HierarchyPlans {
   bool by_caches_ = false;
   std::size_t chunk_bytes_ = cache_line;
   detail::InnerBytes bytes_;
-  std::vector<HierarchyPlan> plans_;
+  detail::Vector<HierarchyPlan> plans_;
 };
 
 /// Memory that a call keeps for the next one.
@@ -162,14 +163,14 @@ struct Hierarchy {
     int largest;  ///< ranks of the largest group
     int groups;
   };
-  std::vector<Level> levels;  ///< of this hierarchy and of those above it
-  std::shared_ptr<const HierarchyPlans> plans;
+  detail::Vector<Level> levels;  ///< of this hierarchy and of those above it
+  detail::Shared<const HierarchyPlans> plans;
   std::size_t level = 0;  ///< of them, this one's
   // Made by the first call that runs by them.
   Node node_within;
   Node node_between;
-  std::unique_ptr<TeamCore> intra;  ///< null if this rank is alone in its group
-  std::unique_ptr<TeamCore> inter;  ///< null if this rank does not represent its group
+  detail::Owned<TeamCore> intra;  ///< null if this rank is alone in its group
+  detail::Owned<TeamCore> inter;  ///< null if this rank does not represent its group
   bool has_teams = false;
 };
 
@@ -185,10 +186,9 @@ inline std::atomic<std::uint32_t>& is_initialised(const InnerTeam& team,
 }
 
 /// This rank's part of a team within `parent`; ranks of it are `members` of the parent.
-inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& team,
-                                            const std::vector<int>& members, int number, Node& node,
-                                            std::size_t chunk_bytes,
-                                            const HierarchyMemory& memory) {
+inline detail::Owned<TeamCore> make_inner(TeamCore& parent, const InnerTeam& team,
+                                          const std::vector<int>& members, int number, Node& node,
+                                          std::size_t chunk_bytes, const HierarchyMemory& memory) {
   const Surroundings& outer = parent.surroundings();
   Surroundings s;
   s.transports = outer.transports;
@@ -198,7 +198,7 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
   s.processes = outer.processes;
   s.mpi = outer.mpi;
   if (outer.machine != nullptr) {
-    s.machine = std::make_shared<const MachineOnDemand>(outer.machine, members);
+    s.machine = detail::make_shared<const MachineOnDemand>(outer.machine, members);
     if (team.here) node.groups = near_groups(s.machine->places());
   }
   Options options = parent.options();
@@ -233,16 +233,16 @@ inline std::unique_ptr<TeamCore> make_inner(TeamCore& parent, const InnerTeam& t
   } else {
     s.why_no_shared_memory = "not all ranks of the group share memory: take MpiTransport";
   }
-  auto core = std::make_unique<TeamCore>(std::move(s), options);
+  auto core = detail::make_owned<TeamCore>(std::move(s), options);
   core->set_oversubscribed(parent.waiter().oversubscribed);
   core->belong_to(parent, members);
   return core;
 }
 
 /// Gives a team the hierarchy that is planned for it; its teams are made later.
-inline Hierarchy& plan_teams(TeamCore& core, std::shared_ptr<const HierarchyPlans> plans,
+inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans> plans,
                              std::size_t level = 0) {
-  auto h = std::make_shared<Hierarchy>();
+  auto h = detail::make_shared<Hierarchy>();
   h->groups = plans->plans()[level].groups;
   h->by_caches = plans->by_caches();
   for (std::size_t l = level; l < plans->plans().size(); ++l) {
@@ -260,7 +260,7 @@ inline Hierarchy& plan_teams(TeamCore& core, std::shared_ptr<const HierarchyPlan
 /// Makes the teams of a hierarchy as far as this rank is in them, and theirs, and keeps the boards
 /// that others initialise in `boards`. Local.
 inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory,
-                       std::vector<std::atomic<std::uint32_t>*>& boards) {
+                       detail::Vector<std::atomic<std::uint32_t>*>& boards) {
   const HierarchyPlan& plan = h.plans->plans()[h.level];
   const std::size_t chunk_bytes = h.plans->chunk_bytes();
   const int group = plan.groups.group_of(core.rank());
@@ -296,7 +296,7 @@ inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memo
 
 /// The same, and waits until all boards are initialised.
 inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory) {
-  std::vector<std::atomic<std::uint32_t>*> boards;
+  detail::Vector<std::atomic<std::uint32_t>*> boards;
   make_teams(core, h, memory, boards);
   core.waiter().until(
       [&boards] {
@@ -325,7 +325,7 @@ inline Hierarchy* hierarchy_of(TeamCore& core) {
   }
   if (levels.empty()) return nullptr;
   if (!d->shares_memory) d->nodes.assign(d->nodes.size(), -1);
-  return &detail::plan_teams(core, std::make_shared<const HierarchyPlans>(
+  return &detail::plan_teams(core, detail::make_shared<const HierarchyPlans>(
                                        levels, d->nodes, d->here, options.chunk_bytes, by_caches));
 }
 
@@ -336,5 +336,4 @@ inline void make_teams_of(TeamCore& core) {
   if (!h.has_teams) detail::make_teams(core, h, core.division()->memory);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

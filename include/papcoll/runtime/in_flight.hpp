@@ -17,8 +17,7 @@
 
 #include <pthread.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// All that a rank may have in flight on a team: messages, calls by plans, comparisons of calls,
 /// requests, and what parts of the team do that nobody waits for.
@@ -72,5 +71,4 @@ class InFlight {
   pthread_t thread_{};        ///< that started them
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

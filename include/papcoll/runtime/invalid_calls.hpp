@@ -14,8 +14,7 @@
 #include <cstdint>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What happens to calls that are invalid on this rank or on another: the ranks that made good ones
 /// must not be stranded.
@@ -100,5 +99,4 @@ class InvalidCalls {
   TeamMessages& messages_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

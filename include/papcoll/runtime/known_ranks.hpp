@@ -1,7 +1,8 @@
 #pragma once
 
 #include <papcoll/base/copying.hpp>
-#include <papcoll/base/drop_if.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/machine_of_ranks.hpp>
@@ -13,7 +14,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -21,9 +21,7 @@
 
 #include <sys/types.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What ranks that have made a communicator, with these Options, know of each other, and what they
 /// share on their node: enough to make another one of the same ranks in the same order.
@@ -33,13 +31,13 @@ struct KnownRanks {
   NodeRanks here;
   MachineOfRanks where;
   TuningText tuning;
-  std::shared_ptr<NodeShare> share;
-  NodeShare::AreaRequest area;         ///< what a communicator has there
-  std::vector<pid_t> copies_from;      ///< see probe_copies()
-  std::string why_no_cma;              ///< the same
-  std::shared_ptr<CopyChoice> copies;  /// how this rank copies for others
+  detail::Shared<NodeShare> share;
+  NodeShare::AreaRequest area;        ///< what a communicator has there
+  detail::Vector<pid_t> copies_from;  ///< see probe_copies()
+  std::string why_no_cma;             ///< the same
+  detail::Shared<CopyChoice> copies;  /// how this rank copies for others
   /// A buffer may be from any of their arenas, which are one.
-  std::shared_ptr<BufferWatch> watch = std::make_shared<BufferWatch>();
+  detail::Shared<BufferWatch> watch = detail::make_shared<BufferWatch>();
 
   bool are(const std::vector<int>& ranks, const Options& wanted) const {
     return world_ranks == ranks && options == wanted;
@@ -53,10 +51,10 @@ struct KnownRanks {
 class KnownRanksList {
  public:
   /// `world_ranks`: the communicator's, in its order. Null: none.
-  [[gnu::cold]] std::shared_ptr<KnownRanks> find(const std::vector<int>& world_ranks,
-                                                 const Options& options) {
+  [[gnu::cold]] detail::Shared<KnownRanks> find(const std::vector<int>& world_ranks,
+                                                const Options& options) {
     const std::lock_guard lock{mutex_};
-    for (const std::weak_ptr<KnownRanks>& entry : entries_) {
+    for (const detail::Weak<KnownRanks>& entry : entries_) {
       auto known = entry.lock();
       if (known == nullptr || !known->are(world_ranks, options)) continue;
       stay(known);
@@ -66,9 +64,9 @@ class KnownRanksList {
   }
 
   /// Instead of what was kept for the same ranks and Options, if anything.
-  [[gnu::cold]] void keep(const std::shared_ptr<KnownRanks>& known) {
+  [[gnu::cold]] void keep(const detail::Shared<KnownRanks>& known) {
     const std::lock_guard lock{mutex_};
-    drop_if(entries_, [&known](const std::weak_ptr<KnownRanks>& entry) {
+    entries_.erase_if([&known](const detail::Weak<KnownRanks>& entry) {
       const auto other = entry.lock();
       return other == nullptr || other->are(known->world_ranks, known->options);
     });
@@ -93,9 +91,9 @@ class KnownRanksList {
  private:
   /// So many stay without a communicator, each with a descriptor: programs make and free
   /// communicators of the same ranks again and again. The latest is the last.
-  using Recent = std::array<std::shared_ptr<KnownRanks>, 4>;
+  using Recent = std::array<detail::Shared<KnownRanks>, 4>;
 
-  [[gnu::cold]] void stay(const std::shared_ptr<KnownRanks>& known) noexcept {
+  [[gnu::cold]] void stay(const detail::Shared<KnownRanks>& known) noexcept {
     std::size_t at = 0;  // the oldest, if it is not there
     while (at < recent_.size() && recent_[at] != known) ++at;
     if (at == recent_.size()) at = 0;
@@ -104,10 +102,8 @@ class KnownRanksList {
   }
 
   std::mutex mutex_;
-  std::vector<std::weak_ptr<KnownRanks>> entries_;
+  detail::Vector<detail::Weak<KnownRanks>> entries_;
   Recent recent_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -11,9 +11,7 @@
 #include <array>
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What a team has in its node's memory that gets pages when it is used:
 ///
@@ -59,6 +57,4 @@ class LatePages {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -7,8 +7,7 @@
 #include <papcoll/runtime/node_side.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How a rank gets the buffers back that it has lent to its peers, in a call that has failed.
 class LentBuffers {
@@ -56,5 +55,4 @@ class LentBuffers {
   TeamFailures& failures_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

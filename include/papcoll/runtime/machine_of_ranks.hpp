@@ -1,6 +1,8 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/base/text_hash.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/bound_processors.hpp>
 #include <papcoll/topology/described_machine.hpp>
@@ -16,19 +18,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Where the ranks of a communicator sit, as all of them learn it when it is made.
 struct MachineOfRanks {
-  std::shared_ptr<const MachineOnDemand> machine;
+  detail::Shared<const MachineOnDemand> machine;
   std::vector<int> nodes;       ///< of each rank, the lowest rank of its node
   bool oversubscribed = false;  ///< more ranks on this node than processors they may run on
   ProcessorSet processors;      ///< those of this rank
@@ -73,10 +72,10 @@ static_assert(sizeof(Whereabouts) <= 32 && std::has_unique_object_representation
   report.node = here.ranks.front();
   report.place = {mine.package, mine.numa, mine.l3, mine.core};
   report.processors = BoundProcessors::of(found.processors);
-  std::vector<Whereabouts> all(static_cast<std::size_t>(all_ranks.size(where)));
+  detail::Vector<Whereabouts> all(static_cast<std::size_t>(all_ranks.size(where)));
   all_ranks.allgather(&report, sizeof report, all.data(), where);
 
-  std::vector<BoundProcessors> here_on;
+  detail::Vector<BoundProcessors> here_on;
   here_on.reserve(here.ranks.size());
   std::vector<Place> places;
   places.reserve(all.size());
@@ -93,12 +92,11 @@ static_assert(sizeof(Whereabouts) <= 32 && std::has_unique_object_representation
   found.oversubscribed = outnumber(here_on.size(), count_processors(here_on));
   found.id =
       hash_of_text({reinterpret_cast<const char*>(all.data()), all.size() * sizeof(Whereabouts)});
-  found.machine = source.is_default() ? std::make_shared<const MachineOnDemand>(std::move(places))
-                                      : source.describe()(source, ranks_tell(all_ranks),
-                                                          found.nodes, std::move(places));
+  found.machine =
+      source.is_default()
+          ? detail::make_shared<const MachineOnDemand>(std::move(places))
+          : source.describe()(source, ranks_tell(all_ranks), found.nodes, std::move(places));
   return found;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

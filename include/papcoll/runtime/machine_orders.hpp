@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/mapping/map_positions.hpp>
 #include <papcoll/mapping/mapped_order.hpp>
 #include <papcoll/plan/cache.hpp>
@@ -12,12 +13,10 @@
 #include <array>
 #include <cstddef>
 #include <list>
-#include <memory>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The orders that a team's calls under OnTopology ran in last, for each schedule, collective and
 /// root; the least recently used ones go first, and their plans with them.
@@ -26,7 +25,7 @@ class MachineOrders {
   static constexpr std::size_t most = 8;
 
   /// Null: nothing is known of the machine, and all orders are rank order.
-  explicit MachineOrders(std::shared_ptr<const MachineOnDemand> machine)
+  explicit MachineOrders(detail::Shared<const MachineOnDemand> machine)
       : machine_(std::move(machine)) {}
 
   const MachineOnDemand* machine() const noexcept { return machine_.get(); }
@@ -83,11 +82,10 @@ class MachineOrders {
     return entries_.front().mapped;
   }
 
-  std::shared_ptr<const MachineOnDemand> machine_;
+  detail::Shared<const MachineOnDemand> machine_;
   std::list<Entry> entries_;
   std::vector<int> ranks_;
   std::array<int, collective_count> last_root_{};  ///< by collective, + 1
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
@@ -24,16 +27,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// How the ranks of a communicator make its state together, and survive that one of them dies
 /// meanwhile. A rank waits for all others at each of these steps, in this order:
@@ -55,16 +55,16 @@ namespace detail {
 /// Each is a non-blocking call of MPI that is asked after: whoever waits looks after its peers and
 /// keeps the deadline of the Options. MPI_Comm_split_type blocks: if a rank dies inside it, or
 /// between the vote before and that, the others may wait in MPI for ever. It is needed only where
-/// the machines do not say what the nodes are: see known_nodes(). And between nodes MPICH 4.0 ends
-/// MPI_Comm_idup by something that blocks inside MPI_Test, where a death has the same effect (1 of
-/// 360 survivors of 120 kills, and 37 in MPI_Comm_split_type: tests/faults/making_kill.sh).
+/// the machines do not say what the nodes are: see find_known_nodes(). And between nodes MPICH 4.0
+/// ends MPI_Comm_idup by something that blocks inside MPI_Test, where a death has the same effect
+/// (1 of 360 survivors of 120 kills, and 37 in MPI_Comm_split_type: tests/faults/making_kill.sh).
 ///
 /// A peer's death is seen on the same machine, in the same PID namespace, after the two have met
 /// in any communicator; other deaths are a matter for the deadline, or for MPI, where it fails by
 /// itself when it connects to the dead rank.
 class Making {
  public:
-  [[gnu::cold]] Making(MPI_Comm comm, const Options& options, std::shared_ptr<MpiProcess> process)
+  [[gnu::cold]] Making(MPI_Comm comm, const Options& options, detail::Shared<MpiProcess> process)
       : process_(std::move(process)),
         deadline_(options.deadline),
         all_ranks_(comm, options.deadline,
@@ -84,14 +84,14 @@ class Making {
   ~Making() = default;
 
   const PolledCollectives& all_ranks() const noexcept { return all_ranks_; }
-  const std::shared_ptr<MpiProcess>& process() const noexcept { return process_; }
+  const detail::Shared<MpiProcess>& process() const noexcept { return process_; }
 
   /// What all ranks know of each other from a communicator of the same ranks and Options, and this
   /// one's memory on the node; or null. Where this rank alone could not have the memory, `problem`
   /// says why: the others learn of it by the vote in which they begin.
   struct Known {
-    std::shared_ptr<KnownRanks> ranks;
-    std::shared_ptr<NodeArea> area;
+    detail::Shared<KnownRanks> ranks;
+    detail::Shared<NodeArea> area;
     std::string problem;
   };
   /// After the ranks have met.
@@ -133,27 +133,27 @@ class Making {
     return options.machine.is_default() || options.machine.in_code() != nullptr;
   }
   /// Has all of them MPI_COMM_WORLD?
-  bool is_of_world() const noexcept {
+  [[gnu::cold]] bool is_of_world() const noexcept {
     return std::none_of(world_ranks_.begin(), world_ranks_.end(),
                         [](int r) { return r == MPI_UNDEFINED; });
   }
 
-  /// This rank's node, where MPI need not be asked for it: a node is a machine, unless MPI was told
-  /// to pretend more of them, or some process does not know its own.
-  [[gnu::cold]] std::optional<NodeRanks> known_nodes() const {
-    NodeRanks here{{}, 0};
+  /// Finds this rank's node, where MPI need not be asked for it: a node is a machine, unless MPI
+  /// was told to pretend more of them, or some process does not know its own.
+  [[gnu::cold]] bool find_known_nodes(NodeRanks& here) const {
     std::vector<std::uint64_t> machines;
     machines.reserve(met_.size());
     for (std::size_t r = 0; r < met_.size(); ++r) {
       const std::uint64_t machine = met_[r].id.machine;
-      if (machine == 0 || met_[r].pretends) return std::nullopt;
+      if (machine == 0 || met_[r].pretends) return false;
       machines.push_back(machine);
       if (machine == process_->id().machine) here.ranks.push_back(static_cast<int>(r));
     }
-    std::sort(machines.begin(), machines.end());
-    const auto end = std::unique(machines.begin(), machines.end());
-    here.nodes = static_cast<int>(end - machines.begin());
-    return here;
+    heap_sort(machines.data(), machines.size());
+    for (std::size_t i = 0; i < machines.size(); ++i) {
+      if (i == 0 || machines[i] != machines[i - 1]) ++here.nodes;
+    }
+    return true;
   }
 
   /// At the end.
@@ -167,7 +167,7 @@ class Making {
   /// Makes something of `make(making)`. A failure of MPI that is due to a peer's death is told as
   /// such.
   template <class Make>
-  static auto run(MPI_Comm comm, const Options& options, std::shared_ptr<MpiProcess> process,
+  static auto run(MPI_Comm comm, const Options& options, detail::Shared<MpiProcess> process,
                   Make&& make) {
     Making making{comm, options, std::move(process)};
     try {
@@ -315,17 +315,17 @@ class Making {
                         "the call"}));
   }
 
-  std::shared_ptr<MpiProcess> process_;
+  detail::Shared<MpiProcess> process_;
   std::chrono::nanoseconds deadline_;
   PolledCollectives all_ranks_;
   int rank_ = 0;
   std::vector<int> world_ranks_;
-  std::vector<ProcessId> peers_;  ///< those that can be watched
-  std::vector<Hello> met_;
-  std::shared_ptr<KnownRanks> known_;
+  detail::Vector<ProcessId> peers_;  ///< those that can be watched
+  detail::Vector<Hello> met_;
+  detail::Shared<KnownRanks> known_;
   std::uint64_t tuning_ = 0;
-  std::shared_ptr<NodeArea> area_;  ///< made by this rank
-  bool all_know_ = false;           ///< the same, and have the areas
+  detail::Shared<NodeArea> area_;  ///< made by this rank
+  bool all_know_ = false;          ///< the same, and have the areas
   bool any_moved_ = false;
   bool fell_back_ = false;
 };
@@ -341,6 +341,4 @@ class MakingFailure final : public Attached {
   std::string why_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/registrations.hpp>
 
@@ -10,7 +11,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -19,9 +19,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A line of /proc/self/maps.
 struct Mapping {
@@ -56,9 +54,8 @@ bool parse_number(std::string_view text, Number& number, int base) noexcept {
   return problem == std::errc{} && stopped == end && !text.empty();
 }
 
-/// "begin-end perms offset device inode   name"; nothing for any other text.
-inline std::optional<Mapping> parse_mapping(std::string_view line) noexcept {
-  Mapping m;
+/// Reads "begin-end perms offset device inode   name". False for any other text.
+inline bool parse_mapping(std::string_view line, Mapping& m) noexcept {
   std::string_view rest = line;
   const bool begins = parse_number(cut(rest, '-'), m.range.begin, 16);
   const bool ends = parse_number(cut(rest, ' '), m.range.end, 16);
@@ -66,17 +63,18 @@ inline std::optional<Mapping> parse_mapping(std::string_view line) noexcept {
   const bool has_offset = parse_number(cut(rest, ' '), m.offset, 16);
   m.device = cut(rest, ' ');
   const bool has_inode = parse_number(cut(rest, ' '), m.inode, 10);
-  if (!begins || !ends || may.size() != m.may.size() || !has_offset || !has_inode) return {};
+  if (!begins || !ends || may.size() != m.may.size() || !has_offset || !has_inode) return false;
   may.copy(m.may.data(), m.may.size());
   m.name = rest.substr(std::min(rest.find_first_not_of(' '), rest.size()));
-  return m;
+  return true;
 }
 
 /// The mappings of a text as /proc/self/maps has it, which must live as long.
-inline std::vector<Mapping> parse_mappings(std::string_view text) {
-  std::vector<Mapping> all;
+inline detail::Vector<Mapping> parse_mappings(std::string_view text) {
+  detail::Vector<Mapping> all;
   while (!text.empty()) {
-    if (const auto m = parse_mapping(cut(text, '\n'))) all.push_back(*m);
+    Mapping m;
+    if (parse_mapping(cut(text, '\n'), m)) all.push_back(m);
   }
   return all;
 }
@@ -109,8 +107,9 @@ inline bool has_all_below(std::uintptr_t address, std::string_view maps) noexcep
   const std::size_t end = maps.rfind('\n');
   if (end == maps.npos) return false;
   const std::size_t before = maps.rfind('\n', end - 1);
-  const auto last = parse_mapping(maps.substr(before + 1, end - before - 1));
-  return last && last->range.end >= address;
+  Mapping last;
+  return parse_mapping(maps.substr(before + 1, end - before - 1), last) &&
+         last.range.end >= address;
 }
 
 /// /proc/self/maps as far as it tells of what lies below an address: a process of MPI has hundreds
@@ -152,7 +151,8 @@ inline std::string why_not_moved(const Mapping& m) {
 }
 
 /// The same of all pages of a range.
-inline std::string why_not_moved(const std::vector<Mapping>& mappings, const AddressRange& pages) {
+inline std::string why_not_moved(const detail::Vector<Mapping>& mappings,
+                                 const AddressRange& pages) {
   std::uintptr_t next = pages.begin;
   for (const Mapping& m : mappings) {
     if (m.range.end <= next) continue;
@@ -173,8 +173,9 @@ inline bool is_locked(std::string_view smaps, const AddressRange& pages) noexcep
   bool inside = false;
   while (!smaps.empty()) {
     const std::string_view line = cut(smaps, '\n');
-    if (const auto m = parse_mapping(line)) {
-      inside = m->range.meets(pages);
+    Mapping m;
+    if (parse_mapping(line, m)) {
+      inside = m.range.meets(pages);
     } else if (inside && line.starts_with("VmFlags:") && line.find(" lo") != line.npos) {
       return true;
     }
@@ -192,6 +193,4 @@ inline bool any_locked(std::string_view status) noexcept {
   return line.find_first_of("123456789") != std::string_view::npos;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -25,8 +25,7 @@
 #include <exception>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How a team passes messages: by plans on its endpoints, waited for or, for what it agrees on from
 /// time to time, not.
@@ -165,5 +164,4 @@ class TeamMessages {
   TeamFailures& failures_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

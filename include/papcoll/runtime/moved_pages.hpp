@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/mapped_memory.hpp>
 #include <papcoll/runtime/registrations.hpp>
@@ -20,9 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 inline std::byte* address_of(std::uintptr_t address) noexcept {
   return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
@@ -127,7 +126,7 @@ inline MovedBack move_back(const AddressRange& pages, const std::byte* seen) noe
   const auto view = reinterpret_cast<std::uintptr_t>(seen);
   const AddressRange all_seen{view, view + pages.bytes()};
   std::string maps;
-  std::vector<Mapping> mappings;
+  detail::Vector<Mapping> mappings;
   const Mapping* own = nullptr;
   std::uint64_t first = 0;
   std::size_t bytes_in_place = 0;
@@ -178,6 +177,4 @@ inline MovedBack move_back(const AddressRange& pages, const std::byte* seen) noe
   return result;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,6 +1,8 @@
 #pragma once
 
-#include <papcoll/base/drop_if.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/known_ranks.hpp>
@@ -12,19 +14,14 @@
 #include <papcoll/transport/mpi/process_failures.hpp>
 #include <papcoll/waiting/process_id.hpp>
 
+#include <pthread.h>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <mutex>
-#include <thread>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// State that papcoll attaches to an MPI communicator and that ends with it.
 class Attached {
@@ -47,7 +44,7 @@ class Attached {
 /// and one for the state of the process, since MPI_COMM_SELF has both.
 class Keyvals {
  public:
-  static const Keyvals& get() {
+  [[gnu::cold]] static const Keyvals& get() {
     static const Keyvals keyvals;
     return keyvals;
   }
@@ -66,8 +63,7 @@ class Keyvals {
   }
 
   static int on_delete(MPI_Comm, int, void* value, void*) {
-    std::unique_ptr<std::shared_ptr<Attached>> holder{
-        static_cast<std::shared_ptr<Attached>*>(value)};
+    detail::Owned<detail::Shared<Attached>> holder{static_cast<detail::Shared<Attached>*>(value)};
     (*holder)->close();
     // A request of a communicator that is freed too early still asks it: it is kept for ever.
     if ((*holder)->in_use()) static_cast<void>(holder.release());
@@ -75,15 +71,16 @@ class Keyvals {
   }
 };
 
-inline std::shared_ptr<Attached> find_attached(MPI_Comm comm, int key) {
+inline detail::Shared<Attached> find_attached(MPI_Comm comm, int key) {
   void* value = nullptr;
   int found = 0;
   check(MPI_Comm_get_attr(comm, key, &value, &found), "MPI_Comm_get_attr",
         "papcoll's look-up of a communicator");
-  return found != 0 ? *static_cast<std::shared_ptr<Attached>*>(value) : nullptr;
+  return found != 0 ? *static_cast<detail::Shared<Attached>*>(value) : nullptr;
 }
 
-inline void attach(MPI_Comm comm, int key, std::unique_ptr<std::shared_ptr<Attached>> holder) {
+[[gnu::cold]] inline void attach(MPI_Comm comm, int key,
+                                 detail::Owned<detail::Shared<Attached>> holder) {
   // MPI calls what this leads to at a time when a plug-in may have been closed.
   stay_loaded();
   check(MPI_Comm_set_attr(comm, key, holder.get()), "MPI_Comm_set_attr",
@@ -91,8 +88,8 @@ inline void attach(MPI_Comm comm, int key, std::unique_ptr<std::shared_ptr<Attac
   static_cast<void>(holder.release());
 }
 
-inline void attach(MPI_Comm comm, int key, std::shared_ptr<Attached> state) {
-  attach(comm, key, std::make_unique<std::shared_ptr<Attached>>(std::move(state)));
+[[gnu::cold]] inline void attach(MPI_Comm comm, int key, detail::Shared<Attached> state) {
+  attach(comm, key, detail::make_owned<detail::Shared<Attached>>(std::move(state)));
 }
 
 /// What papcoll keeps for the process, as an attribute of MPI_COMM_SELF, whose attributes are the
@@ -101,12 +98,12 @@ class MpiProcess final : public Attached {
   using Clock = std::chrono::steady_clock;
 
  public:
-  [[gnu::cold]] static std::shared_ptr<MpiProcess> get() {
+  [[gnu::cold]] static detail::Shared<MpiProcess> get() {
     const std::lock_guard lock{Keyvals::get().making_process};
     if (auto state = find_attached(MPI_COMM_SELF, Keyvals::get().process)) {
-      return std::static_pointer_cast<MpiProcess>(std::move(state));
+      return detail::static_shared_cast<MpiProcess>(std::move(state));
     }
-    auto state = std::make_shared<MpiProcess>();
+    auto state = detail::make_shared<MpiProcess>();
     attach(MPI_COMM_SELF, Keyvals::get().process, state);
     return state;
   }
@@ -134,13 +131,13 @@ class MpiProcess final : public Attached {
   /// For one more add() by each thread that has called it.
   [[gnu::cold]] void make_room() {
     const std::lock_guard lock{mutex_};
-    drop_if(open_, [](const std::weak_ptr<Attached>& w) { return w.expired(); });
+    open_.erase_if([](const detail::Weak<Attached>& w) { return w.expired(); });
     ++making_;
     if (open_.capacity() < open_.size() + making_) open_.reserve(2 * open_.size() + making_);
   }
 
   /// To be closed when MPI ends.
-  [[gnu::cold]] void add(const std::shared_ptr<Attached>& state) {
+  [[gnu::cold]] void add(const detail::Shared<Attached>& state) {
     const std::lock_guard lock{mutex_};
     if (making_ != 0) --making_;
     open_.push_back(state);
@@ -181,9 +178,9 @@ class MpiProcess final : public Attached {
   void set_outstanding(TeamCore* core, bool any) {
     const std::lock_guard lock{mutex_};
     if (any) {
-      busy_.push_back({core, std::this_thread::get_id()});
+      busy_.push_back({core, pthread_self()});
     } else {
-      drop_if(busy_, [core](const Busy& b) { return b.core == core; });
+      busy_.erase_if([core](const Busy& b) { return b.core == core; });
     }
   }
 
@@ -198,11 +195,12 @@ class MpiProcess final : public Attached {
 
   /// Moves this thread's requests on all teams but `waiting`.
   void progress_others(const TeamCore* waiting) {
-    std::vector<TeamCore*> mine;
+    detail::Vector<TeamCore*> mine;
     {
       const std::lock_guard lock{mutex_};
       for (const Busy& b : busy_) {
-        if (b.core != waiting && b.thread == std::this_thread::get_id()) mine.push_back(b.core);
+        if (b.core != waiting && pthread_equal(b.thread, pthread_self()) != 0)
+          mine.push_back(b.core);
       }
     }
     for (TeamCore* core : mine) {
@@ -215,7 +213,7 @@ class MpiProcess final : public Attached {
   }
 
   [[gnu::cold]] void close() noexcept override {
-    std::vector<std::weak_ptr<Attached>> open;
+    detail::Vector<detail::Weak<Attached>> open;
     {
       const std::lock_guard lock{mutex_};
       open.swap(open_);
@@ -232,23 +230,20 @@ class MpiProcess final : public Attached {
  private:
   struct Busy {
     TeamCore* core;
-    std::thread::id thread;
+    pthread_t thread;
   };
 
   MPI_Request never_ = MPI_REQUEST_NULL;
   std::mutex mutex_;  ///< of the lists; never held across a call of MPI
-  std::vector<std::weak_ptr<Attached>> open_;
+  detail::Vector<detail::Weak<Attached>> open_;
   std::size_t making_ = 0;  ///< communicators that may be added
-  std::vector<Busy> busy_;
+  detail::Vector<Busy> busy_;
   /// When any thread last did; 0: never. Relaxed: how a wait begins depends on it, nothing else.
   std::atomic<Clock::rep> lost_slice_{0};
   ProcessId id_ = own_process();
   const ProcessFailures failures_;
   KnownRanksList known_ranks_;
-  std::vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
+  detail::Vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
 };
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/node.hpp>
@@ -22,14 +23,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The memory that this rank shares with those of its node for one communicator: the arenas of the
 /// ranks, which other communicators may use, too, and an area:
@@ -61,7 +59,7 @@ class NodeMemory {
   }
 
   /// Makes the area, as the node's first rank. Throws system_error.
-  [[gnu::cold]] static std::shared_ptr<NodeArea> make_area(const KnownRanks& known) {
+  [[gnu::cold]] static detail::Shared<NodeArea> make_area(const KnownRanks& known) {
     auto area = NodeArea::make(known.share);
     if (known.here.nodes == 1) {
       const int ranks = static_cast<int>(known.here.ranks.size());
@@ -99,14 +97,14 @@ class NodeMemory {
       }
     }
     const auto place = std::lower_bound(known.here.ranks.begin(), known.here.ranks.end(), rank);
-    known.share = std::make_shared<NodeShare>(
+    known.share = detail::make_shared<NodeShare>(
         std::move(segment), static_cast<int>(place - known.here.ranks.begin()),
         static_cast<int>(known.here.ranks.size()), arena_bytes, known.area);
-    known.copies = std::make_shared<CopyChoice>(known.options.copy_method,
-                                                last_level_cache_bytes() / known.here.ranks.size());
+    known.copies = detail::make_shared<CopyChoice>(
+        known.options.copy_method, last_level_cache_bytes() / known.here.ranks.size());
 
     std::string problem;
-    std::shared_ptr<NodeArea> area;
+    detail::Shared<NodeArea> area;
     std::uint64_t number = 0;  // of the area, from 1; 0: none
     if (known.here.ranks.front() == rank) {
       try {
@@ -137,7 +135,7 @@ class NodeMemory {
 
   /// Takes an area that all ranks of the node have.
   [[gnu::cold]] void lay_out(const KnownRanks& known, const Groups* caches,
-                             std::shared_ptr<NodeArea> area) {
+                             detail::Shared<NodeArea> area) {
     const Layout layout{known.here, known.options, caches};
     area_ = std::move(area);
     NodeShare& share = area_->share();
@@ -187,7 +185,7 @@ class NodeMemory {
   const Node& node() const noexcept { return node_; }
 
   /// Before the first call: which ranks of the node are near each other.
-  void set_groups(std::shared_ptr<const Groups> groups) noexcept {
+  void set_groups(detail::Shared<const Groups> groups) noexcept {
     node_.groups = std::move(groups);
   }
 
@@ -237,11 +235,9 @@ class NodeMemory {
     std::size_t heads = 0;
   };
 
-  std::shared_ptr<NodeArea> area_;
+  detail::Shared<NodeArea> area_;
   Node node_{};
   HierarchyMemory hierarchy_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

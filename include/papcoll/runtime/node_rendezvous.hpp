@@ -7,8 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Where the ranks of a node meet before something that blocks in MPI until all are there: a rank
 /// that waits in papcoll does what late ranks still need of it, and none that cannot go on leaves
@@ -52,5 +51,4 @@ class NodeRendezvous {
   std::uint32_t all_ = 0;  ///< what it shows when all are there
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

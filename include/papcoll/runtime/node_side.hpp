@@ -26,8 +26,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a rank does on the board of its node, if all ranks of its team share one. Every blocking
 /// call, whatever it runs, enters a frame there: so calls are compared, arrivals are watched, and
@@ -209,7 +208,7 @@ class NodeSide {
   }
 
   /// Are there more ranks than processors on the node? Of the teams within this one, too.
-  void set_oversubscribed(bool yes) noexcept {
+  [[gnu::cold]] void set_oversubscribed(bool yes) noexcept {
     basis_.waiter.oversubscribed = yes;
     ++looks_from_;
     for (NodeSide* part : parts_) {
@@ -239,7 +238,7 @@ class NodeSide {
 
   /// All that is there if the board is.
   struct Shared {
-    Shared(const Node& node, const Options& options, int rank)
+    [[gnu::cold]] Shared(const Node& node, const Options& options, int rank)
         : bells(node.bells, node.size),
           site(detail::board_of(node, options.chunk_bytes), bells, node.rank, options.first_epoch,
                &node),
@@ -281,7 +280,7 @@ class NodeSide {
 
   /// Ranks may have been bound to other processors. A part of a team has only some of the ranks
   /// that share them.
-  [[gnu::noinline]] void count_processors() {
+  [[gnu::cold, gnu::noinline]] void count_processors() {
     const Waiter& waiter = basis_.waiter;
     const bool shares = waiter.oversubscribed || waiter.yield_took > waiter.times.given_away;
     if (!shared_->census.look(shared_->monitor.looks(), shares)) return;
@@ -318,5 +317,4 @@ class NodeSide {
   std::array<Stamp, NodeBoard::frames> with_messages_{};
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

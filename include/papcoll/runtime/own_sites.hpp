@@ -2,6 +2,8 @@
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/basis.hpp>
@@ -15,11 +17,8 @@
 
 #include <cstdint>
 #include <exception>
-#include <memory>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a call of an arrival-driven algorithm runs on.
 struct SiteOfCall {
@@ -48,8 +47,8 @@ class OwnSites final : public TeamPart {
  private:
   struct OwnSite {
     const TransportTable* transport;
-    std::uint32_t number;        ///< of the transport's name; the lowest 9 bits are 0
-    std::shared_ptr<void> site;  ///< null until this rank has made its own
+    std::uint32_t number;       ///< of the transport's name; the lowest 9 bits are 0
+    detail::Shared<void> site;  ///< null until this rank has made its own
   };
 
   static constexpr std::uint32_t no_algorithm = 256;  ///< above the numbers of all algorithms
@@ -84,8 +83,7 @@ class OwnSites final : public TeamPart {
   NodeSide& node_;
   InFlight& in_flight_;
   TeamFailures& failures_;
-  std::vector<OwnSite> sites_;
+  detail::Vector<OwnSite> sites_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

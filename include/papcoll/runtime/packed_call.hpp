@@ -2,6 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/packed_parts.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/runtime/arena.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -9,13 +10,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <new>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Memory for packed elements, which a rank uses again from call to call: of its arena, so that
 /// peers read and write the packed elements where they are, or its own if there is no room.
@@ -23,7 +21,7 @@ class PackedMemory final : public TeamPart {
  public:
   static constexpr PartKind kind = PartKind::packed_memory;
 
-  explicit PackedMemory(std::shared_ptr<Arena> arena) noexcept : arena_(std::move(arena)) {}
+  explicit PackedMemory(detail::Shared<Arena> arena) noexcept : arena_(std::move(arena)) {}
   PackedMemory(const PackedMemory&) = delete;
   PackedMemory& operator=(const PackedMemory&) = delete;
   ~PackedMemory() override { release(); }
@@ -57,7 +55,7 @@ class PackedMemory final : public TeamPart {
     in_arena_ ? arena_->deallocate(old) : ::operator delete (old, std::align_val_t{cache_line});
   }
 
-  std::shared_ptr<Arena> arena_;
+  detail::Shared<Arena> arena_;
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
   bool in_arena_ = false;
@@ -108,6 +106,4 @@ template <class F>
   packed.finish();
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,15 +1,14 @@
 #pragma once
 
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class Endpoint;
 
@@ -55,8 +54,8 @@ class TeamParts {
   /// Made of `args` if it is not there.
   template <class T, class... Args>
   T& get(Args&&... args) {
-    std::unique_ptr<TeamPart>& part = parts_[static_cast<std::size_t>(T::kind)];
-    if (part == nullptr) part = std::make_unique<T>(std::forward<Args>(args)...);
+    detail::Owned<TeamPart>& part = parts_[static_cast<std::size_t>(T::kind)];
+    if (part == nullptr) part = detail::make_owned<T>(std::forward<Args>(args)...);
     return static_cast<T&>(*part);
   }
 
@@ -83,8 +82,7 @@ class TeamParts {
   }
 
  private:
-  std::array<std::unique_ptr<TeamPart>, static_cast<std::size_t>(PartKind::number)> parts_;
+  std::array<detail::Owned<TeamPart>, static_cast<std::size_t>(PartKind::number)> parts_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

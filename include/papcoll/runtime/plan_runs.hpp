@@ -4,6 +4,7 @@
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/layout.hpp>
@@ -16,17 +17,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A rank's runs of plans, used again and again, and the plans they run. Of blocking calls one runs
 /// at a time.
 class PlanRuns {
  public:
-  PlanRuns(int rank, int size, std::size_t window, std::shared_ptr<const MachineOnDemand> machine)
+  PlanRuns(int rank, int size, std::size_t window, detail::Shared<const MachineOnDemand> machine)
       : rank_(rank), size_(size), window_(window), orders_(std::move(machine)) {}
 
   PlanCache& plans() noexcept { return plans_; }
@@ -132,5 +131,4 @@ class PlanRuns {
   RequestRuns requests_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/topology/bound_processors.hpp>
@@ -12,11 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// How the ranks of a board notice that they were bound to other processors since their team was
 /// made: with every `period`-th look at arrivals they count anew on how many processors they may
@@ -82,10 +80,8 @@ class ProcessorCensus {
 
   NodeBoard board_;
   int rank_;
-  std::vector<BoundProcessors> all_;  ///< memory, by rank
+  detail::Vector<BoundProcessors> all_;  ///< memory, by rank
   std::size_t processors_ = 0;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -9,9 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 // Why a team is lost: as a number that fits NodeBoard::Abort::reason, a text and an exception.
 
@@ -75,6 +73,4 @@ inline std::uint32_t handled_reason(const TeamBasis& basis) noexcept {
   throw lost_rank(why, static_cast<int>(reason) - 1);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

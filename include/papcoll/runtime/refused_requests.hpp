@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
 
@@ -7,10 +8,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The invalid non-blocking calls of a node's ranks. Nobody waits in such a call, so each rank says
 /// on the board which it has refused, and those that started theirs look there while they wait for
@@ -25,7 +24,7 @@ class RefusedRequests {
       : board_(board), rank_(rank), peers_(static_cast<std::size_t>(board.ranks())) {}
 
   /// This rank refuses its request of that number, higher than those before.
-  void refuse(std::uint32_t number) {
+  [[gnu::cold]] void refuse(std::uint32_t number) {
     auto& left = board_.left(rank_);
     const std::uint64_t before = before_next();
     here_.push_back({number, before});
@@ -91,10 +90,10 @@ class RefusedRequests {
   };
 
   struct Peer {
-    std::vector<Row> rows;    ///< those heard whose numbers this rank has not come to
-    std::uint32_t last = 0;   ///< rows.back() is its row of that number, and may grow
-    std::uint32_t taken = 0;  ///< of rows.front()
-    std::size_t own = 0;      ///< of here_: those below the numbers taken
+    detail::Vector<Row> rows;  ///< those heard whose numbers this rank has not come to
+    std::uint32_t last = 0;    ///< rows.back() is its row of that number, and may grow
+    std::uint32_t taken = 0;   ///< of rows.front()
+    std::size_t own = 0;       ///< of here_: those below the numbers taken
   };
 
   std::uint64_t before_next() const noexcept {
@@ -166,11 +165,10 @@ class RefusedRequests {
 
   NodeBoard board_;
   int rank_;
-  std::vector<Own> here_;   ///< by number
-  std::uint32_t rows_ = 0;  ///< of here_
-  Row last_;                ///< of them
-  std::vector<Peer> peers_;
+  detail::Vector<Own> here_;  ///< by number
+  std::uint32_t rows_ = 0;    ///< of here_
+  Row last_;                  ///< of them
+  detail::Vector<Peer> peers_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/runtime/arena.hpp>
 #include <papcoll/runtime/moved_pages.hpp>
@@ -10,7 +11,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <string>
 #include <system_error>
@@ -19,9 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A buffer whose whole pages lie in the arena, for as long as this lives. Without its
 /// communicator, too.
@@ -54,7 +52,7 @@ class RegisteredBuffer {
     if (getpid() != process_) {
       fill_hole(memory_.pages);
       // The arena is the parent's. It would tell the peers that this rank has left.
-      static_cast<void>(new (std::nothrow) std::shared_ptr<Arena>(std::move(arena_)));
+      static_cast<void>(new (std::nothrow) detail::Shared<Arena>(std::move(arena_)));
       return;
     }
     if (move_back(memory_.pages, seen_pages()) == MovedBack::all) arena_->deallocate(start_);
@@ -87,15 +85,16 @@ class RegisteredBuffer {
     throw argument_error(joined({what, ": register memory that malloc or new gives"}));
   }
 
-  static const std::shared_ptr<Registrations>& registrations_of(TeamCore& core) {
-    if (core.registrations() == nullptr) core.set_registrations(std::make_shared<Registrations>());
+  static const detail::Shared<Registrations>& registrations_of(TeamCore& core) {
+    if (core.registrations() == nullptr)
+      core.set_registrations(detail::make_shared<Registrations>());
     return core.registrations();
   }
 
   std::byte* seen_pages() const noexcept { return memory_.seen_at(memory_.pages.begin); }
 
-  std::shared_ptr<Arena> arena_;
-  std::shared_ptr<Registrations> known_;
+  detail::Shared<Arena> arena_;
+  detail::Shared<Registrations> known_;
   RegisteredMemory memory_;
   std::byte* start_ = nullptr;  ///< what it has of the arena
   pid_t process_;
@@ -133,6 +132,4 @@ inline std::string why_not_registered(const TeamCore& core, const AddressRange& 
   return why_pages_stay(pages);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -2,16 +2,15 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Addresses from begin to before end.
 struct AddressRange {
@@ -101,18 +100,18 @@ class Registrations {
   }
   void remove(const RegisteredMemory& memory) noexcept {
     ++changes_;
-    std::erase_if(all_, [&](const RegisteredMemory& m) { return m.data == memory.data; });
+    all_.erase_if([&](const RegisteredMemory& m) { return m.data == memory.data; });
   }
 
  private:
-  std::vector<RegisteredMemory>::iterator after(std::uintptr_t address) noexcept {
+  detail::Vector<RegisteredMemory>::iterator after(std::uintptr_t address) noexcept {
     return std::upper_bound(
         all_.begin(), all_.end(), address,
         [](std::uintptr_t a, const RegisteredMemory& m) { return a < m.data.begin; });
   }
 
-  std::vector<RegisteredMemory> all_;  ///< by their addresses
-  std::size_t last_ = 0;               ///< found last
+  detail::Vector<RegisteredMemory> all_;  ///< by their addresses
+  std::size_t last_ = 0;                  ///< found last
   std::uint32_t changes_ = 0;
 };
 
@@ -194,5 +193,4 @@ class CallInArena {
   AddressRange output_{};
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

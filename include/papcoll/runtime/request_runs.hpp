@@ -1,15 +1,14 @@
 #pragma once
 
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/plan/run.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 struct Comparison;
 
@@ -74,7 +73,7 @@ class RequestRuns {
  private:
   [[gnu::cold]] void make_one() {
     if (idle_.capacity() <= all_.size()) idle_.reserve(std::max<std::size_t>(8, 2 * all_.size()));
-    all_.push_back(std::make_unique<RequestRun>());
+    all_.push_back(detail::make_owned<RequestRun>());
     idle_.push_back(all_.back().get());
   }
 
@@ -84,12 +83,12 @@ class RequestRuns {
     run.under_way_ = false;
   }
 
-  std::vector<std::unique_ptr<RequestRun>> all_;
-  std::vector<RequestRun*> idle_;  ///< the last one given back, whose memory is in the caches, last
+  detail::Vector<detail::Owned<RequestRun>> all_;
+  detail::Vector<RequestRun*>
+      idle_;  ///< the last one given back, whose memory is in the caches, last
   RequestRun* oldest_ = nullptr;
   RequestRun* newest_ = nullptr;
   std::size_t taken_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -27,8 +27,7 @@
 #include <new>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The non-blocking calls of a team: any call of the team moves them all.
 class TeamRequests {
@@ -235,5 +234,4 @@ class TeamRequests {
   Waiter::Clock::time_point next_watch_{};
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -26,8 +26,7 @@
 #include <cstdint>
 #include <exception>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Runs a call of that number on an endpoint whose type it knows.
 using RunAtEndpoint = void(Endpoint&, std::uint32_t sequence, Waiter&, const Call&);
@@ -207,5 +206,4 @@ class ScheduledCalls {
   PlanWords words_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

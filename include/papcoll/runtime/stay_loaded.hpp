@@ -7,9 +7,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Has stay_loaded() been called in this object? Hidden, so that each has its own. Relaxed: nothing
 /// follows from it, and twice does no harm.
@@ -29,6 +27,4 @@ namespace detail {
   static_cast<void>(dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -7,6 +7,7 @@
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/peer_memory.hpp>
@@ -40,15 +41,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 struct Hierarchy;
 namespace detail {
@@ -122,21 +121,21 @@ class TeamCore final {
   const TeamParts& parts() const noexcept { return in_flight_.parts; }
 
   /// The buffers that this rank has registered; null: it never has.
-  const std::shared_ptr<Registrations>& registrations() const noexcept { return registrations_; }
-  void set_registrations(std::shared_ptr<Registrations> all) noexcept {
+  const detail::Shared<Registrations>& registrations() const noexcept { return registrations_; }
+  void set_registrations(detail::Shared<Registrations> all) noexcept {
     registrations_ = std::move(all);
   }
   /// The buffers of this rank's prepared calls.
   /// Before the first prepared call: one that teams share which have the same arenas.
-  void set_buffer_watch(std::shared_ptr<BufferWatch> watch) { buffer_watch_ = std::move(watch); }
-  const std::shared_ptr<BufferWatch>& buffer_watch() {
-    if (buffer_watch_ == nullptr) buffer_watch_ = std::make_shared<BufferWatch>();
+  void set_buffer_watch(detail::Shared<BufferWatch> watch) { buffer_watch_ = std::move(watch); }
+  const detail::Shared<BufferWatch>& buffer_watch() {
+    if (buffer_watch_ == nullptr) buffer_watch_ = detail::make_shared<BufferWatch>();
     return buffer_watch_;
   }
   /// This team is part of something, which has it for as long as it lives.
-  void set_owner(std::weak_ptr<void> owner) noexcept { owner_ = std::move(owner); }
+  void set_owner(detail::Weak<void> owner) noexcept { owner_ = std::move(owner); }
   /// For whoever wants to call later, when the communicator may have gone.
-  std::shared_ptr<TeamCore> share() noexcept { return {owner_.lock(), this}; }
+  detail::Shared<TeamCore> share() noexcept { return {owner_.lock(), this}; }
   /// Throws argument_error while a call is under way.
   void require_no_call() const { basis_.require_no_call(); }
   /// What its blocking calls keep the numbers of blocks that differ in.
@@ -181,7 +180,7 @@ class TeamCore final {
   }
 
   /// The last chance of its parts to use MPI and the node's memory.
-  void close_parts() noexcept {
+  [[gnu::cold]] void close_parts() noexcept {
     for (TeamCore* part : {intra_, inter_}) {
       if (part != nullptr) part->close_parts();
     }
@@ -237,7 +236,7 @@ class TeamCore final {
   void set_division(detail::Division* division) noexcept { division_ = division; }
   detail::Division* division() const noexcept { return division_; }
   /// `helps`: it has groups of several ranks, all of which have memory in common.
-  void set_hierarchy(std::shared_ptr<Hierarchy> hierarchy, bool helps) noexcept {
+  void set_hierarchy(detail::Shared<Hierarchy> hierarchy, bool helps) noexcept {
     hierarchy_ = std::move(hierarchy);
     has_groups_ = helps && !on_one_node() && !is_inner();
   }
@@ -359,17 +358,16 @@ class TeamCore final {
   LentBuffers lent_buffers_{basis_, node_, failures_};
   CallBlocks blocks_;
   TuningText tuning_;
-  std::shared_ptr<Registrations> registrations_;
-  std::shared_ptr<BufferWatch> buffer_watch_;
-  std::weak_ptr<void> owner_;
+  detail::Shared<Registrations> registrations_;
+  detail::Shared<BufferWatch> buffer_watch_;
+  detail::Weak<void> owner_;
   TeamCore* parent_ = nullptr;  ///< the team that this one is a part of
   TeamCore* intra_ = nullptr;   ///< the hierarchy's
   TeamCore* inter_ = nullptr;
-  std::shared_ptr<Hierarchy> hierarchy_;
+  detail::Shared<Hierarchy> hierarchy_;
   detail::Division* division_ = nullptr;
   bool has_groups_ = false;
   bool was_oversubscribed_ = false;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/lazy_mapping.hpp>
@@ -26,15 +29,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The memory of a team of threads, and each rank's side of it.
 class ThreadTeamState {
@@ -55,7 +55,7 @@ class ThreadTeamState {
     for (int r = 0; r < ranks; ++r) {
       Node node = memory_.node_of(r, ranks, options);
       node.groups = near;
-      nodes_.push_back(std::make_unique<const Node>(std::move(node)));
+      nodes_.push_back(detail::make_owned<const Node>(std::move(node)));
       Surroundings s;
       s.transports = transports;
       s.rank = r;
@@ -63,7 +63,7 @@ class ThreadTeamState {
       s.node = nodes_.back().get();
       s.processes = false;
       s.machine = machine;
-      cores_.push_back(std::make_unique<TeamCore>(std::move(s), options));
+      cores_.push_back(detail::make_owned<TeamCore>(std::move(s), options));
       cores_.back()->set_oversubscribed(oversubscribed);
       cores_.back()->set_tuning(tuning);
     }
@@ -130,7 +130,7 @@ class ThreadTeamState {
   }
 
   /// Where the threads sit, if that is described: Linux moves threads that are not bound.
-  static std::shared_ptr<const MachineOnDemand> machine_of(int ranks, const MachineSource& source) {
+  static detail::Shared<const MachineOnDemand> machine_of(int ranks, const MachineSource& source) {
     if (source.is_default()) return nullptr;
     const Machine described = source.read();
     if (described.size() == 0) {
@@ -148,12 +148,12 @@ class ThreadTeamState {
     }
     Machine machine{std::move(places), described.network()};
     machine.source = described.source;
-    return std::make_shared<const MachineOnDemand>(std::move(machine));
+    return detail::make_shared<const MachineOnDemand>(std::move(machine));
   }
 
   /// Makes the teams within this one.
   void divide_all(const GroupColours& groups, const Options& options, bool by_caches) {
-    const auto plans = std::make_shared<const HierarchyPlans>(
+    const auto plans = detail::make_shared<const HierarchyPlans>(
         groups, std::vector<int>(cores_.size(), 0), 0, options.chunk_bytes, by_caches);
     division_memory_ = zeros(plans->bytes().heads + plans->bytes().channels + 1);
     HierarchyMemory memory;
@@ -189,7 +189,7 @@ class ThreadTeamState {
     Node node_of(int rank, int ranks, const Options& options) const {
       Node n{rank, ranks, bells, board};
       LatePages::lay_out(n, channels);
-      n.copies = std::make_shared<CopyChoice>(
+      n.copies = detail::make_shared<CopyChoice>(
           options.copy_method, last_level_cache_bytes() / static_cast<std::size_t>(ranks));
       if (options.peer_access == PeerAccess::staged) n.peers = PeerMemory{pages.data(), 0, {}};
       // What threads allocate all of them see anyway.
@@ -208,10 +208,8 @@ class ThreadTeamState {
 
   Memory memory_;
   LazyMapping division_memory_;
-  std::vector<std::unique_ptr<const Node>> nodes_;
-  std::vector<std::unique_ptr<TeamCore>> cores_;
+  detail::Vector<detail::Owned<const Node>> nodes_;
+  detail::Vector<detail::Owned<TeamCore>> cores_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -4,6 +4,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/plan/endpoint.hpp>
@@ -14,11 +15,9 @@
 #include <papcoll/transport/transport.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The tickets of a team whose ranks pass messages, if its transport has any.
 class Tickets final : public TeamPart {
@@ -29,7 +28,7 @@ class Tickets final : public TeamPart {
   bool are_open() const noexcept { return !board_ && none_.empty(); }
 
   /// Does the team draw any?
-  bool are_drawn() const noexcept { return board_.has_value(); }
+  bool are_drawn() const noexcept { return board_ != nullptr; }
 
   /// Why calls that want them run in predicted order, or nothing if they do not, or if there were
   /// none.
@@ -42,8 +41,9 @@ class Tickets final : public TeamPart {
   /// Makes them, if they can be had. May wait for all ranks, as the transport says.
   void open(const TransportTable& t, const Surroundings& s, const Options& options) {
     try {
-      board_.emplace(t.open_words(s, TicketBoard::words(s.size), options.tickets), s.rank, s.size,
-                     options.first_epoch);
+      board_ = detail::make_owned<TicketBoard>(
+          t.open_words(s, TicketBoard::words(s.size), options.tickets), s.rank, s.size,
+          options.first_epoch);
     } catch (const transport_unavailable& why) {
       none_ = detail::joined(
           {t.name, " gives no tickets, so calls run in predicted order: ", why.what()});
@@ -58,7 +58,7 @@ class Tickets final : public TeamPart {
   }
 
  private:
-  std::optional<TicketBoard> board_;
+  detail::Owned<TicketBoard> board_;
   std::string none_;
 };
 
@@ -119,5 +119,4 @@ class TicketedChain {
   int position_ = -1;  ///< not known yet
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

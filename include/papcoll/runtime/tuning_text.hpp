@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/base/text_hash.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
@@ -11,11 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A tuning file as it was read when its team was made. The first call that names no algorithm
 /// parses it (select/tuning.hpp has the format), so that programs without such calls need not.
@@ -45,7 +44,7 @@ namespace detail {
   struct Close {
     void operator()(std::FILE* f) const noexcept { static_cast<void>(std::fclose(f)); }
   };
-  const std::unique_ptr<std::FILE, Close> in{std::fopen(file.c_str(), "re")};
+  const detail::Owned<std::FILE, Close> in{std::fopen(file.c_str(), "re")};
   if (!in) throw cannot(errno);
   constexpr std::size_t most = 1U << 20U;  // such files have a few KB
   TuningText text{std::string(most, '\0'), detail::joined({"tuning file ", file})};
@@ -57,5 +56,4 @@ namespace detail {
 }
 
 }  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

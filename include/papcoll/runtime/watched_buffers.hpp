@@ -1,15 +1,14 @@
 #pragma once
 
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The buffers of one prepared call, which is not to be made any more when one of them has gone.
 class WatchedBuffers {
@@ -64,8 +63,7 @@ class BufferWatch {
 
  private:
   std::mutex mutex_;
-  std::vector<WatchedBuffers*> all_;
+  detail::Vector<WatchedBuffers*> all_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,8 +2,7 @@
 
 #include <papcoll/config.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How a schedule's positions want to be laid along the machine, so that those that send each other
 /// most are near: the ranks of the machine are taken depth first, and the positions in this order.
@@ -20,5 +19,4 @@ enum class Arrangement : unsigned char {
   depth_first,   ///< of a heap under position 0, as HeapTree has it; the smaller branch first
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/step_sink.hpp>
@@ -12,8 +12,7 @@
 #include <span>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a schedule writes one position's steps into.
 ///
@@ -189,12 +188,10 @@ class Builder {
 
   StepSink* sink_;
   Range vector_;
-  detail::TrivialVector<int>
-      group_;  ///< my positions as positions of the whole plan; empty: the same
+  detail::Vector<int> group_;  ///< my positions as positions of the whole plan; empty: the same
   int size_;
   int me_;
   std::size_t flow_ = StepSink::no_flow;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,15 +1,14 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Which rank plays which position: a bijection of 0…size−1. Rotations need no memory; any other
 /// order shares one immutable table.
@@ -26,7 +25,7 @@ class Order {
   static Order permutation(std::vector<int> ranks, std::vector<std::uint64_t> lateness = {}) {
     const int size = static_cast<int>(ranks.size());
     return Order{size, 0,
-                 std::make_shared<const Table>(Table{std::move(ranks), std::move(lateness)})};
+                 detail::make_shared<const Table>(Table{std::move(ranks), std::move(lateness)})};
   }
 
   /// The same order of a permutation, but for `rank`, which comes to position 0; those that were
@@ -86,7 +85,7 @@ class Order {
     std::vector<std::uint64_t> lateness;
   };
 
-  Order(int size, int first, std::shared_ptr<const Table> table)
+  Order(int size, int first, detail::Shared<const Table> table)
       : size_(size), first_(first), table_(std::move(table)) {}
 
   /// Where the table has this position.
@@ -98,8 +97,7 @@ class Order {
 
   int size_;
   int first_;  ///< without a table the rank, with one the table's place, that is at position 0
-  std::shared_ptr<const Table> table_;
+  detail::Shared<const Table> table_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

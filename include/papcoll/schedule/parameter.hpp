@@ -5,8 +5,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A parameter of a schedule, as messages and listings show it.
 struct Parameter {
@@ -16,5 +15,4 @@ struct Parameter {
   std::string_view values{};  ///< what may be written, if it is no whole number
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

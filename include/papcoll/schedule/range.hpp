@@ -4,8 +4,7 @@
 
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Elements [lo, hi) of the vector of a call.
 struct Range {
@@ -33,5 +32,4 @@ constexpr Range part(Range whole, int i, int n) noexcept {
   return {lo, lo + each + (index < longer ? 1 : 0)};
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

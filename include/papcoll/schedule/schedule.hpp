@@ -4,7 +4,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/base/shared_value.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/schedule/arrangement.hpp>
 #include <papcoll/schedule/builder.hpp>
@@ -13,14 +13,12 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// S says with an emit() overload that it serves the collective.
 template <class S, class Tag>
@@ -64,7 +62,7 @@ inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collect
 /// `resolved(size, bytes)`, the schedule (an AnySchedule) that is played for a whole vector of so
 /// many bytes among `size` positions, where it stands for another one by what these are.
 template <class S>
-concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && std::regular<S> &&
+concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && RegularPolicy<S> &&
     requires(const S& s) {
   { S::name } -> std::convertible_to<std::string_view>;
   { S::sentence } -> std::convertible_to<std::string_view>;
@@ -140,7 +138,7 @@ class AnySchedule {
   template <StaticSchedule S>
   AnySchedule(S schedule)  // NOLINT(google-explicit-constructor): a schedule is one of any
       : table_(&detail::schedule_table<S>()),
-        owner_(detail::shared_value(std::move(schedule))),
+        owner_(detail::make_shared<const S>(std::move(schedule))),
         self_(owner_.get()) {}
   /// The one that it stands for.
   template <StaticSchedule S>
@@ -235,7 +233,7 @@ class AnySchedule {
 
  private:
   const ScheduleTable* table_ = nullptr;
-  std::shared_ptr<const void> owner_;
+  detail::Shared<const void> owner_;
   const void* self_ = nullptr;
 };
 
@@ -310,5 +308,4 @@ const ScheduleTable& schedule_table() noexcept {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a Builder tells one position's steps to: PlanAssembler makes a plan of them, TrafficReader
 /// (mapping/read_traffic.hpp) counts who sends how much to whom.
@@ -57,5 +56,4 @@ class StepSink {
   ~StepSink() = default;  // nobody owns one by this type
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

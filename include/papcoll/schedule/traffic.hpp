@@ -1,12 +1,11 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <span>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How much the positions of a schedule send each other in one call, as shares of the whole vector.
 class Traffic {
@@ -37,8 +36,7 @@ class Traffic {
 
  private:
   int size_;
-  detail::TrivialVector<Arc> arcs_;
+  detail::Vector<Arc> arcs_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

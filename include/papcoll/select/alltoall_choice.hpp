@@ -4,6 +4,7 @@
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/pairwise.hpp>
 #include <papcoll/algorithms/static/spread_out.hpp>
+#include <papcoll/base/math.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/hockney.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -14,16 +15,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 
 // An alltoall by messages, of blocks of one length: Bruck with the radix that the model of a round
 // finds the quickest, or every block by itself, as many at a time as keep the ports busy.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A round in which a position sends n messages, of so many bytes together, and receives as many,
 /// all at once, in seconds. Their latencies pass at the same time; the processor is busy for half
@@ -70,7 +67,7 @@ inline constexpr int most_bits = 10;
 inline int window_bits(const HockneyWithGap& h, double block, std::size_t batch) noexcept {
   const double each = std::max(h.gap, h.beta * block);
   const double window = each > 0 ? static_cast<double>(batch) * h.alpha / each : 1 << most_bits;
-  return static_cast<int>(std::ceil(std::log2(std::clamp(window, 1.0, double{1 << most_bits}))));
+  return static_cast<int>(math::ceil(math::log2(std::clamp(window, 1.0, double{1 << most_bits}))));
 }
 
 /// All ranks find the same: it goes by bytes, number of ranks and thresholds.
@@ -115,7 +112,4 @@ inline AnySchedule choose_alltoall(std::size_t bytes, const SelectionInputs& s) 
   return w.window_bits == 0 ? AnySchedule::of<Pairwise>() : spread_out_of_bits(w.window_bits);
 }
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -22,8 +22,7 @@
 #include <cstddef>
 #include <span>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What is chosen for calls of one collective, as a value: what goes on around a choice is compiled
 /// once, and a program compiles the candidates of the collectives that it calls.
@@ -251,5 +250,4 @@ inline void choose(AlgorithmSpec& s, const Call& call, const SelectionInputs& in
 PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
 #undef PAPCOLL_ONCE_FOR
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -21,10 +21,7 @@
 // forms of model/ and the thresholds of the network. TwoTreeComplete for a bcast, reduce and
 // allreduce, and Suara for an allreduce.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 inline HockneyWithGap link_of(const Thresholds& t) noexcept {
   constexpr double nano = 1e-9;
@@ -135,7 +132,4 @@ inline AnySchedule choose_allreduce_between_nodes(const Call& call, const Select
   return schedule;
 }
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

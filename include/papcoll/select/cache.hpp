@@ -9,8 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What calls that name no algorithm ran last, one of each collective. On a node the choice is a
 /// function of the call and of what its ranks know of arrivals, so that it stands until one of them
@@ -52,5 +51,4 @@ class SelectionCache {
   std::array<Choice, collective_count> of_{};
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -6,8 +6,7 @@
 #include <papcoll/policies/hierarchical_spec.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -43,5 +42,4 @@ class LateNodeCache {
   HierarchicalSpec spec_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What papcoll::gpu's collectives run where no schedule is named, and why.
 struct DeviceChoice {
@@ -49,5 +48,4 @@ constexpr DeviceChoice choose_on_device(Collective c, bool commutative,
   }
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,9 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// An arrival-driven algorithm, null for none, and why it was chosen: part of a sentence, in
 /// which thresholds of the collective are called by their own names.
@@ -253,6 +251,4 @@ NodeChoice choose_on_node(const Call& call, const SelectionInputs& s) noexcept {
   }
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/pipelined_chain.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/math.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/closed_forms/scan.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -12,16 +13,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 
 // A scan or exscan by messages: RecursiveDoubling, which takes the fewest rounds, or
 // PipelinedChain, in which every rank sends and combines the vector once.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// In seconds.
 struct WeighedScan {
@@ -51,11 +48,11 @@ inline WeighedScan weigh_scan(Collective c, std::size_t bytes, int ranks,
   w.doubling = c == Collective::scan ? closed_form::recursive_doubling_scan(h, ranks, m)
                                      : closed_form::recursive_doubling_exscan(h, ranks, m);
   const double a_byte = std::max(ranks - 2, 1) * (h.beta + h.gamma);
-  const double best = a_byte > 0 ? std::sqrt(m * h.gap / a_byte) : m;
+  const double best = a_byte > 0 ? math::sqrt(m * h.gap / a_byte) : m;
   const double segment =
-      std::clamp(best, std::ldexp(1.0, least_segment_bits), std::ldexp(1.0, most_segment_bits));
-  w.segment_bits = static_cast<int>(std::lround(std::log2(segment)));
-  const double each = std::min(m, std::ldexp(1.0, w.segment_bits));
+      std::clamp(best, math::ldexp(1.0, least_segment_bits), math::ldexp(1.0, most_segment_bits));
+  w.segment_bits = static_cast<int>(math::lround(math::log2(segment)));
+  const double each = std::min(m, math::ldexp(1.0, w.segment_bits));
   w.chain = closed_form::chain_scan(h, ranks, each) +
             (closed_form::segments(m, each) - 1) * behind_in_chain(h, each);
   return w;
@@ -78,7 +75,4 @@ inline AnySchedule choose_scan(const Call& call, const SelectionInputs& s) {
   return w.is_chain() ? chain_of_segment(w.segment_bits) : AnySchedule::of<RecursiveDoubling>();
 }
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -15,9 +15,7 @@
 
 #include <memory>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What a team's calls that name no algorithm keep from call to call.
 struct SelectionState final : TeamPart {
@@ -102,6 +100,4 @@ inline const TransportTable& transport_of(TeamCore& team, const AlgorithmSpec& p
   return t.unavailable(team.surroundings()).empty() ? t : default_transport(team.surroundings());
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

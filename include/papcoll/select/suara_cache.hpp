@@ -7,8 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What was found for the lengths that were asked for last: a search takes a quarter of a
 /// millisecond among 1,000 ranks.
@@ -46,5 +45,4 @@ class SuaraCache {
   std::uint64_t now_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,8 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Where one algorithm gives way to the next, in bytes of the call unless it says otherwise: the
 /// first is taken up to the threshold, the second above. The same on every rank: a choice must be.
@@ -323,5 +322,4 @@ inline std::uint64_t hash_of(const Thresholds& t) noexcept {
   return h;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -15,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // A tuning file is JSON, UTF-8, as `papcoll-bench --tune FILE` writes it:
 //
@@ -234,5 +233,4 @@ inline void check_tuning(const std::string& file) {
   static_cast<void>(detail::tuned_thresholds(file));
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,9 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The processors that a rank may run on, in the few bytes that all ranks tell each other: ranges,
 /// of which the last one stands for all that are left. All zeros: unknown.
@@ -89,6 +87,4 @@ constexpr bool outnumber(std::size_t ranks, std::size_t processors) noexcept {
   return processors != 0 && ranks > processors;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

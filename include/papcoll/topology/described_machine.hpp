@@ -1,14 +1,13 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class MachineOnDemand;
 class MachineSource;
@@ -31,14 +30,13 @@ struct RanksTell {
 /// The ranks on the machine that `source`, which is not the default, describes. `node_of`: the
 /// lowest rank on the node of each; `places`: where Linux says that they sit, which stands where
 /// only the network is described. Collective; throws argument_error, on all ranks.
-PAPCOLL_DECL std::shared_ptr<const MachineOnDemand> described_machine(
+PAPCOLL_DECL detail::Shared<const MachineOnDemand> described_machine(
     const MachineSource& source, const RanksTell& ranks, const std::vector<int>& node_of,
     std::vector<Place> places);
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/described_machine.ipp>

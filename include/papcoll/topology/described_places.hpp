@@ -1,6 +1,8 @@
 #pragma once
 
+#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/machine.hpp>
 
@@ -10,9 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Would rank r at places[r] be on a node together with those that it shares memory with, and no
 /// others?
@@ -44,12 +44,12 @@ namespace detail {
   if (divides_alike(all, described.network().nodes(), node_of)) {
     return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(node_of.size())};
   }
-  std::vector<std::vector<Place>> by_node(static_cast<std::size_t>(described.network().nodes()));
+  detail::Vector<std::vector<Place>> by_node(static_cast<std::size_t>(described.network().nodes()));
   for (const Place& p : described.places()) by_node[static_cast<std::size_t>(p.node)].push_back(p);
-  std::erase_if(by_node, [](const std::vector<Place>& places) { return places.empty(); });
+  by_node.erase_if([](const std::vector<Place>& places) { return places.empty(); });
   const std::size_t nodes = by_node.size();
   std::vector<int> real(node_of);  // lowest ranks of nodes
-  std::sort(real.begin(), real.end());
+  heap_sort(real.data(), real.size());
   real.erase(std::unique(real.begin(), real.end()), real.end());
   std::vector<Place> places;
   if (real.size() == nodes) {
@@ -71,6 +71,4 @@ namespace detail {
   return {};
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Ranks 0…n−1 in groups, such as those of a node. Groups are numbered by their lowest ranks, which
 /// are also their representatives.
@@ -19,7 +18,7 @@ struct Groups {
   std::vector<int> of;                    ///< each rank's group
 
   /// Ranks of one colour, any number, are a group.
-  static Groups by_colour(const std::vector<int>& colours) {
+  [[gnu::cold]] static Groups by_colour(const std::vector<int>& colours) {
     Groups g;
     std::vector<int> seen;
     for (std::size_t r = 0; r < colours.size(); ++r) {
@@ -68,7 +67,7 @@ struct Groups {
 using GroupColours = std::vector<std::vector<int>>;
 
 /// What is wrong with the colours of a team of `size` ranks, or nothing.
-inline std::string problem_of(const GroupColours& levels, int size) {
+[[gnu::cold]] inline std::string problem_of(const GroupColours& levels, int size) {
   auto wanted = static_cast<std::size_t>(size);
   for (std::size_t level = 0; level < levels.size(); ++level) {
     if (levels[level].size() != wanted) {
@@ -91,5 +90,4 @@ inline std::uint64_t hash_of(const GroupColours& levels) noexcept {
   return h;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,6 +10,8 @@ this file with -DPAPCOLL_WITH_HWLOC and link the program with -lhwloc"
 #endif
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -25,7 +27,6 @@ this file with -DPAPCOLL_WITH_HWLOC and link the program with -lhwloc"
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -34,20 +35,18 @@ this file with -DPAPCOLL_WITH_HWLOC and link the program with -lhwloc"
 
 #include <hwloc.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 struct DestroyHwlocTopology {
   void operator()(hwloc_topology_t t) const noexcept { hwloc_topology_destroy(t); }
 };
-using HwlocTopology =
-    std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, DestroyHwlocTopology>;
+using HwlocTopology = detail::Owned<std::remove_pointer_t<hwloc_topology_t>, DestroyHwlocTopology>;
 
 struct FreeHwlocBitmap {
   void operator()(hwloc_bitmap_t b) const noexcept { hwloc_bitmap_free(b); }
 };
-using HwlocBitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, FreeHwlocBitmap>;
+using HwlocBitmap = detail::Owned<std::remove_pointer_t<hwloc_bitmap_t>, FreeHwlocBitmap>;
 
 /// A function of hwloc failed, and errno says why.
 [[noreturn, gnu::cold]] inline void fail_hwloc(std::string_view what) {
@@ -249,10 +248,10 @@ inline void name_devices(const hwloc_obj* device, Gpu& gpu) {
   }
 }
 
-inline std::vector<Gpu> gpus_of(hwloc_topology_t t) {
+inline detail::Vector<Gpu> gpus_of(hwloc_topology_t t) {
   constexpr unsigned nvidia = 0x10de;
   constexpr unsigned amd = 0x1002;
-  std::vector<Gpu> gpus;
+  detail::Vector<Gpu> gpus;
   for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_pcidev(t, o)) != nullptr;) {
     const auto& pci = o->attr->pcidev;
     const unsigned kind = pci.class_id;
@@ -381,5 +380,4 @@ inline MachineSource hwloc_synthetic(const std::string& description, int nodes =
           }};
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

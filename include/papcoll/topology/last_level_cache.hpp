@@ -9,9 +9,7 @@
 
 #include <sched.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Bytes of all last-level caches of the machine together, by that of a processor and the number of
 /// processors that share it. 0 where the system does not say, as in some containers and virtual
@@ -36,6 +34,4 @@ namespace detail {
   return last_level_cache_bytes(std::max(sched_getcpu(), 0));
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

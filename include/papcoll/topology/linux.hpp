@@ -2,15 +2,14 @@
 
 // Machines as Linux describes them in /sys: what papcoll takes if no other producer is asked for.
 
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
 #include <string>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Where Linux describes processors and memory.
 inline constexpr const char* linux_root = "/sys/devices/system";
@@ -31,15 +30,14 @@ PAPCOLL_DECL CacheSizes linux_caches(const std::string& root = linux_root);
 PAPCOLL_DECL CacheSizes linux_caches(int processor, const std::string& root = linux_root);
 
 /// The GPUs of this node, of NVIDIA and AMD, by their addresses on the PCI bus.
-PAPCOLL_DECL std::vector<Gpu> linux_gpus(const std::string& root = linux_root);
+PAPCOLL_DECL detail::Vector<Gpu> linux_gpus(const std::string& root = linux_root);
 
 /// The cores of this node of which any processor is online, a place each, in the order of these
 /// processors; with caches and GPUs. Where Linux does not tell, a place for each processor, and
 /// nothing known of it.
 PAPCOLL_DECL Machine linux_machine(const std::string& root = linux_root);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/linux.ipp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/text_hash.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/network.hpp>
@@ -14,8 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Where a rank sits: its node, and of that the objects it is in. Numbers of objects tell those of
 /// one node apart, and are not the same for two objects of a kind even where these are in different
@@ -91,8 +91,8 @@ class Machine {
 
   /// What made it, for messages: "Linux", "hwloc", "in code"…
   std::string source = "described in code";
-  CacheSizes caches{};      ///< of the processor this rank runs on
-  std::vector<Gpu> gpus{};  ///< of this rank's node, if the producer looks for them
+  CacheSizes caches{};         ///< of the processor this rank runs on
+  detail::Vector<Gpu> gpus{};  ///< of this rank's node, if the producer looks for them
   /// Of a description of a network alone: hash_of_host() of each node.
   std::vector<std::uint64_t> hosts{};
 
@@ -158,8 +158,7 @@ class Machine {
   std::vector<int> sorted_;  ///< ranks by their branches; empty: they are sorted as they are
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/machine.ipp>

@@ -1,16 +1,15 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
 
-#include <memory>
 #include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Where the ranks of a team sit, and the Machine that is made of it when one is first asked for.
 /// Threads may ask at once.
@@ -21,9 +20,9 @@ class MachineOnDemand {
   /// As described.
   explicit MachineOnDemand(Machine machine)
       : places_(machine.places().begin(), machine.places().end()),
-        machine_(std::make_shared<const Machine>(std::move(machine))) {}
+        machine_(detail::make_shared<const Machine>(std::move(machine))) {}
   /// Of some of the ranks of a whole, which are then 0, 1, … in the order given.
-  MachineOnDemand(std::shared_ptr<const MachineOnDemand> whole, std::vector<int> ranks)
+  MachineOnDemand(detail::Shared<const MachineOnDemand> whole, std::vector<int> ranks)
       : whole_(std::move(whole)), ranks_(std::move(ranks)) {
     places_.reserve(ranks_.size());
     for (const int r : ranks_) places_.push_back(whole_->places_[static_cast<std::size_t>(r)]);
@@ -38,20 +37,19 @@ class MachineOnDemand {
   }
 
  private:
-  [[gnu::cold]] std::shared_ptr<const Machine> make() const {
-    if (whole_ != nullptr) return std::make_shared<const Machine>(whole_->get().among(ranks_));
-    auto machine = std::make_shared<Machine>(places_);
+  [[gnu::cold]] detail::Shared<const Machine> make() const {
+    if (whole_ != nullptr) return detail::make_shared<const Machine>(whole_->get().among(ranks_));
+    auto machine = detail::make_shared<Machine>(places_);
     machine->source = "Linux";
     machine->caches = linux_caches();
     return machine;
   }
 
   std::vector<Place> places_;
-  std::shared_ptr<const MachineOnDemand> whole_;
+  detail::Shared<const MachineOnDemand> whole_;
   std::vector<int> ranks_;
   mutable std::mutex making_;
-  mutable std::shared_ptr<const Machine> machine_;
+  mutable detail::Shared<const Machine> machine_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,14 +1,13 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class Machine;  ///< in machine.hpp, which whoever describes one in code includes
 class MachineOnDemand;
@@ -17,10 +16,10 @@ struct Place;
 
 namespace detail {
 struct RanksTell;
-using DescribeMachine = std::shared_ptr<const MachineOnDemand>(const MachineSource& source,
-                                                               const RanksTell& ranks,
-                                                               const std::vector<int>& node_of,
-                                                               std::vector<Place> places);
+using DescribeMachine = detail::Shared<const MachineOnDemand>(const MachineSource& source,
+                                                              const RanksTell& ranks,
+                                                              const std::vector<int>& node_of,
+                                                              std::vector<Place> places);
 }  // namespace detail
 
 /// What describes a machine, for Options::machine: nothing, so that each rank asks Linux where it
@@ -55,16 +54,15 @@ class MachineSource {
  private:
   std::string name_;
   Machine (*read_)(const std::string&) = nullptr;
-  std::shared_ptr<const Machine> machine_;
+  detail::Shared<const Machine> machine_;
   /// Only where a machine is described, so that other programs do not compile what that takes.
   detail::DescribeMachine* describe_ = nullptr;
 };
 
 /// The same number where the sources are the same; descriptions in code by their places.
-PAPCOLL_DECL std::uint64_t hash_of(const MachineSource& source) noexcept;
+[[gnu::cold]] PAPCOLL_DECL std::uint64_t hash_of(const MachineSource& source) noexcept;
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/machine_source.ipp>

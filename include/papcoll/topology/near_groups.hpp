@@ -1,21 +1,20 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/machine.hpp>
 
 #include <algorithm>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The groups in which the ranks of one node are near each other: those that share an L3 cache,
 /// else a NUMA domain, else a package: the first of which there are several, one of them with
 /// several ranks. Null if there are none, as where ranks are not bound, or are on several nodes.
-[[gnu::cold]] inline std::shared_ptr<const Groups> near_groups(std::span<const Place> places) {
+[[gnu::cold]] inline detail::Shared<const Groups> near_groups(std::span<const Place> places) {
   const auto shares = [](const Place& a, const Place& b, Level level) {
     return a.node == b.node && a.package == b.package &&
            (level == Level::package || a.numa == b.numa) && (level != Level::l3 || a.l3 == b.l3);
@@ -36,11 +35,10 @@ inline namespace PAPCOLL_ABI {
     }
     Groups groups = Groups::by_colour(lowest);
     if (groups.count() > 1 && groups.count() < groups.size()) {
-      return std::make_shared<const Groups>(std::move(groups));
+      return detail::make_shared<const Groups>(std::move(groups));
     }
   }
   return nullptr;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The network between the nodes of a machine: a tree of switches, or the hops between each pair of
 /// nodes. Nodes are 0…nodes−1. A regular value; all errors are argument_error.
@@ -34,7 +34,7 @@ class Network {
   /// Vertices 0…nodes−1 are the nodes, the others are switches. Throws if a vertex is its own
   /// switch, directly or not, if there are several tops, if a node is a switch, or if a link's cost
   /// or width is not positive.
-  static Network tree(int nodes, std::vector<Uplink> uplinks);
+  static Network tree(int nodes, detail::Vector<Uplink> uplinks);
 
   /// A tree of switches in which `ports[0]` nodes are on a leaf switch, `ports[1]` leaf switches on
   /// a switch above, and so on; above them is one top. `widths[i]` is that of an uplink of level i,
@@ -60,7 +60,7 @@ class Network {
   /// Is it a tree, whose links are known?
   bool is_tree() const noexcept { return hops_.empty(); }
   /// Of a tree: the links of its vertices, the nodes first.
-  const std::vector<Uplink>& uplinks() const noexcept { return uplinks_; }
+  const detail::Vector<Uplink>& uplinks() const noexcept { return uplinks_; }
   /// Of a tree: links from the top to a vertex.
   int depth(int vertex) const noexcept { return depths_[static_cast<std::size_t>(vertex)]; }
   /// Otherwise: see by_hops().
@@ -78,7 +78,7 @@ class Network {
 
   int nodes_ = 0;
   int levels_ = 0;
-  std::vector<Uplink> uplinks_;  ///< by vertex
+  detail::Vector<Uplink> uplinks_;  ///< by vertex
   std::vector<int> depths_;
   std::vector<float> hops_;
   std::vector<int> branches_;  ///< by node, then level
@@ -106,8 +106,7 @@ class LinkLoads {
   std::vector<double> down_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/network.ipp>

@@ -6,6 +6,7 @@
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -27,8 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// Reads the lines of a network file, and then makes the machine. The text must live as long.
@@ -224,7 +224,7 @@ class NetworkReader {
     std::size_t vertex;
     const Link* link;
   };
-  using Neighbours = std::vector<std::vector<Neighbour>>;  // of each vertex
+  using Neighbours = detail::Vector<detail::Vector<Neighbour>>;  // of each vertex
 
   /// Refuses links that make no tree.
   Neighbours neighbours() {
@@ -307,7 +307,7 @@ class NetworkReader {
     if (links_.empty() && nodes_.size() + switches_.size() == 1) return Network::one_switch(1);
     if (links_.empty()) fail("it has neither links nor hops between its nodes");
     const Neighbours of = neighbours();
-    std::vector<Network::Uplink> uplinks(of.size());
+    detail::Vector<Network::Uplink> uplinks(of.size());
     std::vector<std::size_t> todo{top(of)};
     std::vector<int> depths(of.size(), 0);
     while (!todo.empty()) {
@@ -388,7 +388,7 @@ class NetworkReader {
   std::map<std::string_view, Name> names_;
   std::vector<std::string_view> nodes_;
   std::vector<std::string_view> switches_;
-  std::vector<Link> links_;
+  detail::Vector<Link> links_;
   std::vector<Hops> hops_;
   Places places_{};
 };
@@ -429,5 +429,4 @@ inline MachineSource network_file(std::string file) {
           [](const std::string& name) { return read_network(detail::network_text(name), name); }};
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,17 +1,16 @@
 #pragma once
 
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <utility>
-#include <vector>
 
 #include <sched.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Processors, by Linux's numbers from 0 on. Unlike a cpu_set_t, which ends at 1024, it has room
 /// for those of any machine.
@@ -23,10 +22,10 @@ class ProcessorSet {
 
   /// Returns the processors that the calling thread may run on now; empty if the system does not
   /// tell.
-  static ProcessorSet of_this_thread() {
+  [[gnu::cold]] static ProcessorSet of_this_thread() {
     // The kernel refuses a mask that is shorter than its own, whose length nothing tells.
     for (std::size_t bits = CPU_SETSIZE; bits <= most; bits *= 2) {
-      std::vector<Word> words(bits / word_bits);
+      detail::Vector<Word> words(bits / word_bits);
       if (sched_getaffinity(0, bits / 8, reinterpret_cast<cpu_set_t*>(words.data())) == 0) {
         return ProcessorSet{std::move(words)};
       }
@@ -82,12 +81,11 @@ class ProcessorSet {
   using Word = unsigned long;  // as the kernel's
   static constexpr std::size_t word_bits = 8 * sizeof(Word);
 
-  explicit ProcessorSet(std::vector<Word> words) : words_(std::move(words)) {
+  explicit ProcessorSet(detail::Vector<Word> words) : words_(std::move(words)) {
     while (!words_.empty() && words_.back() == 0) words_.pop_back();
   }
 
-  std::vector<Word> words_;  ///< the last one is not 0
+  detail::Vector<Word> words_;  ///< the last one is not 0
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,23 +2,21 @@
 
 // How Linux writes what it tells in small files.
 
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 struct CloseFile {
   void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
 };
-using OpenFile = std::unique_ptr<std::FILE, CloseFile>;
+using OpenFile = detail::Owned<std::FILE, CloseFile>;
 
 /// The first line of a small file, without its end; empty if it cannot be read.
 inline std::string line_of(const std::string& path) {
@@ -74,14 +72,14 @@ bool for_each_range(const std::string& list, F f) {
 }
 
 /// How many processors a list names; 0 if it is nothing of the kind.
-inline std::size_t processors_in(const std::string& list) noexcept {
+[[gnu::cold]] inline std::size_t processors_in(const std::string& list) noexcept {
   std::size_t count = 0;
   const auto add = [&count](unsigned first, unsigned last) { count += last - first + 1; };
   return for_each_range(list, add) ? count : 0;
 }
 
 /// The lowest processor that a list names; −1 if it is nothing of the kind.
-inline int lowest_in(const std::string& list) noexcept {
+[[gnu::cold]] inline int lowest_in(const std::string& list) noexcept {
   unsigned lowest = ProcessorSet::most;
   const auto lower = [&lowest](unsigned first, unsigned) {
     if (first < lowest) lowest = first;
@@ -101,10 +99,8 @@ inline ProcessorSet set_of(const std::string& list) {
 }
 
 /// Does a list name all processors of a set?
-inline bool covers(const std::string& list, const ProcessorSet& set) {
+[[gnu::cold]] inline bool covers(const std::string& list, const ProcessorSet& set) {
   return set_of(list).has_all(set);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -14,8 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The GPUs of this process, by CUDA. Programs link papcoll::gpu.
 struct CudaDevices {
@@ -49,5 +48,4 @@ struct CudaDevices {
 using CudaIpcTransport = DeviceTransport<CudaDevices>;
 static_assert(TransportPolicy<CudaIpcTransport>);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

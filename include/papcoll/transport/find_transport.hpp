@@ -5,8 +5,7 @@
 
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The transport of a team's calls that name none: the first that serves the team.
 PAPCOLL_DECL const TransportTable& default_transport(const Surroundings& s) noexcept;
@@ -16,8 +15,7 @@ PAPCOLL_DECL const TransportTable& find_transport(const Surroundings& s, std::st
 
 using FindTransport = decltype(find_transport);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/find_transport.ipp>

@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The endpoint of some ranks of a team, over the team's own: their messages are the team's, under
 /// the number of the team's present call. That call is made of phases, calls of groups, which each
@@ -39,5 +38,4 @@ class GroupEndpoint final : public Endpoint {
   const std::uint32_t& calls_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

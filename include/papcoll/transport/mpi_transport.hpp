@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Ranks anywhere: MPI point-to-point messages on a private communicator.
 ///
@@ -24,8 +23,7 @@ struct MpiTransport {
   static std::unique_ptr<Endpoint> connect(const Surroundings& s);
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/mpi_transport.ipp>

@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Ranks anywhere: the messages of MpiTransport, and, for ArrivalOrder, an arrival board on rank 0,
 /// from which ranks draw tickets without any help by rank 0.
@@ -31,8 +30,7 @@ struct RmaTransport {
                                                  RemoteTickets tickets);
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/rma_transport.ipp>

@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Ranks are processes of one node: memory that they share.
 struct ShmTransport {
@@ -21,8 +20,7 @@ struct ShmTransport {
   static std::unique_ptr<Endpoint> connect(const Surroundings& s);
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/shm_transport.ipp>

@@ -2,6 +2,7 @@
 
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
@@ -20,8 +21,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class MpiLink;
 
@@ -66,7 +66,7 @@ struct Surroundings {
   MpiLink* mpi = nullptr;       ///< the team's private communicator, or null
   MakeToldEndpoint messages{};  ///< over that one, or empty
   /// Where the ranks sit; null if nothing is known.
-  std::shared_ptr<const MachineOnDemand> machine{};
+  detail::Shared<const MachineOnDemand> machine{};
   std::string why_no_shared_memory;  ///< if node is null: why
   std::string why_no_cma;            ///< why processes of a node cannot copy from each other, if so
 };
@@ -115,7 +115,7 @@ struct TransportTable {
                                              RemoteTickets) = nullptr;
   SiteKind site{};  ///< what arrival-driven algorithms run on; of no site if it only has messages
   /// Makes a rank's site of that kind; null: the kind is NodeSite, and the team has one.
-  std::shared_ptr<void> (*make_site)(const Surroundings&, NodeSite&) = nullptr;
+  detail::Shared<void> (*make_site)(const Surroundings&, NodeSite&) = nullptr;
 
   /// Does it serve what is compiled for NodeSite, as are all algorithms that papcoll chooses?
   bool takes_node_site() const noexcept { return site == SiteKind::of<NodeSite>(); }
@@ -174,8 +174,10 @@ void check_site() noexcept {
 }
 
 template <class T>
-std::shared_ptr<void> make_site_of(const Surroundings& s, NodeSite& node) {
-  return T::make_site(s, node);
+detail::Shared<void> make_site_of(const Surroundings& s, NodeSite& node) {
+  auto made = detail::make_shared<std::unique_ptr<typename T::Site>>(T::make_site(s, node));
+  auto* const site = made->get();
+  return {std::move(made), site};
 }
 
 template <TransportPolicy T>
@@ -206,5 +208,4 @@ const TransportTable& table_of_transport() noexcept {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -7,8 +7,7 @@
 
 // What policies are asked of a transport. What one does is in transport.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class Endpoint;
 class NodeSite;
@@ -36,5 +35,4 @@ const TransportTable& table_of_transport() noexcept;
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <new>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How the ranks of one node wake each other: a word to sleep on for each rank, in shared memory.
 ///
@@ -141,5 +140,4 @@ class BasicDoorbells {
 
 using Doorbells = BasicDoorbells<SharedAccess>;
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -13,8 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // std::atomic::wait is private to a process, so papcoll calls the shared futex itself. The word
 // must be lock-free and have no padding, which the assertion below checks.
@@ -37,5 +36,4 @@ inline void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
           0);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

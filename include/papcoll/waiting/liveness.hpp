@@ -14,8 +14,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How the ranks of one node notice that one of them died. Each holds a write lock on its own byte
 /// of a file that all have open, and asks the kernel about the others' bytes. Unlike a pid, a lock
@@ -37,7 +36,7 @@ class PeerLiveness {
 
   /// Takes the lock of rank `me`. `fd` is open for writing and must live longer than the watch.
   /// find_dead() may be used once all ranks have come here. Throws system_error.
-  PeerLiveness(int fd, int me, int ranks, Departed* departed)
+  [[gnu::cold]] PeerLiveness(int fd, int me, int ranks, Departed* departed)
       : fd_(fd), me_(me), ranks_(ranks), process_(getpid()), departed_(departed) {
     struct flock lock = byte_of(me);
     if (fcntl(fd_, F_SETLK, &lock) == 0) return;
@@ -108,5 +107,4 @@ class PeerLiveness {
   Departed* departed_ = nullptr;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

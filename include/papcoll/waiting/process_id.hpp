@@ -15,8 +15,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A process, as others see it before they share memory with it: where it runs, and, for those that
 /// see the same processes, how to watch it. PeerLiveness tells more, and needs a file that both
@@ -72,5 +71,4 @@ struct ProcessId {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -11,8 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How arrival-driven algorithms touch memory that ranks share. It is a template argument there,
 /// so that a test can put a scheduler in its place which lets another rank in before any access,
@@ -55,5 +54,4 @@ struct SharedAccess {
   static void wake(Atomic<std::uint32_t>& word) noexcept { futex_wake(word); }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

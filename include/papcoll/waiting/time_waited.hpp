@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How long a rank has waited, by the looks that it takes at the clock. Of a gap between two looks
 /// no more counts than a given time: whatever stopped the rank meanwhile (a batch system, a frozen
@@ -33,5 +32,4 @@ class TimeWaited {
   Clock::duration waited_{0};
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

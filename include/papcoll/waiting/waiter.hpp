@@ -11,8 +11,7 @@
 
 #include <sched.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How long a rank waits in which way, with what was measured (2 cores at 2.6 GHz, 8 ranks on them
 /// where it says oversubscribed).
@@ -262,5 +261,4 @@ class Waiter {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

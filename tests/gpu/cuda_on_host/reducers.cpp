@@ -4,9 +4,7 @@
 #include <papcoll/gpu/combine.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 namespace {
 struct AtOnce {
@@ -26,6 +24,4 @@ constexpr detail::BuiltInTable<AtOnce> table{};
 
 const DeviceReducer* built_in_reducer(BuiltInPair pair) noexcept { return table.find(pair); }
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

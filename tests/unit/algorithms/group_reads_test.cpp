@@ -172,7 +172,8 @@ Crossings crossings_of(const Setting& setting) {
     c.count = count;
     c.reducer = {&add, nullptr, sizeof(float), true};
     nodes.push_back(Node{r, ranks});
-    if (setting.two_levels) nodes.back().groups = {std::shared_ptr<void>{}, &setting.groups};
+    if (setting.two_levels)
+      nodes.back().groups = {papcoll::detail::Shared<void>{}, &setting.groups};
     node_sites.emplace_back(board, Doorbells{bells.data()->bytes, ranks}, r, 1, &nodes.back());
     sites.emplace_back(node_sites.back(), setting.groups, owners);
     node_sites.back().begin(papcoll::CallWords::of(count, c.collective, 1, 0, 0), c.reducer);
@@ -276,7 +277,7 @@ TEST_CASE("An allreduce has two levels where groups are alike and may be combine
     std::vector<Line> bells(Doorbells::bytes(ranks) / sizeof(Line) + 1);
     std::vector<Line> memory(NodeBoard::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
     Node node{0, ranks};
-    node.groups = {std::shared_ptr<void>{}, &groups};
+    node.groups = {papcoll::detail::Shared<void>{}, &groups};
     const NodeSite site{NodeBoard{memory.data()->bytes, ranks, chunk_bytes},
                         Doorbells{bells.data()->bytes, ranks}, 0, 1, &node};
     Call c;

@@ -11,7 +11,7 @@ using namespace papcoll;
 namespace {
 
 double predicted(const AnyPredictor& p, const std::vector<double>& seen) {
-  const std::unique_ptr<ArrivalHistory> h = p.new_history();
+  const auto h = p.new_history();
   for (const double s : seen) h->observe(s);
   return h->predict();
 }

@@ -63,7 +63,7 @@ class StagedEndpoint final : public DeviceEndpoint {
   StagedEndpoint(gpu::Api& api, int device, const Node& node, const std::vector<Peer>& peers,
                  FindReducer find)
       : DeviceEndpoint(api, device, find) {
-    go_by(std::make_unique<StagedMessages>(steps(), node, peers));
+    go_by(papcoll::detail::make_owned<StagedMessages>(steps(), node, peers));
   }
 };
 
@@ -92,17 +92,18 @@ class PathsEndpoint final : public DeviceEndpoint {
     SharedOut all;
     std::vector<int> on_node(static_cast<std::size_t>(node.size));
     std::iota(on_node.begin(), on_node.end(), 0);
-    all.host = std::make_unique<HostPath>(steps(), node, on_node);
+    all.host = papcoll::detail::make_owned<HostPath>(steps(), node, on_node);
     gpu::ShareLimits limits;
     limits.chunks.most_bytes = static_cast<double>(HostPath::most_piece_bytes(node.size));
     for (int p = 0; p < node.size; ++p) {
       all.paths.emplace_back();
       const int from = p % api.devices();
       if (from == device) continue;
-      all.paths.back() = std::make_unique<MessagePaths>(api, from, device,
-                                                        paths_of(machine, from, device), limits);
+      all.paths.back() = papcoll::detail::make_owned<MessagePaths>(
+          api, from, device, paths_of(machine, from, device), limits);
     }
-    go_by(std::make_unique<PulledMessages>(steps(), peers, most_imports, std::move(all)));
+    go_by(
+        papcoll::detail::make_owned<PulledMessages>(steps(), peers, most_imports, std::move(all)));
   }
 };
 
@@ -194,9 +195,9 @@ class NodesEndpoint final : public DeviceEndpoint {
     const MakeToldEndpoint make = [&network, rank](Loopback::Told told) {
       return network.make(rank, std::move(told));
     };
-    go_by(std::make_unique<MessagesAcrossNodes>(
-        std::make_unique<PulledMessages>(steps(), peers, default_imports),
-        std::make_unique<NetworkMessages>(steps(), make), near));
+    go_by(papcoll::detail::make_owned<MessagesAcrossNodes>(
+        papcoll::detail::make_owned<PulledMessages>(steps(), peers, default_imports),
+        papcoll::detail::make_owned<NetworkMessages>(steps(), make), near));
     make_nodes(node_of, rank);
     if (!boards.empty()) make_floor(rank % per_node, boards_here);
   }
@@ -403,8 +404,8 @@ inline std::string call(TeamOnDevices& team, const AnySchedule& schedule, const 
       made.in = layout.input_is_in_out ? all[i].out : all[i].in;
       made.out = all[i].out;
       runs[i].start(*team.endpoints[i],
-                    std::make_shared<BlockedPlan>(make_plan(schedule, mine, order)), order, made,
-                    sequence, settings.window);
+                    papcoll::detail::make_shared<BlockedPlan>(make_plan(schedule, mine, order)),
+                    order, made, sequence, settings.window);
     }
     if (!team.finish(runs)) wrong = "deadlock";
     for (int r = 0; r < shape.size && wrong.empty(); ++r) {

@@ -54,8 +54,8 @@ void start_bcast(PlanRun& run, Endpoint& endpoint, int rank, int ranks, int root
   call.in = call.out = buffer;
   const Order order = static_order(shape);
   const AnySchedule schedule{Linear{}};
-  run.start(endpoint, std::make_shared<BlockedPlan>(make_plan(schedule, shape, order)), order, call,
-            sequence, 4);
+  run.start(endpoint, papcoll::detail::make_shared<BlockedPlan>(make_plan(schedule, shape, order)),
+            order, call, sequence, 4);
 }
 
 /// A long bcast from rank 0.
@@ -158,7 +158,7 @@ TEST_CASE("who connects again does not import what failed to connect", "[gpu]") 
   std::vector<Mailbox> mail(4);
   std::vector<papcoll::Place> places(3);
   places[2].node = 1;
-  const auto machine = std::make_shared<const MachineOnDemand>(places);
+  const auto machine = papcoll::detail::make_shared<const MachineOnDemand>(places);
   device_team::Loopback network;
   bool none_left = true;
   const auto connect = [&](int r) {

@@ -70,8 +70,8 @@ double seconds_between_two(int devices, Way way, std::size_t bytes) {
       call.in = call.out = buffers[i];
       const Order order = static_order(shape);
       runs[i].start(*team.endpoints[i],
-                    std::make_shared<BlockedPlan>(make_plan(schedule, mine, order)), order, call,
-                    round, 4);
+                    papcoll::detail::make_shared<BlockedPlan>(make_plan(schedule, mine, order)),
+                    order, call, round, 4);
     }
     CHECK(team.finish(runs));
     team.model.run();

@@ -29,8 +29,8 @@ TEST_CASE("a cache of plans is bounded, and drops what was not used for longest"
     return cache.get(ring, shape_of(4, count), order).plan;
   };
 
-  std::weak_ptr<const BlockedPlan> first = plan(1);
-  const std::weak_ptr<const BlockedPlan> second = plan(2);
+  papcoll::detail::Weak<const BlockedPlan> first = plan(1);
+  const papcoll::detail::Weak<const BlockedPlan> second = plan(2);
   for (std::size_t n = 3; n <= PlanCache::max_entries; ++n) plan(n);
   CHECK(cache.size() == PlanCache::max_entries);
   CHECK(plan(1) == first.lock());  // used again, so that the second one is now the oldest

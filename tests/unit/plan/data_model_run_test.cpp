@@ -96,7 +96,7 @@ Element element(int from, int to, std::size_t i) {
 class Scattered {
  public:
   Scattered(std::size_t n, bool apart) {
-    std::vector<DataView::Run> runs;
+    papcoll::detail::Vector<DataView::Run> runs;
     std::size_t end = 0;
     for (std::size_t i = 0; i < n;) {
       const std::size_t length = apart ? std::min(n - i, 1 + below(4)) : n;
@@ -161,8 +161,8 @@ class Calls {
       const Shape shape = shape_of(r);
       fill(r, shape);
       endpoints.emplace_back(wire, r);
-      const auto plan =
-          std::make_shared<BlockedPlan>(make_plan(schedule, shape, static_order(shape)));
+      const auto plan = papcoll::detail::make_shared<BlockedPlan>(
+          make_plan(schedule, shape, static_order(shape)));
       runs.emplace_back().start(endpoints.back(), plan, static_order(shape), call_of(r), 1, 4);
     }
     for (bool any = true; any;) {

@@ -115,10 +115,10 @@ class StreamEndpoint final : public Endpoint {
     return false;
   }
 
-  std::shared_ptr<std::byte> scratch(std::size_t bytes, MemoryKind kind) override {
+  papcoll::detail::Shared<std::byte> scratch(std::size_t bytes, MemoryKind kind) override {
     if (kind == MemoryKind::device) lent += bytes;
-    return {static_cast<std::byte*>(::operator new (bytes, std::align_val_t{cache_line})),
-            [](std::byte* p) { ::operator delete (p, std::align_val_t{cache_line}); }};
+    const auto memory = papcoll::detail::make_shared<std::vector<Line>>(bytes / cache_line + 1);
+    return {memory, memory->data()->bytes};
   }
 
   void abandon() noexcept override {}
@@ -127,6 +127,10 @@ class StreamEndpoint final : public Endpoint {
   std::size_t lent = 0;           ///< bytes of scratch memory
 
  private:
+  struct alignas(cache_line) Line {
+    std::byte bytes[cache_line];
+  };
+
   static bool complete(std::deque<TransportOp>& all, std::size_t i) {
     const TransportOp work = all[i];
     all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
@@ -183,7 +187,7 @@ Result call(const AnySchedule& schedule, Collective c, int ranks, std::size_t co
     endpoints.emplace_back(wire, r, ordered);
     runs.emplace_back().start(
         endpoints.back(),
-        std::make_shared<BlockedPlan>(make_plan(schedule, shape, static_order(shape))),
+        papcoll::detail::make_shared<BlockedPlan>(make_plan(schedule, shape, static_order(shape))),
         static_order(shape), call, 1, 4);
   }
   const auto all_done = [&runs] {

@@ -207,7 +207,7 @@ struct FirstOfMany {
   explicit FirstOfMany(int ranks, const papcoll::Options& options)
       : team(papcoll::detail::thread_team_state(ranks, options)) {}
   papcoll::TeamCore& core() const { return papcoll::detail::core_of_thread(*team, 0); }
-  std::shared_ptr<papcoll::detail::ThreadTeamState> team;
+  papcoll::detail::Shared<papcoll::detail::ThreadTeamState> team;
 };
 
 bool refuses(const papcoll::Explanation& e, const std::string& algorithm) {

@@ -357,7 +357,10 @@ TEST_CASE("a persistent call keeps its plan", "[team][persistent]") {
     call.reducer.size = sizeof(int);
     call.reducer.commutative = true;
     const auto ring_schedule = papcoll::AnySchedule::of<papcoll::Ring>();
-    const auto plan = [&] { return std::weak_ptr{comm.core().plan_of(ring_schedule, call).plan}; };
+    const auto plan = [&] {
+      return papcoll::detail::Weak<const papcoll::BlockedPlan>{
+          comm.core().plan_of(ring_schedule, call).plan};
+    };
     const auto unheld = plan();
     make_many_plans(comm);
     if (!unheld.expired()) throw std::runtime_error("a plan is kept though nobody holds it");

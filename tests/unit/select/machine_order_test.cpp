@@ -15,7 +15,7 @@ namespace {
 /// What a call between nodes is chosen by, and an allreduce to choose for.
 struct Between {
   explicit Between(Machine machine)
-      : orders(std::make_shared<const MachineOnDemand>(std::move(machine))) {
+      : orders(papcoll::detail::make_shared<const MachineOnDemand>(std::move(machine))) {
     inputs.size = orders.machine()->get().size();
     inputs.thresholds = &thresholds;
     inputs.orders = &orders;

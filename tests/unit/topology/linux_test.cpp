@@ -199,15 +199,16 @@ TEST_CASE("Linux: GPUs, by their addresses, with their NUMA domains") {
   sys.add_pci("0000:42:00.0", "0x120000", "0x1002", "0");
   sys.add_pci("0000:02:00.0", "0x030000", "0x1a03", "0");  // a console
   sys.add_pci("0000:03:00.0", "0x020700", "0x10de", "0");  // a network
-  CHECK(linux_gpus(sys.root()) ==
-        std::vector<Gpu>{{"0000:41:00.0", any}, {"0000:42:00.0", 0}, {"0000:c1:00.0", 1}});
+  CHECK(linux_gpus(sys.root()) == papcoll::detail::Vector<Gpu>{{"0000:41:00.0", any},
+                                                               {"0000:42:00.0", 0},
+                                                               {"0000:c1:00.0", 1}});
 }
 
 TEST_CASE("Linux: the bridges that a GPU is behind, by where its link leads") {
   const FakeSysfs sys{{.packages = 1, .cores = 2}};
   sys.add_linked_pci("pci0000:14/0000:14:02.0/0000:15:00.0/", "0000:17:00.0");
   sys.add_linked_pci("pci0000:a0/", "0000:a0:01.0");
-  const std::vector<Gpu> gpus = linux_gpus(sys.root());
+  const papcoll::detail::Vector<Gpu> gpus = linux_gpus(sys.root());
   REQUIRE(gpus.size() == 2);
   CHECK(gpus[0].name == "0000:17:00.0");
   CHECK(gpus[0].bridges == std::vector<std::string>{"0000:14:02.0", "0000:15:00.0"});

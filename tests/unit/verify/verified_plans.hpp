@@ -3,7 +3,7 @@
 // Schedules that are right and one that is wrong, and plans to be damaged, for the tests of
 // verify().
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/verify/sweep.hpp>
 
 #include <cstddef>
@@ -128,7 +128,7 @@ struct Parts {
     }
   }
   Plan plan() const {
-    papcoll::detail::TrivialVector<Step> copy;
+    papcoll::detail::Vector<Step> copy;
     copy.append(steps.data(), steps.size());
     return {std::move(copy), dependencies, scratch, count};
   }

@@ -13,8 +13,7 @@
 #include <array>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 template <DeviceAlgorithm A>
@@ -37,5 +36,4 @@ inline constexpr std::array device_rows{
 };
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// In a line or several; can(from, to) says of two numbers if `from` reaches memory of `to`.
@@ -42,5 +41,4 @@ std::string access_text(const std::vector<std::string>& names, Can can) {
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

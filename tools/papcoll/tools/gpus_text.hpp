@@ -12,14 +12,13 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// A line for each GPU, and one for each PCI bridge that several are behind.
 class GpusText {
  public:
-  GpusText(Indented& out, const std::vector<Gpu>& gpus) : out_(out), gpus_(gpus) {}
+  GpusText(Indented& out, const papcoll::detail::Vector<Gpu>& gpus) : out_(out), gpus_(gpus) {}
 
   void write(int depth) const {
     for (const Gpu& gpu : gpus_) out_.line(depth, in_a_line(gpu));
@@ -65,9 +64,8 @@ class GpusText {
   }
 
   Indented& out_;
-  const std::vector<Gpu>& gpus_;
+  const papcoll::detail::Vector<Gpu>& gpus_;
 };
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -24,8 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// Returns what is in a file, or comes from a pipe; `what` is what kind of file it is, as "model
@@ -198,5 +197,4 @@ class JsonObject {
 };
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

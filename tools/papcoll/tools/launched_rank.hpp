@@ -8,8 +8,7 @@
 #include <optional>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// As mpirun of Open MPI, Intel MPI and MPICH, and srun with PMI or PMIx tell it; nothing of a
@@ -23,5 +22,4 @@ inline std::optional<std::string> launched_rank() {
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// Nodes that are all alike, on a fat tree of leaf switches and one above them; with groups, on a
@@ -156,5 +155,4 @@ inline MachineShape machine_shape(std::string_view text) {
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// For options with a value, which CLI11 takes from whatever follows: none that is an option.
@@ -78,5 +77,4 @@ inline std::string misspelt(const CLI::App& app, std::string command) {
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -12,8 +12,7 @@
 #include <cstddef>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// Throws argument_error and system_error.
@@ -44,5 +43,4 @@ inline LogGops read_model(const std::string& file) {
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

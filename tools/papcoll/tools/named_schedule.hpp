@@ -19,8 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// As parse_name(), but what is named otherwise is told to be so: a collective, or what
@@ -127,5 +126,4 @@ inline Collective collective_meant(const AnySchedule& schedule, const std::strin
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 inline Json node_costs_json(const CostBySize& table) {
@@ -153,5 +152,4 @@ inline NodeCosts read_node_costs(const std::string& file) {
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

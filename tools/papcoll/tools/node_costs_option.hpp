@@ -10,8 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// Where the costs of a node come from: a file, or this machine, which is measured.
@@ -46,5 +45,4 @@ class NodeCostsOption {
 };
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

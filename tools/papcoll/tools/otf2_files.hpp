@@ -24,8 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 #ifdef PAPCOLL_TOOL_WITH_OTF2
@@ -320,5 +319,4 @@ inline void write_otf2(const report::Report& r, const std::string& directory) {
 #endif
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -21,11 +21,9 @@
 #include <papcoll/tools/tool_main.hpp>
 #endif
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The main of the command papcoll, over the algorithms of a catalogue.
 int tool_main(int argc, const char* const* argv, Catalogue catalogue);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -12,8 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// Refuses names of other kinds of pictures, which viewers would go by.
@@ -43,5 +42,4 @@ inline void write_picture(const std::string& file, const std::string& picture) {
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

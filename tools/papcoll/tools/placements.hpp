@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// Core after core, in turn to all nodes, node after node but there in turn to the packages, or at
@@ -106,5 +105,4 @@ inline Machine placed(const Machine& all, Placement placement, int ranks, std::u
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

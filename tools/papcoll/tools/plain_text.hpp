@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// Throws argument_error where the contents of a file are compressed or no text in UTF-8; `file` is
@@ -27,5 +26,4 @@ inline void require_plain_text(std::string_view text, const std::string& file) {
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

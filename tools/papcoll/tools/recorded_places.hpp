@@ -20,8 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// papcoll's collective that does the same as one of MPI, if there is one whose blocks are equal.
@@ -147,5 +146,4 @@ inline std::vector<std::uint32_t> dearest_places(const report::Report& r, std::s
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

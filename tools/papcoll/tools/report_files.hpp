@@ -23,8 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// A text as JSON has it; bytes that are no UTF-8 are replaced.
@@ -413,5 +412,4 @@ inline std::size_t write_arrivals(const report::Report& r, std::uint32_t place,
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

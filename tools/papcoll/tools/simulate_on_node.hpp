@@ -24,8 +24,7 @@
 
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// Is it one, and no static schedule?
@@ -143,5 +142,4 @@ class SimulatedOnNode {
 };
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

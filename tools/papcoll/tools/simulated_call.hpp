@@ -37,8 +37,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// A schedule and all that simulate() wants.
@@ -338,5 +337,4 @@ class SimulatedCall {
 };
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// Describes a grid of so many ranks; the extents are Suara's.
@@ -103,5 +102,4 @@ inline std::string suara_grid_text(const AnySchedule& schedule, int ranks, std::
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

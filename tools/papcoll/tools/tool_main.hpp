@@ -22,8 +22,7 @@
 #include <new>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace tool {
 
@@ -98,5 +97,4 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   return tool::bad_input;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -17,8 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// The node of each rank, by "nodes".
@@ -87,5 +86,4 @@ inline LinkCosts read_topology(const std::string& file, int ranks, const LogGops
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

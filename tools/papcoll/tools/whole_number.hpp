@@ -10,8 +10,7 @@
 #include <string>
 #include <system_error>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// For options: a whole number from `least` to `most` in decimal digits. CLI11 by itself takes 010
@@ -34,5 +33,4 @@ inline CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
 inline CLI::Validator rank_number() { return whole(0, std::numeric_limits<int>::max()); }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -15,8 +15,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// A number and what follows it, without the blanks between them.
@@ -92,5 +91,4 @@ inline std::string plain_name(std::string_view written) {
 }
 
 }  // namespace tool
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,9 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What ports and processors do in a simulation with keep_steps, and what waits for them or for the
 /// other side, as bars over time.
@@ -118,6 +116,4 @@ inline std::vector<DrawnBar> join_touching(std::vector<DrawnBar> bars, bool wait
   return joined;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -22,8 +22,7 @@
 // in which messages go. Below it the plans' simulation over time, with the critical path. They are
 // meant for 2 to 32 ranks; more are drawn, but who can read them?
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a picture shows besides the schedule.
 struct DrawOptions {
@@ -213,5 +212,4 @@ inline std::string draw(const AnySchedule& schedule, const Shape& shape, const O
   return detail::Page{schedule, shape, order, options}.document();
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

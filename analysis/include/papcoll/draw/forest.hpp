@@ -14,9 +14,7 @@
 // Are a schedule's messages those of trees? They are if each rank gets every piece from one other,
 // or hands it to one other, and if all pieces go along the same tree, or two.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A tree among all ranks, and the pieces that go along it.
 struct MessageTree {
@@ -240,6 +238,4 @@ class TreeLayout {
   std::size_t leaves_ = 0;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

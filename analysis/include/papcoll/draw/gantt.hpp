@@ -16,9 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Draws a simulation over time: a row for each rank, with a lane for what its port sends, one for
 /// its processor and one for what its port receives.
@@ -229,6 +227,4 @@ class GanttPanel {
   Panel panel_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -20,8 +20,7 @@
 // sender (a row) and receiver (a column), in the machine's order, so that what stays in a node is
 // on the diagonal.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -143,5 +142,4 @@ struct DrawnOrder {
   return page.document(width, height + 56 + 2 * margin, title, detail::mapping_style);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -18,9 +18,7 @@
 // which they go. Nothing here knows schedules.
 // A long header: messages, what they carry and their rounds are found in one pass over the plans.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// One message of a block.
 struct DrawnMessage {
@@ -312,6 +310,4 @@ inline MessageGraph message_graph(const AnySchedule& schedule, Shape shape, cons
   return g;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

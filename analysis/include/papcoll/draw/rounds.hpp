@@ -10,9 +10,7 @@
 #include <tuple>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 using DrawnRound = std::vector<DrawnMessage>;
 
@@ -200,6 +198,4 @@ class RoundsPanel {
   Panel panel_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

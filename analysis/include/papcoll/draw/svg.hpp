@@ -11,9 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Returns a text in which U+FFFD stands for each byte that is no UTF-8.
 inline std::string utf8_text(std::string_view text) {
@@ -181,6 +179,4 @@ struct Panel {
   double height = 0;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// "0, 1, 2", "0, 2, 4, … 98" or, where they are not regular, the first few.
 inline std::string enumerated(const std::vector<std::size_t>& numbers) {
@@ -193,6 +191,4 @@ class TreePanel {
   Panel panel_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

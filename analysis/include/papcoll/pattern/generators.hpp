@@ -11,9 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace pattern {
+namespace papcoll::inline PAPCOLL_ABI::pattern {
 
 /// The shape of an arrival pattern: when each of P ranks arrives, in parts of the spread.
 enum class Shape : unsigned char {
@@ -112,6 +110,4 @@ struct Generator {
   }
 };
 
-}  // namespace pattern
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::pattern

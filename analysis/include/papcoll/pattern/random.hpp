@@ -4,9 +4,7 @@
 
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace pattern {
+namespace papcoll::inline PAPCOLL_ABI::pattern {
 
 namespace detail {
 /// The finalizer of splitmix64: a bijection of 64-bit words whose every output bit depends on every
@@ -54,6 +52,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace pattern
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::pattern

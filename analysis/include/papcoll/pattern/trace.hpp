@@ -13,9 +13,7 @@
 #include <system_error>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace pattern {
+namespace papcoll::inline PAPCOLL_ABI::pattern {
 
 /// The text of a trace is malformed; what() names line and column, both counted from 1.
 struct trace_error : argument_error {
@@ -170,6 +168,4 @@ inline Trace parse_trace(std::string_view text) {
   return trace;
 }
 
-}  // namespace pattern
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::pattern

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// "2.01 ms", of nanoseconds.
@@ -54,5 +53,4 @@ inline std::string capital(std::string text) {
 }  // namespace detail
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -18,8 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// A call of the members of a communicator. Times are in nanoseconds of rank 0's clock.
@@ -236,5 +235,4 @@ inline Calls join_calls(const Run& run, const Clocks& clocks) {
 }
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

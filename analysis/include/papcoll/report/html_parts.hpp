@@ -6,8 +6,7 @@
 
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 namespace detail {
 
@@ -301,5 +300,4 @@ document.body.dataset.calls = count;
 
 }  // namespace detail
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -18,8 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// The imbalance of one call; times in nanoseconds. Only complete calls of at least two ranks have
@@ -358,5 +357,4 @@ inline std::vector<Imbalance> imbalances(const Run& run, const Clocks& clocks, c
 }
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -18,8 +18,7 @@
 #include <map>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// Parts of a place's calls, in their order, by which is seen whether something happens all the
@@ -377,5 +376,4 @@ inline LatenessReport lateness_of(const Run& run, const Calls& calls,
 }
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -13,8 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// The smallest of the values that so large a part of them does not exceed.
@@ -88,5 +87,4 @@ inline OneWay one_way_of(const Run& run) {
 }
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// Calls of a place between two jumps.
@@ -207,5 +206,4 @@ inline std::vector<PhasesOfPlace> phases_of(const Calls& calls,
 }
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

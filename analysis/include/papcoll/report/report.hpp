@@ -25,8 +25,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// A run and what follows from its traces.
@@ -116,5 +115,4 @@ inline std::int64_t first_arrival(const Report& r) {
 }
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// A place in the program that calls MPI. Ranks that load a module at other addresses share it.
@@ -198,5 +197,4 @@ inline std::string place_text(const Run& run, std::uint32_t place) {
 }
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

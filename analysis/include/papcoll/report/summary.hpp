@@ -18,8 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// Sizes of messages that are looked at together.
@@ -184,5 +183,4 @@ inline std::vector<SummaryRow> by_communicator(const Calls& calls,
 }
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 namespace detail {
 
@@ -138,5 +137,4 @@ inline std::string time_sentence(const Report& r, bool somebody_is_late) {
 
 }  // namespace detail
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -13,8 +13,7 @@
 #include <tuple>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// Calls of a collective, of a place and a range of sizes, summed over the ranks.
@@ -124,5 +123,4 @@ inline Coverage coverage_of(const Run& run, const Calls& calls) {
 }
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -18,8 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// A call, as one rank or most of them make it.
@@ -452,5 +451,4 @@ inline Ending ending_of(const Run& run, const Calls& calls, std::int64_t now_uni
 }
 
 }  // namespace report
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

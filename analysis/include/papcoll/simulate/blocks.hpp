@@ -9,9 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The step that a slot runs for a rank.
 struct SlotStep {
@@ -139,6 +137,4 @@ class SimulatedBlocks {
   std::unordered_map<std::uint64_t, std::uint32_t> early_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Something that happens at a moment of virtual time.
 struct Event {
@@ -56,6 +54,4 @@ class Events {
   std::uint64_t next_ = 0;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Flows between ports that share them max-min fairly: no flow can have more without another, that
 /// has no more than it, having less. Each rank has a port out and a port in; a flow uses its
@@ -173,5 +172,4 @@ class FairShares {
   std::uint64_t round_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -12,9 +12,7 @@
 
 #include <ucontext.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Functions of one thread that give way to each other in the middle: only one runs, until it says
 /// who is next.
@@ -96,6 +94,4 @@ class Fibers {
   std::exception_ptr failure_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

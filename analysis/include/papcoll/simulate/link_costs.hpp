@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a message between two ranks costs on its way, where that depends on the two.
 struct LinkCost {
@@ -92,5 +91,4 @@ class LinkCosts {
   std::vector<LinkCost> costs_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -31,8 +31,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// A second thread on a processor of its own, which does what it is told while the first one waits.
@@ -524,5 +523,4 @@ inline NodeCosts measure_node_costs() {
   return costs;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -11,9 +11,7 @@
 
 // Which send meets which receive: the k-th of a to b meets b's k-th from a.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A message as one of its two ranks has it.
 struct MessageEnd {
@@ -59,6 +57,4 @@ struct MessageEnds {
   }
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A message from the moment at which either side has started it until both are through with it.
 struct SimulatedMessage {
@@ -248,6 +246,4 @@ class SimulatedNetwork {
   std::vector<Completed> completed_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

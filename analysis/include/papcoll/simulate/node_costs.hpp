@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Seconds by the bytes of one piece of work: a straight line between two measured points, and the
 /// slope of the last two beyond them.
@@ -159,5 +158,4 @@ struct NodeCosts {
   friend bool operator==(const NodeCosts&, const NodeCosts&) = default;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

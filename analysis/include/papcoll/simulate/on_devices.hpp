@@ -19,8 +19,7 @@
 #include <memory>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How long calls by static schedules take between devices of a machine, by the model of GPUs and
 /// the endpoint that runs on GPUs: one rank a device, buffers that peers may map, no data. Hosts
@@ -120,9 +119,10 @@ class DeviceSimulation {
       call.stream = streams_[at(r)];
       call.out = buffers[at(r)] + layout.in * sizeof(float);
       call.in = layout.input_is_in_out ? call.out : buffers[at(r)];
-      runs[at(r)].start(*endpoints_[at(r)],
-                        std::make_shared<BlockedPlan>(make_plan(schedule, shape, order)), order,
-                        call, calls_, window_);
+      runs[at(r)].start(
+          *endpoints_[at(r)],
+          papcoll::detail::make_shared<BlockedPlan>(make_plan(schedule, shape, order)), order, call,
+          calls_, window_);
     }
     const auto all_done = [&runs] {
       return std::all_of(runs.begin(), runs.end(), [](const PlanRun& r) { return r.done(); });
@@ -146,5 +146,4 @@ class DeviceSimulation {
   std::uint32_t calls_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a simulated call's time consists of, in seconds: the parts of its critical path. They add
 /// up to Simulated::time().
@@ -83,5 +82,4 @@ inline PathCosts path_costs(const Simulated& run, const LogGops& model,
   return costs;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -13,9 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The plans of all ranks as the simulator runs them: no addresses, but each message knows both its
 /// ends. About 40 bytes a step.
@@ -148,6 +146,4 @@ struct JointPlans {
   std::vector<std::size_t> first{0};  ///< by rank: where its steps begin, whatever the block
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

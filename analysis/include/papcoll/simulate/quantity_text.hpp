@@ -9,9 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A unit of time.
 struct TimeUnit {
@@ -58,6 +56,4 @@ inline std::string bytes_text(std::size_t bytes) {
   return decimal(value, i == 0 ? 0 : 2) + " " + std::string(units[i]);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -11,9 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What SimulatedRun tells of its steps if they, or the critical path, are wanted. Else it does
 /// nothing.
@@ -105,6 +103,4 @@ class Recorder {
   std::vector<std::vector<std::uint32_t>> records_;  ///< by slot, rank and step
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -17,9 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The engine of plan/engine.hpp on every rank, in virtual time. What it does in the same order:
 /// slots and the blocks they run, the queue of ready steps, and that the ends of messages are
@@ -288,6 +286,4 @@ class SimulatedRun {
   double now_ = 0;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

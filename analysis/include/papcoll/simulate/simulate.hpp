@@ -58,8 +58,7 @@
 // LogGOPS model", HPDC 2010; Casanova et al., "Versatile, scalable, and accurate simulation of
 // distributed applications and platforms", JPDC 74(10), 2014.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -119,5 +118,4 @@ inline Simulated simulate(const AnySchedule& schedule, const Shape& shape, const
                        ": the model's times add up to more than a double holds");
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

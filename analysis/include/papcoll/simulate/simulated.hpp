@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How the messages of one rank share its port.
 enum class Ports : unsigned char {
@@ -89,5 +88,4 @@ struct Simulated {
   double last_exit() const { return *std::max_element(exits.begin(), exits.end()); }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

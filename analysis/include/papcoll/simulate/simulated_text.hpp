@@ -8,9 +8,7 @@
 
 // A simulated call and its steps in words.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// "Ring allreduce of 1 MB, 8 ranks", with the root where there is one. `name`: of the algorithm.
 inline std::string call_text(const std::string& name, const Shape& shape) {
@@ -41,6 +39,4 @@ inline std::string step_text(const SimulatedStep& s) {
   return text;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

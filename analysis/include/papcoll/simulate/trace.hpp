@@ -11,9 +11,7 @@
 #include <numeric>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What each step and message of a simulation waited for last; from this the critical path.
 class Trace {
@@ -219,6 +217,4 @@ class Trace {
   double until_ = 0;                 ///< the part before this time is still to be explained
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -15,9 +15,7 @@
 
 #include <sys/mman.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Zeroed memory whose pages come when they are touched.
 class LazyMemory {
@@ -331,6 +329,4 @@ class VirtualCaches {
   std::uint64_t shared_lines_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -15,9 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The processors of a node in virtual time, one for each rank, and who of them does the next
 /// thing: always the one whose clock is least. So whatever ranks do to words that they share
@@ -298,6 +296,4 @@ class VirtualCores {
   double others_ = 0;  ///< the least clock of the others that can go on
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -62,8 +62,7 @@
 // kind left them. More ranks than processors are not modelled: there, times depend on which of
 // them the kernel runs.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// An algorithm that runs in virtual time.
 struct VirtualAlgorithm {
@@ -164,9 +163,9 @@ class VirtualNode {
       node.set_pool(memory_.data() + board_bytes(), pool_bytes_);
       node.peers = PeerMemory{memory_.data() + board_bytes(), ranks() * pool_bytes_, {}};
       if (groups_ && groups_->count() > 1 && groups_->count() < shape_.size)
-        node.groups = {std::shared_ptr<void>{}, &*groups_};
-      node.copies =
-          std::make_shared<detail::CopyChoice>(CopyMethod::plain, costs_.shared_cache / ranks());
+        node.groups = {papcoll::detail::Shared<void>{}, &*groups_};
+      node.copies = papcoll::detail::make_shared<detail::CopyChoice>(CopyMethod::plain,
+                                                                     costs_.shared_cache / ranks());
       sites_.emplace_back(board, detail::VirtualBells{}, r, 1U, &node);
       calls_.push_back(call_of(r));
     }
@@ -362,5 +361,4 @@ inline Simulated simulate_on_node(const VirtualAlgorithm& algorithm, const Shape
   return node.call(arrivals);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -15,9 +15,7 @@
 #include <cstring>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// As std::atomic, in virtual time.
 template <class T>
@@ -148,6 +146,4 @@ class VirtualSite : public BasicNodeSite<VirtualBoard, VirtualBells> {
 };
 static_assert(Site<VirtualSite>);
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

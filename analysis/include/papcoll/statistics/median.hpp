@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The middle one of the samples, or half-way between the two in the middle; 0 for none.
 inline double median(std::vector<double> samples) {
@@ -18,5 +17,4 @@ inline double median(std::vector<double> samples) {
   return (*std::max_element(samples.begin(), middle) + *middle) / 2;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a time was measured to be, and what a cost model multiplies its N unknowns by there: for
 /// α + βm in a message of m bytes, {1, m}.
@@ -179,5 +178,4 @@ Regression<N> regress(std::span<const Observation<N>> observations) {
   }
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -5,8 +5,7 @@
 #include <array>
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The t for which a Student-distributed variable lies in [-t, t] with a probability of 95 %.
 /// From a table for few degrees of freedom, else by the expansion of Cornish and Fisher about the
@@ -25,5 +24,4 @@ inline double student_t_95(std::size_t degrees) {
   return z + (g1 + (g2 + (g3 + g4 / n) / n) / n) / n;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// One rank's memory as a row of cells, an element each: input, output, scratch space. In place the
 /// input is no memory of its own but the beginning of the output.
@@ -242,6 +240,4 @@ class MemoryCheck {
   std::vector<Reader> readers_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

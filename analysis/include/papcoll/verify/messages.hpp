@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The plans of all ranks for one block. Steps of all ranks are counted through: those of rank 0,
 /// then those of rank 1…
@@ -149,6 +147,4 @@ class Matching {
   std::vector<StepId> partners_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -14,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// "reduce of 19 elements on 16 ranks, root 3, in place, operator does not commute".
 inline std::string describe(const Shape& s) {
@@ -262,5 +261,4 @@ inline Proof verify_up_to(const AnySchedule& schedule, Collective collective, in
       schedule, collective, max_ranks, [](int) {}, options);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

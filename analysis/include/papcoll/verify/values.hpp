@@ -14,9 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Follows symbolic values through a run of the plans: of each element in memory, which element of
 /// the vector it is, which ranks' contributions are combined in it, and in what way.
@@ -285,6 +283,4 @@ class Arrivals {
   std::vector<std::uint64_t> known_;  ///< by step, a set of ranks
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

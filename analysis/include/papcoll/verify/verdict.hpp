@@ -8,8 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What can be wrong with the plans of a collective.
 enum class FaultKind : unsigned char {
@@ -85,5 +84,4 @@ inline std::string describe(int rank, std::size_t index, const Step& step, int p
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -27,8 +27,7 @@
 // It trusts nothing of how plans are made. Elements are simulated singly: use small counts, about
 // the number of ranks, in which every block of a schedule occurs.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What is asked of the plans besides being right.
 struct VerifyOptions {
@@ -148,5 +147,4 @@ inline Verdict verify(const AnySchedule& schedule, Shape shape, const Order& ord
   return verify(plans, shape, order, options);
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

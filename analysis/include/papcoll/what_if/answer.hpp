@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace what_if {
 
 /// What the recorded calls would have taken by one algorithm. Times are seconds: of a simulation,
@@ -64,5 +63,4 @@ struct Answer {
 };
 
 }  // namespace what_if
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

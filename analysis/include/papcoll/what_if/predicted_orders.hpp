@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace what_if {
 
 /// The orders of PredictedOrder in the calls of a program, from earlier calls alone: as ranks learn
@@ -50,12 +49,11 @@ class PredictedOrders {
 
  private:
   Turns turns_;
-  std::vector<std::unique_ptr<ArrivalHistory>> histories_;
+  std::vector<detail::Owned<ArrivalHistory>> histories_;
   std::vector<std::int64_t> expected_;  ///< nanoseconds: what is being exchanged
   bool exchanging_ = false;
   ArrivalForecast forecast_;
 };
 
 }  // namespace what_if
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace what_if {
 
 /// The calls of one site of a program, as they were recorded.
@@ -82,5 +81,4 @@ inline std::vector<Stretch> sampled(std::size_t calls, std::size_t most, std::si
 }
 
 }  // namespace what_if
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -39,8 +39,7 @@
 //
 // Of a long trace some stretches are simulated (sampled()). Predictors see all calls.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 namespace what_if {
 
 /// What a simulated answer rests on.
@@ -274,5 +273,4 @@ inline Answer simulated_answer(const Recorded& recorded, const Basis& basis, Cat
 }
 
 }  // namespace what_if
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

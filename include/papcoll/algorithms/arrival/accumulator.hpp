@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // Accumulator: each rank adds its contribution to one shared sum, as it comes
 // ---------------------------------------------------------------------------
@@ -258,5 +257,4 @@ PAPCOLL_COMPILE_ONCE(
     const ArrivalAlgorithm& algorithm_under<ArrivalOrder, Accumulator, NodeSite>() noexcept)
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

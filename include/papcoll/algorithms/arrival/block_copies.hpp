@@ -12,8 +12,7 @@
 #include <cstring>
 #include <limits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // BlockCopies: every rank copies the blocks meant for it
 // ------------------------------------------------------
@@ -534,5 +533,4 @@ PAPCOLL_COMPILE_ONCE(
     const ArrivalAlgorithm& algorithm_under<StaticOrder, BlockCopies, NodeSite>() noexcept)
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

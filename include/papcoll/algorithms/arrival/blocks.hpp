@@ -5,10 +5,7 @@
 
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Elements of a reduce_scatter's input, on every rank.
 inline std::size_t elements_of_all_blocks(const Call& c, int ranks) noexcept {
@@ -24,7 +21,4 @@ inline Range block_of(const Call& c, int r) noexcept {
   return {first, first + c.counts[rank]};
 }
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

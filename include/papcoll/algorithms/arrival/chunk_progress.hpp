@@ -7,10 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A work word serves chunks k, k + Words, k + 2·Words, … of a call, and its state says which of
 /// them, modulo this many or more. A rank meets the one before k and the one after it, and no
@@ -108,7 +105,4 @@ class ChunkProgress {
   bool lends_ = false;
 };
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

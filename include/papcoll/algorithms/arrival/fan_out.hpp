@@ -5,10 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 // FanOut: bcast on one node
 // -------------------------
@@ -92,7 +89,4 @@ class FanOut {
   bool small_ = false;
 };
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

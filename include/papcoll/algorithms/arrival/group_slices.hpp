@@ -9,9 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The groups by which all ranks of a site combine in two levels, first within groups and then
 /// across them; null: in one. All that it depends on is the same on all ranks: the groups, and what
@@ -108,6 +106,4 @@ void combine_in_order(S& s, std::byte* to, int count, std::size_t n, F&& operand
   }
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -10,9 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 // GroupedLeaders: MultiLeader in two levels, where ranks are in groups (hierarchical DPML)
 // ----------------------------------------------------------------------------------------
@@ -214,6 +212,4 @@ class GroupedLeaders {
   bool streams_;  ///< its output goes past the caches
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -9,9 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 // GroupedPeers: PeerSlices' allreduce in two levels, where ranks are in groups
 // ----------------------------------------------------------------------------
@@ -170,6 +168,4 @@ class GroupedPeers {
   bool streams_;  ///< results go past the caches
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

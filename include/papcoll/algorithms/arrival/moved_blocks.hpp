@@ -5,10 +5,7 @@
 
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Of a call that combines nothing, what each rank has for each other one, and where that lies in
 /// its buffers. One of the ranks asks; where counts differ, it knows its own blocks only.
@@ -69,7 +66,4 @@ class MovedBlocks {
   bool has_root_ = false;
 };
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

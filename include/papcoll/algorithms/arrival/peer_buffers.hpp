@@ -6,10 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The contributions and partial results of one reduction, as the algorithms see them that let any
 /// rank combine anything: who wrote a chunk says so elsewhere, here is where it lies.
@@ -158,7 +155,4 @@ class PeerBuffers {
   bool lends_output_ = false;
 };
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

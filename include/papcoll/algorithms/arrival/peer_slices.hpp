@@ -19,8 +19,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // PeerSlices: each rank works on its slice, straight from its peers' buffers
 // --------------------------------------------------------------------------
@@ -349,5 +348,4 @@ PAPCOLL_COMPILE_ONCE(
     const ArrivalAlgorithm& algorithm_under<StaticOrder, PeerSlices, NodeSite>() noexcept)
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -7,10 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 // SharedCopies: bcast and allgather by arrival, from buffer to buffer
 // -------------------------------------------------------------------
@@ -274,7 +271,4 @@ class SharedCopies {
   bool unreachable_ = false;
 };
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -10,8 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // SplitTail: whoever is awake combines what has come, chunk by chunk
 // ------------------------------------------------------------------
@@ -249,5 +248,4 @@ PAPCOLL_COMPILE_ONCE(
     const ArrivalAlgorithm& algorithm_under<ArrivalOrder, SplitTail, NodeSite>() noexcept)
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

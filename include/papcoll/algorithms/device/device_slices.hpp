@@ -15,8 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // DeviceSlices: each rank's device combines its slice of all ranks' buffers
 // -------------------------------------------------------------------------
@@ -219,5 +218,4 @@ struct DeviceSlices {
 };
 static_assert(DeviceAlgorithm<DeviceSlices>);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

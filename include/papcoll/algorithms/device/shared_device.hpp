@@ -14,8 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // SharedDevice: the last rank to arrive combines for all, with one kernel
 // -----------------------------------------------------------------------
@@ -165,5 +164,4 @@ struct SharedDevice {
 };
 static_assert(DeviceAlgorithm<SharedDevice>);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -14,10 +14,7 @@
 #include <numeric>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Where blocks begin that stand one after the other, in bytes.
 class BlockStarts {
@@ -99,13 +96,11 @@ class AlltoallPhases {
     return p;
   }
 
-  /// The same with blocks that differ, of which ranks know their own only.
-  Call phase(Collective c, const std::byte* in, std::byte* out, const Sizes& sizes) const noexcept {
-    Call p = phase(c, in, out);
+  /// Blocks differ, and ranks know their own only.
+  static void name_sizes(Call& p, const Sizes& sizes) noexcept {
     p.count = 1;
     p.counts = sizes.data();
     p.own_counts = true;
-    return p;
   }
 
   // --- lengths
@@ -130,22 +125,14 @@ class AlltoallPhases {
       team_.intra(p);
     }
     if (!representative()) return;
-    Sizes row(2 * ranks_);
-    for (std::size_t i = 0; i < members_.size(); ++i) {
-      std::memcpy(row.data(), numbers + i * bytes, bytes);
-      for (std::size_t r = 0; r < ranks_; ++r) sent_.add(row[r] * size);
-      for (std::size_t r = 0; r < ranks_; ++r) received_.add(row[ranks_ + r] * size);
+    for (std::size_t i = 0; i < 2 * members_.size(); ++i) {
+      BlockStarts& starts = i % 2 == 0 ? sent_ : received_;
+      for (std::size_t r = 0; r < ranks_; ++r) {
+        std::size_t n = 0;
+        std::memcpy(&n, numbers + (i * ranks_ + r) * sizeof n, sizeof n);
+        starts.add(n * size);
+      }
     }
-  }
-
-  /// Bytes of each member's blocks together; on others than the representative of one's own.
-  Sizes of_members(const BlockStarts& starts, std::size_t own) const {
-    Sizes sizes(members_.size(), 0);
-    sizes[number_] = own;
-    for (std::size_t i = 0; representative() && i < sizes.size(); ++i) {
-      sizes[i] = starts.at((i + 1) * ranks_) - starts.at(i * ranks_);
-    }
-    return sizes;
   }
 
   /// Bytes of the lengths before what groups send each other.
@@ -153,32 +140,40 @@ class AlltoallPhases {
     return differ() ? members_.size() * others.size() * sizeof(std::size_t) : 0;
   }
 
-  /// Bytes between the members of this group and those of each group.
-  [[gnu::noinline]] Sizes of_groups(const BlockStarts& starts) const {
-    Sizes sizes;
+  /// Adds to `sizes` the bytes between the members of this group and those of each group. Returns
+  /// their sum.
+  [[gnu::noinline]] std::size_t add_groups(Sizes& sizes, const BlockStarts& starts) const {
+    std::size_t sum = 0;
     for (const std::vector<int>& others : groups_.members) {
       std::size_t bytes = header(others);
       for (std::size_t i = 0; i < members_.size(); ++i) {
         for (const int r : others) bytes += starts.length(i * ranks_ + static_cast<std::size_t>(r));
       }
       sizes.push_back(bytes);
+      sum += bytes;
     }
-    return sizes;
+    return sum;
   }
 
   // --- within the group
 
   [[gnu::noinline]] void intra(Collective c, const std::byte* in, std::byte* out,
                                const BlockStarts& starts, std::size_t own) {
+    Call p = phase(c, in, out);
     if (differ()) {
-      const Sizes sizes = of_members(starts, own);
-      Sizes places(sizes.size());
-      std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), std::size_t{0});
-      Call p = phase(c, in, out, sizes);
-      p.places = places.data();
+      // Bytes of each member's blocks together, on others than the representative of one's own; and
+      // then where they begin.
+      const std::size_t k = members_.size();
+      Sizes sizes(2 * k, 0);
+      sizes[number_] = own;
+      for (std::size_t i = 0; i < k; ++i) {
+        if (representative()) sizes[i] = starts.at((i + 1) * ranks_) - starts.at(i * ranks_);
+        if (i != 0) sizes[k + i] = sizes[k + i - 1] + sizes[i - 1];
+      }
+      name_sizes(p, sizes);
+      p.places = sizes.data() + k;
       return team_.intra(p);
     }
-    Call p = phase(c, in, out);
     p.count = own;
     team_.intra(p);
   }
@@ -218,22 +213,20 @@ class AlltoallPhases {
   /// Gives the other groups what is for them, and takes what is for this one's members.
   const std::byte* exchange(const std::byte* gathered) {
     if (differ()) compare_within_group();
-    Sizes sizes = of_groups(sent_);
-    std::byte* const to_groups =
-        room(1, std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
+    Sizes sizes;
+    std::byte* const to_groups = room(1, add_groups(sizes, sent_));
     write_by_groups(to_groups, gathered);
     const bool one_group = groups_.count() == 1;
     std::byte* from_groups = to_groups;
     if (!one_group) {
-      const Sizes from = of_groups(received_);
-      from_groups = room(0, std::accumulate(from.begin(), from.end(), std::size_t{0}));
-      sizes.insert(sizes.end(), from.begin(), from.end());
+      from_groups = room(0, add_groups(sizes, received_));
       const bool equal = !differ() && std::all_of(sizes.begin(), sizes.end(),
                                                   [&](std::size_t n) { return n == sizes[0]; });
-      Call p = phase(Collective::alltoall, to_groups, from_groups, sizes);
+      Call p = phase(Collective::alltoall, to_groups, from_groups);
       if (equal) {
-        p = phase(Collective::alltoall, to_groups, from_groups);
         p.count = sizes[0];
+      } else {
+        name_sizes(p, sizes);
       }
       team_.inter(p);
     }
@@ -345,7 +338,4 @@ class AlltoallPhases {
   BlockStarts received_;          ///< of what they receive, by receiver and then by sender
 };
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

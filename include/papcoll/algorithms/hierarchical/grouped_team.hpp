@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a hierarchical collective may ask of its team. Roots are numbers within the group, or of
 /// groups. Calls with counts are also allgathers, gathers, scatters and alltoalls; with own_counts,
@@ -68,6 +67,4 @@ struct PhasesOf<Collective::exscan>
     : std::type_identity<CollectiveList<Collective::reduce, Collective::exscan>> {};
 
 }  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -8,8 +8,7 @@
 #include <array>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// One algorithm within the nodes and another among their representatives.
 ///
@@ -99,5 +98,4 @@ inline constexpr std::array hierarchical_parameters{
     Parameter{"within nodes", "auto", 0, "an algorithm"},
     Parameter{"among nodes", "auto", 0, "an algorithm, or several, from the inside out"}};
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

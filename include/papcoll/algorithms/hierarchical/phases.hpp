@@ -12,10 +12,7 @@
 #include <numeric>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// One rank's call of a hierarchical collective: its phases.
 class HierarchicalPhases {
@@ -40,11 +37,27 @@ class HierarchicalPhases {
     if constexpr (C == Collective::scatter) return scatter();
     if constexpr (C == Collective::barrier) return barrier();
     if constexpr (C == Collective::alltoall) return AlltoallPhases{team_, call_}.run();
-    if constexpr (is_prefix_reduction(C)) return scan<is_exclusive(C)>();
+    if constexpr (is_prefix_reduction(C)) return scan(is_exclusive(C));
   }
 
  private:
-  using Sizes = std::vector<std::size_t>;
+  /// Elements of each participant of a call.
+  struct Sizes {
+    const std::size_t* of = nullptr;
+    std::size_t count = 0;
+
+    std::size_t operator[](int i) const noexcept { return of[static_cast<std::size_t>(i)]; }
+  };
+
+  /// Elements of each rank of a call in which ranks have parts of their own.
+  struct Parts {
+    std::vector<std::size_t> sizes;  ///< of ranks, then of groups, then of members of this group
+    Sizes ranks;
+    Sizes groups;
+    Sizes members;
+    std::size_t total = 0;
+    std::size_t before = 0;  ///< of groups before this one
+  };
 
   bool representative() const noexcept { return number_ == 0; }
   bool alone() const noexcept { return groups_.ranks_of(group_).size() == 1; }
@@ -69,18 +82,52 @@ class HierarchicalPhases {
     return p;
   }
 
-  /// Gives each participant of a call its own number of elements.
-  [[gnu::noinline]] static Call with_sizes(Call p, const Sizes& sizes) noexcept {
-    bool equal = true;
-    for (const std::size_t n : sizes) equal = equal && n == sizes.front();
-    p.counts = equal ? nullptr : sizes.data();
-    p.count = equal ? sizes.front() : std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  [[gnu::noinline]] void intra(Collective c, const std::byte* in, std::byte* out, int root = 0) {
+    team_.intra(phase(c, in, out, root));
+  }
+  [[gnu::noinline]] void inter(Collective c, const std::byte* in, std::byte* out, int root = 0) {
+    team_.inter(phase(c, in, out, root));
+  }
+
+  /// A call of one phase in which all have one vector of so many elements.
+  [[gnu::noinline]] Call whole(Collective c, const std::byte* in, std::byte* out,
+                               std::size_t elements) const noexcept {
+    Call p = phase(c, in, out);
+    p.counts = nullptr;
+    p.count = elements;
     return p;
   }
 
-  static Call in_place(Call p) noexcept {
-    p.input_in_output = true;
+  /// A call of one phase in which each participant has its own number of elements.
+  [[gnu::noinline]] Call parted(Collective c, const std::byte* in, std::byte* out,
+                                const Sizes& sizes, bool in_place, int root) const noexcept {
+    Call p = phase(c, in, out, root);
+    bool equal = true;
+    std::size_t sum = 0;
+    for (std::size_t i = 0; i < sizes.count; ++i) {
+      equal = equal && sizes.of[i] == sizes.of[0];
+      sum += sizes.of[i];
+    }
+    p.counts = equal ? nullptr : sizes.of;
+    p.count = equal ? sizes.of[0] : sum;
+    p.input_in_output = in_place;
     return p;
+  }
+  [[gnu::noinline]] void intra(Collective c, const std::byte* in, std::byte* out,
+                               const Sizes& members, bool in_place = false) {
+    team_.intra(parted(c, in, out, members, in_place, 0));
+  }
+  [[gnu::noinline]] void inter(Collective c, const std::byte* in, std::byte* out,
+                               const Sizes& groups, bool in_place, int root = 0) {
+    team_.inter(parted(c, in, out, groups, in_place, root));
+  }
+
+  /// Between the representative and the root.
+  [[gnu::noinline]] void hop(int from, int to, const std::byte* in, std::byte* out,
+                             std::size_t elements) {
+    Call p = phase(Collective::gather, in, out);
+    p.count = elements;
+    team_.hop(from, to, p);
   }
 
   // --- collectives of one vector
@@ -98,38 +145,34 @@ class HierarchicalPhases {
         team_.serves_intra(Collective::allreduce) && !team_.serves_intra(Collective::reduce);
     std::byte* partial = all || representative() ? call_.out : nullptr;
     if (!all && representative()) partial = room_for_partial(call_.out);
-    team_.intra(phase(all ? Collective::allreduce : Collective::reduce, call_.in, partial));
-    if (representative()) team_.inter(phase(Collective::allreduce, partial, call_.out));
-    team_.intra(phase(Collective::bcast, call_.out, call_.out));
+    intra(all ? Collective::allreduce : Collective::reduce, call_.in, partial);
+    if (representative()) inter(Collective::allreduce, partial, call_.out);
+    intra(Collective::bcast, call_.out, call_.out);
   }
 
   void reduce() {
-    std::byte* const whole = is_root()          ? call_.out
-                             : representative() ? team_.memory(0, call_.bytes())
-                                                : nullptr;
+    std::byte* const result = is_root()          ? call_.out
+                              : representative() ? team_.memory(0, call_.bytes())
+                                                 : nullptr;
     if (alone()) {
-      team_.inter(phase(Collective::reduce, call_.in, whole, root_group()));
+      inter(Collective::reduce, call_.in, result, root_group());
     } else {
       std::byte* const partial = !representative() ? nullptr
-                                 : is_root()       ? room_for_partial(whole)
-                                                   : whole;
-      team_.intra(phase(Collective::reduce, call_.in, partial));
-      if (representative()) team_.inter(phase(Collective::reduce, partial, whole, root_group()));
+                                 : is_root()       ? room_for_partial(result)
+                                                   : result;
+      intra(Collective::reduce, call_.in, partial);
+      if (representative()) inter(Collective::reduce, partial, result, root_group());
     }
     if (group_ == root_group() && root_number() != 0) {
-      team_.hop(0, root_number(), phase(Collective::gather, whole, is_root() ? whole : nullptr));
+      hop(0, root_number(), result, is_root() ? result : nullptr, call_.count);
     }
   }
 
   void bcast() {
     const bool first = group_ == root_group();
-    if (first && !alone()) {
-      team_.intra(phase(Collective::bcast, call_.out, call_.out, root_number()));
-    }
-    if (representative()) {
-      team_.inter(phase(Collective::bcast, call_.out, call_.out, root_group()));
-    }
-    if (!first && !alone()) team_.intra(phase(Collective::bcast, call_.out, call_.out));
+    if (first && !alone()) intra(Collective::bcast, call_.out, call_.out, root_number());
+    if (representative()) inter(Collective::bcast, call_.out, call_.out, root_group());
+    if (!first && !alone()) intra(Collective::bcast, call_.out, call_.out);
   }
 
   void barrier() {
@@ -142,20 +185,19 @@ class HierarchicalPhases {
 
   /// The first rank of a group puts what lies below the group before its own contribution: then a
   /// scan within the group is one of all ranks.
-  template <bool Exclusive>
-  void scan() {
+  void scan(bool exclusive) {
     const bool last = group_ + 1 == groups_.count();  // nobody wants all of its contributions
     std::byte* const total = representative() ? team_.memory(0, call_.bytes()) : nullptr;
     const std::byte* of_group = call_.in;
     if (!last && !alone()) {
-      team_.intra(phase(Collective::reduce, call_.in, total));
+      intra(Collective::reduce, call_.in, total);
       of_group = total;
     }
     const std::byte* own = call_.in;
     const std::byte* below = nullptr;  // what the groups below have combined
     if (representative()) {
       std::byte* const from_below = team_.memory(1, call_.bytes());
-      team_.inter(phase(Collective::exscan, of_group, from_below));
+      inter(Collective::exscan, of_group, from_below);
       if (group_ > 0) {
         const Reducer& r = call_.reducer;
         r.apply(total, from_below, call_.in, call_.count, r.context);
@@ -163,35 +205,37 @@ class HierarchicalPhases {
         below = from_below;
       }
     }
-    if (!Exclusive) return team_.intra(phase(Collective::scan, own, call_.out));
-    if (!alone()) team_.intra(phase(Collective::exscan, own, call_.out));
+    if (!exclusive) return intra(Collective::scan, own, call_.out);
+    if (!alone()) intra(Collective::exscan, own, call_.out);
     if (below != nullptr) std::memcpy(call_.out, below, call_.bytes());
   }
 
   // --- collectives in which ranks have parts of their own
 
-  /// Elements of each rank.
-  [[gnu::noinline]] Sizes of_ranks() const {
-    const auto n = static_cast<std::size_t>(groups_.size());
-    return call_.counts != nullptr ? Sizes(call_.counts, call_.counts + n) : Sizes(n, call_.count);
-  }
-  [[gnu::noinline]] Sizes of_groups(const Sizes& each) const {
-    Sizes sizes(static_cast<std::size_t>(groups_.count()), 0);
-    for (std::size_t r = 0; r < each.size(); ++r) {
-      sizes[static_cast<std::size_t>(groups_.of[r])] += each[r];
+  [[gnu::noinline]] Parts parts() const {
+    Parts p;
+    const auto ranks = static_cast<std::size_t>(groups_.size());
+    const auto groups = static_cast<std::size_t>(groups_.count());
+    const std::vector<int>& members = groups_.ranks_of(group_);
+    p.sizes.resize(ranks + groups + members.size());
+    std::size_t* const of_group = p.sizes.data() + ranks;
+    std::size_t* const of_member = of_group + groups;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      const std::size_t n = call_.counts != nullptr ? call_.counts[r] : call_.count;
+      const int group = groups_.of[r];
+      p.sizes[r] = n;
+      of_group[static_cast<std::size_t>(group)] += n;
+      p.total += n;
+      if (group < group_) p.before += n;
     }
-    return sizes;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      of_member[i] = p.sizes[static_cast<std::size_t>(members[i])];
+    }
+    p.ranks = {p.sizes.data(), ranks};
+    p.groups = {of_group, groups};
+    p.members = {of_member, members.size()};
+    return p;
   }
-  [[gnu::noinline]] Sizes of_members(const Sizes& each) const {
-    Sizes sizes;
-    for (const int r : groups_.ranks_of(group_)) sizes.push_back(each[static_cast<std::size_t>(r)]);
-    return sizes;
-  }
-  static std::size_t sum(const Sizes& sizes, std::size_t first_n) noexcept {
-    const auto end = sizes.begin() + static_cast<std::ptrdiff_t>(first_n);
-    return std::accumulate(sizes.begin(), end, std::size_t{0});
-  }
-  static std::size_t sum(const Sizes& sizes) noexcept { return sum(sizes, sizes.size()); }
 
   /// Parts in order of groups become parts in order of ranks, or the other way.
   [[gnu::noinline]] void permute(std::byte* to, const std::byte* from, const Sizes& each,
@@ -199,9 +243,8 @@ class HierarchicalPhases {
     std::size_t by_group = 0;
     for (const auto& members : groups_.members) {
       for (const int r : members) {
-        const auto rank = static_cast<std::size_t>(r);
-        const std::size_t by_rank = bytes(sum(each, rank));
-        const std::size_t n = bytes(each[rank]);
+        const std::size_t by_rank = bytes(std::accumulate(each.of, each.of + r, std::size_t{0}));
+        const std::size_t n = bytes(each[r]);
         if (n != 0) {
           std::memcpy(to + (to_ranks ? by_rank : by_group), from + (to_ranks ? by_group : by_rank),
                       n);
@@ -221,61 +264,45 @@ class HierarchicalPhases {
   }
 
   void allgather() {
-    const Sizes each = of_ranks();
-    const Sizes sizes = of_groups(each);
-    const Sizes members = of_members(each);
-    const std::size_t total = sum(each);
-    std::byte* const out = neighbours_of_output(1, total);
+    const Parts p = parts();
+    std::byte* const out = neighbours_of_output(1, p.total);
     std::byte* all = nullptr;
     std::byte* part = nullptr;
     if (representative()) {
-      all = straight_ ? out : team_.memory(0, bytes(total));
-      part = all + bytes(sum(sizes, static_cast<std::size_t>(group_)));
+      all = straight_ ? out : team_.memory(0, bytes(p.total));
+      part = all + bytes(p.before);
     }
-    team_.intra(with_sizes(phase(Collective::gather, call_.in, part), members));
+    intra(Collective::gather, call_.in, part, p.members);
     if (representative()) {
-      team_.inter(in_place(with_sizes(phase(Collective::allgather, part, all), sizes)));
-      if (!straight_) permute(out, all, each, true);
+      inter(Collective::allgather, part, all, p.groups, true);
+      if (!straight_) permute(out, all, p.ranks, true);
     }
-    Call share = phase(Collective::bcast, out, out);
-    share.counts = nullptr;
-    share.count = total;
-    if (!alone()) team_.intra(share);
-    finish_output(out, total);
+    if (!alone()) team_.intra(whole(Collective::bcast, out, out, p.total));
+    finish_output(out, p.total);
   }
 
   void gather() {
-    const Sizes each = of_ranks();
-    const Sizes sizes = of_groups(each);
-    const Sizes members = of_members(each);
-    const std::size_t total = sum(each);
+    const Parts p = parts();
     const bool first = group_ == root_group();
     std::byte* all = nullptr;  // in order of groups
     std::byte* part = nullptr;
-    std::byte* const out = is_root() ? neighbours_of_output(2, total) : nullptr;
+    std::byte* const out = is_root() ? neighbours_of_output(2, p.total) : nullptr;
     if (representative() && first) {
-      all = is_root() && straight_ ? out : team_.memory(0, bytes(total));
-      part = all + bytes(sum(sizes, static_cast<std::size_t>(group_)));
+      all = is_root() && straight_ ? out : team_.memory(0, bytes(p.total));
+      part = all + bytes(p.before);
     } else if (representative()) {
-      part = team_.memory(0, bytes(sizes[static_cast<std::size_t>(group_)]));
+      part = team_.memory(0, bytes(p.groups[group_]));
     }
-    team_.intra(with_sizes(phase(Collective::gather, call_.in, part), members));
-    if (representative()) {
-      Call p = with_sizes(phase(Collective::gather, part, all, root_group()), sizes);
-      team_.inter(first ? in_place(p) : p);
-    }
+    intra(Collective::gather, call_.in, part, p.members);
+    if (representative()) inter(Collective::gather, part, all, p.groups, first, root_group());
     if (!first) return;
     if (representative() && !straight_) {
-      std::byte* const ordered = is_root() ? out : team_.memory(1, bytes(total));
-      permute(ordered, all, each, true);
+      std::byte* const ordered = is_root() ? out : team_.memory(1, bytes(p.total));
+      permute(ordered, all, p.ranks, true);
       all = ordered;
     }
-    if (root_number() != 0) {
-      Call last = phase(Collective::gather, all, out);
-      last.count = total;
-      team_.hop(0, root_number(), last);
-    }
-    if (is_root()) finish_output(out, total);
+    if (root_number() != 0) hop(0, root_number(), all, out, p.total);
+    if (is_root()) finish_output(out, p.total);
   }
 
   [[gnu::noinline]] const std::byte* neighbours_of_input(std::size_t elements) {
@@ -286,67 +313,54 @@ class HierarchicalPhases {
   }
 
   void scatter() {
-    const Sizes each = of_ranks();
-    const Sizes sizes = of_groups(each);
-    const Sizes members = of_members(each);
-    const std::size_t total = sum(each);
+    const Parts p = parts();
     const bool first = group_ == root_group();
-    const std::byte* all = is_root() ? neighbours_of_input(total) : nullptr;
+    const std::byte* all = is_root() ? neighbours_of_input(p.total) : nullptr;
     if (first && root_number() != 0) {
-      std::byte* const to = representative() ? team_.memory(0, bytes(total)) : nullptr;
-      Call hop = phase(Collective::gather, all, to);
-      hop.count = total;
-      team_.hop(root_number(), 0, hop);
+      std::byte* const to = representative() ? team_.memory(0, bytes(p.total)) : nullptr;
+      hop(root_number(), 0, all, to, p.total);
       all = to;
     }
     std::byte* part = nullptr;
     if (representative() && first) {
       if (!straight_) {
-        std::byte* const grouped = team_.memory(1, bytes(total));
-        permute(grouped, all, each, false);
+        std::byte* const grouped = team_.memory(1, bytes(p.total));
+        permute(grouped, all, p.ranks, false);
         all = grouped;
       }
       // In place: never written, and the own part stays where it is.
-      auto* const whole = const_cast<std::byte*>(all);
-      part = whole + bytes(sum(sizes, static_cast<std::size_t>(group_)));
-      team_.inter(
-          in_place(with_sizes(phase(Collective::scatter, whole, whole, root_group()), sizes)));
+      auto* const shown = const_cast<std::byte*>(all);
+      part = shown + bytes(p.before);
+      inter(Collective::scatter, shown, shown, p.groups, true, root_group());
     } else if (representative()) {
-      part = team_.memory(0, bytes(sizes[static_cast<std::size_t>(group_)]));
-      team_.inter(with_sizes(phase(Collective::scatter, nullptr, part, root_group()), sizes));
+      part = team_.memory(0, bytes(p.groups[group_]));
+      inter(Collective::scatter, nullptr, part, p.groups, false, root_group());
     }
     std::byte* out = call_.out;
     bool stays = false;
     if (is_root() && call_.in_place()) {  // has its part already
       stays = representative();
-      out = stays ? part : team_.memory(2, bytes(each[static_cast<std::size_t>(me_)]));
+      out = stays ? part : team_.memory(2, bytes(p.ranks[me_]));
     }
-    const Call last = with_sizes(phase(Collective::scatter, part, out), members);
-    team_.intra(stays ? in_place(last) : last);
+    intra(Collective::scatter, part, out, p.members, stays);
   }
 
   void reduce_scatter() {
-    const Sizes each = of_ranks();
-    const Sizes sizes = of_groups(each);
-    const Sizes members = of_members(each);
-    const std::size_t total = sum(each);
+    const Parts p = parts();
     if (alone() && straight_) {
-      return team_.inter(with_sizes(phase(Collective::reduce_scatter, call_.in, call_.out), sizes));
+      return inter(Collective::reduce_scatter, call_.in, call_.out, p.groups, false);
     }
-    std::byte* part = representative() ? team_.memory(0, bytes(total)) : nullptr;
-    Call reduce = phase(Collective::reduce, call_.in, part);
-    reduce.counts = nullptr;
-    reduce.count = total;
-    team_.intra(reduce);
+    std::byte* part = representative() ? team_.memory(0, bytes(p.total)) : nullptr;
+    team_.intra(whole(Collective::reduce, call_.in, part, p.total));
     if (representative()) {
       if (!straight_) {
-        std::byte* const grouped = team_.memory(1, bytes(total));
-        permute(grouped, part, each, false);
+        std::byte* const grouped = team_.memory(1, bytes(p.total));
+        permute(grouped, part, p.ranks, false);
         part = grouped;
       }
-      team_.inter(with_sizes(phase(Collective::reduce_scatter, part, part), sizes));
+      inter(Collective::reduce_scatter, part, part, p.groups, false);
     }
-    team_.intra(with_sizes(phase(Collective::scatter, part, call_.out), members));
+    intra(Collective::scatter, part, call_.out, p.members);
   }
 
   GroupedTeam& team_;
@@ -364,7 +378,4 @@ void run_phases(GroupedTeam& team, const Call& call) {
   HierarchicalPhases{team, call}.run<C>();
 }
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -13,8 +13,7 @@
 #include <system_error>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 // The text of a schedule's parameters, after the colon of its name: parameters are separated by
 // commas. A parameter that is itself a schedule is written as its own name, colon included; if that
@@ -124,5 +123,4 @@ template <class Number>
   }
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -85,8 +84,8 @@ struct Bruck {
   void emit(Alltoall, auto& b) const {
     const int me = b.position();
     const int r = checked_radix();
-    detail::TrivialVector<Range> out;
-    detail::TrivialVector<Range> in;
+    detail::Vector<Range> out;
+    detail::Vector<Range> in;
     detail::bruck_hops(b.size(), r, [&](int hop, int weight) {
       out.clear();
       in.clear();
@@ -129,5 +128,4 @@ struct Bruck {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Bruck>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

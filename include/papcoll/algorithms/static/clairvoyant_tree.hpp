@@ -2,14 +2,13 @@
 
 #include <papcoll/algorithms/static/step_cost.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A tree grown from the predicted arrivals: the two that are ready first combine what they have,
 /// and so on until one is left.
@@ -68,7 +67,7 @@ struct ClairvoyantTree {
         return at != o.at ? at > o.at : position < o.position;
       }
     };
-    detail::TrivialVector<Ready> heap;
+    detail::Vector<Ready> heap;
     for (int p = 0; p < positions; ++p) heap.push_back({late(p), p});
     std::make_heap(heap.begin(), heap.end());
     auto next = [&heap] {
@@ -107,5 +106,4 @@ struct ClairvoyantTree {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ClairvoyantTree>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -5,9 +5,7 @@
 
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 // What schedules that are made of others have in common.
 
@@ -33,6 +31,4 @@ using PartServing = std::conditional_t<part_serves<S, Tag>, S, Binomial>;
   part.emit(c, b);
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

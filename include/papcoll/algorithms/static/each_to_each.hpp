@@ -2,8 +2,7 @@
 
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Everybody sends its contribution to everybody: Linear's allgather alone, for agreements. Not in
 /// the catalogue. All of a position's sends and receives start at once, staggered, so that no
@@ -28,5 +27,4 @@ struct EachToEach : PlainSchedule {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -6,8 +6,7 @@
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/traffic.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How P positions are folded to fewer, the core, for schedules whose rounds need a power of two or
 /// a grid: of the first P − core pairs of neighbours, the even one speaks for both.
@@ -139,5 +138,4 @@ inline Builder core_of(const auto& b, Fold fold) {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

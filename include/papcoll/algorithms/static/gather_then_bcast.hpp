@@ -4,8 +4,7 @@
 #include <papcoll/algorithms/static/composed.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Allgather as any gather to position 0 and then any bcast of all of it from there.
 ///
@@ -84,5 +83,4 @@ struct GatherThenBcast {
   friend bool operator==(const GatherThenBcast&, const GatherThenBcast&) = default;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

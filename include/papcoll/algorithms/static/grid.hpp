@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <span>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// n positions as rows of neighbours, as even as possible: the first `extras` rows have one
 /// position more than there are columns.
@@ -94,5 +93,4 @@ namespace detail {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -4,8 +4,7 @@
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A k-nomial tree: those who have it, or have combined it, become k times as many every round.
 /// Radix 2 is Binomial; a radix of P or more is Linear.
@@ -60,5 +59,4 @@ struct KNomial {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<KNomial>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,8 +3,7 @@
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Allgather in which neighbours exchange in pairs, alternately with the one and the other side.
 ///
@@ -62,5 +61,4 @@ struct NeighbourExchange : PlainSchedule {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<NeighbourExchange>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,8 +2,7 @@
 
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Everybody sends every other its part, in rounds that pair all up.
 ///
@@ -63,5 +62,4 @@ struct Pairwise : PlainSchedule {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Pairwise>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

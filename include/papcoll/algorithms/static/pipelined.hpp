@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How a schedule is called and cut when it is pipelined. A specialisation for S has the members
 /// `name` and `sentence` of the pipelined schedule, and `messages(size)`: into how many messages S
@@ -73,5 +72,4 @@ struct Pipelined {
   friend bool operator==(const Pipelined&, const Pipelined&) = default;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -5,8 +5,7 @@
 
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 template <>
 struct PipelinedTraits<BinaryTree> {
@@ -33,5 +32,4 @@ struct PipelinedTraits<BinaryTree> {
 using PipelinedBinaryTree = Pipelined<BinaryTree>;
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedBinaryTree>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

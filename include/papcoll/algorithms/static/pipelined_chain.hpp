@@ -5,8 +5,7 @@
 
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 template <>
 struct PipelinedTraits<Chain> {
@@ -28,5 +27,4 @@ struct PipelinedTraits<Chain> {
 using PipelinedChain = Pipelined<Chain>;
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedChain>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

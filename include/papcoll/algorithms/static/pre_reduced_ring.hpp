@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A ring in which the ranks that come early combine their own contributions first; what they have
 /// goes past the late ones and around.
@@ -129,5 +128,4 @@ struct PreReducedRing {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PreReducedRing>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,8 +3,7 @@
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Reduce-scatter by recursive halving, then allgather by recursive doubling (RSA).
 ///
@@ -53,5 +52,4 @@ struct Rabenseifner : PlainSchedule {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Rabenseifner>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,8 +3,7 @@
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Pairs at distance 1, 2, 4, … exchange all they have; in scan each sends upwards only.
 ///
@@ -138,5 +137,4 @@ struct RecursiveDoubling : PlainSchedule {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<RecursiveDoubling>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

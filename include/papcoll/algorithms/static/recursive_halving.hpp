@@ -2,8 +2,7 @@
 
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Reduce-scatter by halving the group: each half takes over what belongs to its own positions.
 ///
@@ -85,5 +84,4 @@ struct RecursiveHalving : PlainSchedule {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<RecursiveHalving>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

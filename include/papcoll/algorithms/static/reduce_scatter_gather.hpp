@@ -3,8 +3,7 @@
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Reduce by a reduce-scatter with recursive halving and a binomial gather of the parts to the root
 /// (RSG).
@@ -55,5 +54,4 @@ struct ReduceScatterGather : PlainSchedule {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ReduceScatterGather>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

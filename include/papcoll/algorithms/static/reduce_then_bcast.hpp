@@ -6,8 +6,7 @@
 
 #include <algorithm>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Allreduce as any reduce to position 0 and then any bcast from there.
 ///
@@ -99,5 +98,4 @@ struct ReduceThenBcast {
   friend bool operator==(const ReduceThenBcast&, const ReduceThenBcast&) = default;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// TwoTreeComplete's bcast with its trees numbered from the middle of the positions: for the bcast
 /// of an allreduce, since who is a leaf in TwoTreeComplete's trees is done with the reduce first.
@@ -58,5 +57,4 @@ struct ReorderedTwoTree {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ReorderedTwoTree>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

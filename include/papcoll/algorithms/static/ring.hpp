@@ -3,8 +3,7 @@
 #include <papcoll/algorithms/static/spread_out.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -92,5 +91,4 @@ struct Ring : PlainSchedule {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Ring>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

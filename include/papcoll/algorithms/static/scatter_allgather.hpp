@@ -6,8 +6,7 @@
 
 #include <algorithm>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Bcast by scattering the vector's parts and gathering them everywhere (van de Geijn).
 ///
@@ -118,5 +117,4 @@ struct ScatterAllgather {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ScatterAllgather>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

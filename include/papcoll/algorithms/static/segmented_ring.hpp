@@ -5,8 +5,7 @@
 
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 template <>
 struct PipelinedTraits<Ring> {
@@ -40,5 +39,4 @@ struct PipelinedTraits<Ring> {
 using SegmentedRing = Pipelined<Ring>;
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SegmentedRing>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

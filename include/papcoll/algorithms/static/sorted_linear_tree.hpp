@@ -6,8 +6,7 @@
 
 #include <algorithm>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A chain through the ranks in the order in which they are expected, in segments: who comes early
 /// has passed its data on before the late ones come.
@@ -70,5 +69,4 @@ struct SortedLinearTree {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SortedLinearTree>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -5,8 +5,7 @@
 
 #include <algorithm>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -65,5 +64,4 @@ struct SpreadOut {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SpreadOut>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

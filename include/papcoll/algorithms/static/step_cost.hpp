@@ -12,8 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a schedule takes a message and its combination to cost, α + (β + γ)m, where it weighs that
 /// against how late ranks are. Whole numbers, so that all ranks weigh alike; half or twice the
@@ -50,5 +49,4 @@ struct StepCost {
   friend bool operator==(const StepCost&, const StepCost&) = default;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

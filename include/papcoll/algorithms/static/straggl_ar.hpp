@@ -4,13 +4,12 @@
 #include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
+#include <papcoll/base/math.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <cmath>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The others combine all they have while one rank is awaited; when it comes, it swaps blocks with
 /// a few of them, and blocks spread through a hypercube as they become whole.
@@ -137,7 +136,7 @@ struct StragglAR {
     if (block_bytes == 0) {
       const int q = Swaps{size, 1}.dimensions();
       const auto m = static_cast<double>(bytes);
-      const double n = std::max(std::sqrt(q * m / latency_bytes), std::ceil(m / most_at_once));
+      const double n = std::max(math::sqrt(q * m / latency_bytes), math::ceil(m / most_at_once));
       return static_cast<int>(std::clamp(n, 1.0, static_cast<double>(most_blocks)));
     }
     const std::size_t n = bytes / block_bytes + (bytes % block_bytes != 0 ? 1 : 0);
@@ -197,5 +196,4 @@ struct StragglAR {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<StragglAR>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

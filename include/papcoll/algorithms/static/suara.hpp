@@ -10,8 +10,7 @@
 #include <tuple>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 struct AnySuara;
 
@@ -218,8 +217,7 @@ struct Suara {
   friend bool operator==(const Suara&, const Suara&) = default;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/algorithms/static/suara_parts.hpp>

@@ -12,13 +12,13 @@
 #include <papcoll/algorithms/static/scatter_allgather.hpp>
 #include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/algorithms/static/suara.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/math.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/mapping/read_traffic.hpp>
 #include <papcoll/model/suara_choice.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -26,13 +26,12 @@
 // What a Suara that runs needs: the algorithms that its choice knows, as schedules, and what the
 // positions of a grid send each other.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The extents, but the last, of a grid as square as can be.
 inline std::vector<int> square_extents(int n, std::size_t dimensions) {
-  const double root = std::pow(n, 1 / static_cast<double>(dimensions));
-  return std::vector<int>(dimensions - 1, std::max(1, static_cast<int>(std::lround(root))));
+  const double root = math::pow(n, 1 / static_cast<double>(dimensions));
+  return std::vector<int>(dimensions - 1, std::max(1, static_cast<int>(math::lround(root))));
 }
 
 namespace detail {
@@ -205,8 +204,8 @@ class GridTraffic {
   Traffic& traffic_;
   std::span<const AnySchedule> along_;
   bool folded_;
-  TrivialVector<Line> lines_;  ///< one of each dimension and length
-  TrivialVector<Traffic::Arc> arcs_;
+  Vector<Line> lines_;  ///< one of each dimension and length
+  Vector<Traffic::Arc> arcs_;
 };
 
 template <class Lazy>
@@ -220,5 +219,4 @@ PAPCOLL_COMPILE_ONCE(AnySuara on_best_grid<>(AnySuara, int, std::size_t))
 PAPCOLL_COMPILE_ONCE(AnySchedule chosen_suara<>(int, double))
 
 }  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

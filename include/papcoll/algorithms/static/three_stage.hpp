@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Groups whose ranks are near each other combine at their leaders, which alone exchange across the
 /// slow links between groups; segments follow each other through the stages.
@@ -104,5 +103,4 @@ struct ThreeStage {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ThreeStage>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -4,8 +4,7 @@
 #include <papcoll/base/contract.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What Chain is under ArrivalOrder where ranks share no memory: SortedLinearTree, whose positions
 /// are not predicted but drawn.
@@ -44,5 +43,4 @@ struct TicketChain {
   static AnySchedule plan() { return AnySchedule::of<SortedLinearTree>(); }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

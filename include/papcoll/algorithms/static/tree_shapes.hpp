@@ -4,8 +4,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/schedule/range.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The largest power of two that is not larger than n; n ≥ 1.
 constexpr int floor_power_of_two(int n) noexcept {
@@ -92,5 +91,4 @@ namespace detail {
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

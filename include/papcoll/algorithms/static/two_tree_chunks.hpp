@@ -1,16 +1,15 @@
 #pragma once
 
 #include <papcoll/algorithms/static/tree_shapes.hpp>
+#include <papcoll/base/math.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// How schedules of two trees cut a vector: in chunks, as many as go through one plan, and longer
 /// vectors in blocks of so many. Who cuts for the same size and bytes cuts alike, so that a bcast
@@ -93,11 +92,10 @@ struct TwoTreeChunks {
     const auto steps = static_cast<std::size_t>(2 * std::max(1, doubling_rounds(size)));
     const double square = static_cast<double>(vector_bytes) * static_cast<double>(overhead_bytes) /
                           static_cast<double>(steps);
-    const auto best = static_cast<std::size_t>(std::sqrt(square));
+    const auto best = static_cast<std::size_t>(math::sqrt(square));
     const std::size_t fits = (vector_bytes + chunks_in_plan - 1) / chunks_in_plan;
     return std::max(std::clamp(best, least, most), fits);
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,13 +3,12 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/algorithms/static/two_tree_chunks.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -119,7 +118,7 @@ class ColouredTrees {
   /// Each edge has at most one other beside it at its sender, and one at its receiver: edges that
   /// must differ form paths and circles of even length, coloured in turn.
   void colour_from(Edge first) {
-    TrivialVector<Edge> open;
+    Vector<Edge> open;
     auto paint = [&](Edge e, int colour) {
       if (e.child == 0 || at(e).colour >= 0) return;
       at(e).colour = colour;
@@ -136,7 +135,7 @@ class ColouredTrees {
   }
 
   int n_;
-  std::array<TrivialVector<Node>, 2> nodes_;  ///< by tree, then by position
+  std::array<Vector<Node>, 2> nodes_;  ///< by tree, then by position
 };
 
 }  // namespace detail
@@ -291,11 +290,10 @@ struct TwoTreeSanders {
     TwoTreeChunks::Cut cut;
     Builder flow;
     bool synchronised;
-    detail::TrivialVector<Edge> edges;
+    detail::Vector<Edge> edges;
     int rounds = 0;
   };
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<TwoTreeSanders>() noexcept)
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,9 +3,7 @@
 #include <papcoll/gpu/built_in_table.hpp>
 #include <papcoll/gpu/device_operator.cuh>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 namespace {
 struct OnDevice {
@@ -20,6 +18,4 @@ static_assert(table.is_sorted());
 
 const DeviceReducer* built_in_reducer(BuiltInPair pair) noexcept { return table.find(pair); }
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -9,9 +9,7 @@
 
 // Events of the model: one object, which several processes may have, with its last record.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// What all processes that have an event share.
@@ -34,6 +32,4 @@ struct EventOfProcess {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

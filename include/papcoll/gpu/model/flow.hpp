@@ -11,9 +11,7 @@
 // How operations under way share links and memories: weighted max-min fairness. All rates rise
 // alike; where a resource is used up, those that load it stay at their rate, and the others go on.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// A resource that a flow uses: at rate r of payload it takes weight · r of it.
@@ -69,6 +67,4 @@ inline void share_fairly(const std::vector<Flow*>& flows, std::vector<double> ro
 }
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -12,9 +12,7 @@
 
 // What stands in handles of the model.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 inline constexpr std::uint64_t handle_of_memory = 0x6d656d6f7279;  ///< kind of a MemoryHandle
@@ -53,6 +51,4 @@ HandleWords words_in(std::uint64_t kind, const Handle& handle) {
 }
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

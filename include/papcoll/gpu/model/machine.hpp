@@ -15,9 +15,7 @@
 
 // What the model of GPUs is told of a machine: devices, links between them, and how fast each is.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// One direction of a wire, shared fairly by all that crosses it.
 struct Link {
@@ -135,6 +133,4 @@ struct DeviceMachine {
   }
 };
 
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

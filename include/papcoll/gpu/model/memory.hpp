@@ -18,9 +18,7 @@
 // Memory of the model: blocks of bytes, and where each process has them. What only devices reach
 // has its bytes elsewhere than at the address that the program gets, which cannot be dereferenced.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// Bytes of an allocation, or of pinned memory that others allocated.
@@ -228,6 +226,4 @@ class Memories {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

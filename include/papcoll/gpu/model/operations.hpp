@@ -19,9 +19,7 @@
 
 // A copy or a kernel, from what the program passes to what the model does in its time.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// Who moves the bytes.
@@ -200,6 +198,4 @@ class Operation {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -18,9 +18,7 @@
 // out, and the last of their size is the next to be used again, as CUDA does: whoever takes an
 // address for an allocation is found out, too.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// Is the address one of those `bytes` from base on?
@@ -118,6 +116,4 @@ class Pages {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

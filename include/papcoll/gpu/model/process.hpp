@@ -14,9 +14,7 @@
 #include <mutex>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// A process of the model: what is asked of streams and events. Memory: ProcessMemory.
@@ -285,6 +283,4 @@ class ModelProcess final : public ProcessMemory {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

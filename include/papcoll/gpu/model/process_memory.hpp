@@ -12,9 +12,7 @@
 #include <memory>
 #include <mutex>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// A process of the model: what is asked of devices and of memory.
@@ -247,6 +245,4 @@ class ProcessMemory : public Api {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

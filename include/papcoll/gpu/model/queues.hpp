@@ -20,9 +20,7 @@
 // Streams in virtual time: what is next in each begins when its turn comes, and the first
 // operation that is complete moves the time on.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// An operation that takes time.
@@ -273,6 +271,4 @@ class Queues {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

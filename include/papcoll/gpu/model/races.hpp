@@ -23,9 +23,7 @@
 // (its stream, records of events, looks of the host) was there before it, so an operation that was
 // asked for earlier is either certainly before it, or unordered.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// An operation, for people and for clocks.
@@ -168,6 +166,4 @@ class Races {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -19,9 +19,7 @@
 // Events between processes that have a model each: what a process says of its records stands in a
 // table that the others map.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// What the maker of an event says of it; the others only read. A place in the table is used again
@@ -152,6 +150,4 @@ class SharedEvents {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -19,9 +19,7 @@
 // Files in memory by which models of several processes share. A file has no name: it is gone with
 // the last process that has it open or mapped, however that process ends.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// Where other processes find a file.
@@ -102,6 +100,4 @@ class SharedFile {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -27,9 +27,7 @@
 
 // All that the processes of a model share.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// How a Model behaves.
 struct ModelOptions {
@@ -118,6 +116,4 @@ struct ModelState {
 }
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -7,9 +7,7 @@
 #include <mutex>
 #include <thread>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace gpu {
+namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// A thread that lets time pass in a model whose events other processes wait for: streams of a GPU
@@ -57,6 +55,4 @@ class Stepper {
 };
 
 }  // namespace detail
-}  // namespace gpu
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

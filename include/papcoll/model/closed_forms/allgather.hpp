@@ -6,10 +6,7 @@
 
 // What an allgather costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 inline double ring_allgather(const Hockney& h, int p, double m) noexcept {
   return p < 2 ? 0 : (p - 1) * h.alpha + h.beta * detail::others_share(p, m);
@@ -37,7 +34,4 @@ inline double linear_allgather(const HockneyWithGap& h, int p, double m) noexcep
   return p < 2 ? 0 : (p - 2) * h.port(m / p) + h.message(m / p);
 }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

@@ -10,10 +10,7 @@
 
 // What an allreduce costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 inline double linear_allreduce(const HockneyWithGap& h, int p, double m) noexcept {
   return linear_reduce(h, p, m) + linear_bcast(h, p, m);
@@ -70,7 +67,4 @@ inline double rabenseifner_allreduce(const Hockney& h, int p, double m) noexcept
          (2 * h.beta + h.gamma) * detail::others_share(1 << d, m) + unfold;
 }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

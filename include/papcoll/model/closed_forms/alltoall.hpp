@@ -8,10 +8,7 @@
 // What an alltoall costs: p is as in closed_forms.hpp; m: bytes that a position has for all, itself
 // included.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 /// Batches of so many messages, one batch after the other.
 inline double spread_out_alltoall(const HockneyWithGap& h, int p, double m, int window) noexcept {
@@ -49,7 +46,4 @@ inline double bruck_alltoall(const HockneyWithGap& h, int p, double m, int radix
   return seconds;
 }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

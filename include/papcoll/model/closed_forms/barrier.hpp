@@ -6,16 +6,10 @@
 
 // What a barrier costs: p is as in closed_forms.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 inline double dissemination_barrier(const Hockney& h, int p) noexcept {
   return p < 2 ? 0 : detail::ceil_log2(p) * h.alpha;
 }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

@@ -8,10 +8,7 @@
 
 // What a bcast costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 inline double linear_bcast(const HockneyWithGap& h, int p, double m) noexcept {
   return p < 2 ? 0 : (p - 2) * h.port(m) + h.message(m);
@@ -75,7 +72,4 @@ inline double two_tree_bcast(const HockneyWithGap& h, int p, double m, double s)
   return binary_tree_bcast(h, p, each) + (n - 1) * h.gap + h.beta * (m - each);
 }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

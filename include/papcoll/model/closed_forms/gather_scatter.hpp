@@ -7,10 +7,7 @@
 
 // What a gather and a scatter cost: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 inline double linear_gather(const HockneyWithGap& h, int p, double m) noexcept {
   return linear_allgather(h, p, m);
@@ -28,7 +25,4 @@ inline double binomial_scatter(const Hockney& h, int p, double m) noexcept {
   return binomial_gather(h, p, m);
 }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

@@ -8,10 +8,7 @@
 
 // What a reduce costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 /// While the root combines one contribution, it receives the next.
 inline double linear_reduce(const HockneyWithGap& h, int p, double m) noexcept {
@@ -78,7 +75,4 @@ inline double reduce_scatter_gather_reduce(const Hockney& h, int p, double m) no
          (2 * h.beta + h.gamma) * detail::others_share(1 << d, m);
 }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

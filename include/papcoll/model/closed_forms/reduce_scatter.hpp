@@ -8,10 +8,7 @@
 
 // What a reduce_scatter costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 inline double ring_reduce_scatter(const Hockney& h, int p, double m) noexcept {
   return p < 2 ? 0 : (p - 1) * h.alpha + (h.beta + h.gamma) * detail::others_share(p, m);
@@ -39,7 +36,4 @@ inline double recursive_halving_reduce_scatter(const Hockney& h, int p, double m
   return seconds;
 }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

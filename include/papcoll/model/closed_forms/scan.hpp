@@ -7,10 +7,7 @@
 
 // What a scan and an exscan cost: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 /// From position to position, as a reduce by a chain.
 inline double chain_scan(const Hockney& h, int p, double m) noexcept {
@@ -40,7 +37,4 @@ inline double recursive_doubling_exscan(const Hockney& h, int p, double m) noexc
   return rounds * (h.message(m) + h.gamma * m) + (rounds - 1) * h.gamma * m;
 }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

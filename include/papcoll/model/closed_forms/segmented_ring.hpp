@@ -1,19 +1,16 @@
 #pragma once
 
+#include <papcoll/base/math.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/hockney.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 
 // What an allreduce around a ring in segments costs: p, m and s are as in closed_forms.hpp.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 namespace detail {
 
@@ -26,7 +23,7 @@ inline constexpr std::size_t no_window = std::numeric_limits<std::size_t>::max()
 inline double segmented_ring_allreduce_serial(const Hockney& h, int p, double m,
                                               double s) noexcept {
   if (p < 2) return 0;
-  const double n = std::max(1.0, std::ceil(m / (p * s)));
+  const double n = std::max(1.0, math::ceil(m / (p * s)));
   const double each = std::min(s, m / p);
   const double message = h.message(each);
   const double combine = h.gamma * each;
@@ -51,7 +48,7 @@ template <class F>
 double window_by_window(double m, double block, std::size_t window, const F& f) noexcept {
   const double most = window == detail::no_window ? m / block : static_cast<double>(window);
   const double blocks = m / block;
-  const double full = std::max(0.0, std::ceil(blocks / std::max(1.0, most)) - 1);
+  const double full = std::max(0.0, math::ceil(blocks / std::max(1.0, most)) - 1);
   const double rest = blocks - full * most;
   const double last = rest < 1 ? f(rest, 1.0) : f(1.0, rest);
   return (full > 0 ? full * f(1.0, most) : 0) + last;
@@ -70,7 +67,4 @@ inline double segmented_ring_allreduce(const HockneyWithGap& h, int p, double m,
          });
 }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

@@ -1,19 +1,16 @@
 #pragma once
 
+#include <papcoll/base/math.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/bandwidth_bound.hpp>
 #include <papcoll/model/hockney.hpp>
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 
 // What several closed forms are made of.
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace closed_form {
+namespace papcoll::inline PAPCOLL_ABI::closed_form {
 
 namespace detail {
 
@@ -41,9 +38,6 @@ inline double fold_halves(const Hockney& h, int p, double m) noexcept {
 }  // namespace detail
 
 /// In how many segments of s bytes m bytes are cut.
-inline double segments(double m, double s) noexcept { return std::max(1.0, std::ceil(m / s)); }
+inline double segments(double m, double s) noexcept { return std::max(1.0, math::ceil(m / s)); }
 
-}  // namespace closed_form
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::closed_form

@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Bytes of memory that peers may map.
 struct DevicePlace {
@@ -49,5 +48,4 @@ struct DeviceBoard {
 };
 static_assert(std::is_trivially_destructible_v<DeviceBoard>);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

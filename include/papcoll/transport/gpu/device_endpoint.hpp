@@ -1,6 +1,8 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/plan/endpoint.hpp>
@@ -17,12 +19,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// One rank's end for plans between memory of devices.
 ///
@@ -40,7 +40,7 @@ class DeviceEndpoint : public Endpoint {
   DeviceEndpoint(gpu::Api& api, int device, const std::vector<Peer>& peers, FindReducer find,
                  std::size_t most_imports = default_imports)
       : steps_(api, device, find),
-        messages_(std::make_unique<PulledMessages>(steps_, peers, most_imports)) {}
+        messages_(detail::make_owned<PulledMessages>(steps_, peers, most_imports)) {}
 
   bool start(const TransportOp& work) override {
     const std::size_t lane = steps_.lane_of(work);
@@ -55,7 +55,7 @@ class DeviceEndpoint : public Endpoint {
 
   bool progress() override { return messages_ != nullptr && messages_->progress(); }
 
-  std::shared_ptr<std::byte> scratch(std::size_t bytes, MemoryKind) override {
+  detail::Shared<std::byte> scratch(std::size_t bytes, MemoryKind) override {
     return steps_.scratch(bytes);
   }
 
@@ -77,7 +77,7 @@ class DeviceEndpoint : public Endpoint {
     if (messages_ != nullptr) messages_->close();
   }
   /// The memory that peers may have mapped.
-  const std::shared_ptr<DeviceMemory>& memory() const noexcept { return steps_.memory(); }
+  const detail::Shared<DeviceMemory>& memory() const noexcept { return steps_.memory(); }
   /// How many allocations of peers it has mapped.
   std::size_t imports() const noexcept {
     Imports* const mapped = messages_ == nullptr ? nullptr : messages_->imports();
@@ -92,14 +92,14 @@ class DeviceEndpoint : public Endpoint {
   /// Makes that of the boards of all ranks, of which this one is `rank`. They stay.
   void make_floor(int rank, const std::vector<DeviceBoard*>& boards) {
     if (messages_ == nullptr || messages_->imports() == nullptr) return;
-    floor_ = std::make_unique<DeviceFloor>(steps_, *messages_->imports(), rank, boards);
+    floor_ = detail::make_owned<DeviceFloor>(steps_, *messages_->imports(), rank, boards);
   }
 
   /// The nodes of the team's ranks, if there are several; else null.
   NodesOfRanks* nodes() noexcept { return nodes_.get(); }
   /// Is told the node of each rank of the team.
   void make_nodes(const std::vector<int>& node_of, int rank) {
-    nodes_ = std::make_unique<NodesOfRanks>(*this, node_of, rank);
+    nodes_ = detail::make_owned<NodesOfRanks>(*this, node_of, rank);
   }
 
   void abandon() noexcept override {
@@ -123,7 +123,7 @@ class DeviceEndpoint : public Endpoint {
   /// What messages need of the rank's device.
   DeviceSteps& steps() noexcept { return steps_; }
   /// Messages go by these. Starts those that were kept.
-  void go_by(std::unique_ptr<DeviceMessages> messages) {
+  void go_by(detail::Owned<DeviceMessages> messages) {
     messages_ = std::move(messages);
     for (const Kept& k : std::exchange(kept_, {})) {
       if (messages_->start(k.work, k.lane)) k.work.owner->complete(k.work.slot, k.work.step);
@@ -137,12 +137,11 @@ class DeviceEndpoint : public Endpoint {
   };
 
   DeviceSteps steps_;
-  std::unique_ptr<DeviceMessages> messages_;  ///< null: not known yet
-  std::vector<Kept> kept_;                    ///< messages until then
-  std::unique_ptr<DeviceFloor> floor_;
-  std::unique_ptr<NodesOfRanks> nodes_;  ///< null: there is one node
+  detail::Owned<DeviceMessages> messages_;  ///< null: not known yet
+  std::vector<Kept> kept_;                  ///< messages until then
+  detail::Owned<DeviceFloor> floor_;
+  detail::Owned<NodesOfRanks> nodes_;  ///< null: there is one node
   bool abandoned_ = false;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -21,8 +21,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// One rank's site of arrival-driven algorithms on memory of devices, see DeviceSite. It works in
 /// the first lane of its endpoint, so that calls of all kinds are ordered by the endpoint's trunk.
@@ -196,5 +195,4 @@ class DeviceFloor {
 };
 static_assert(DeviceSite<DeviceFloor>);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -14,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Memory of a rank's device that its peers may map: its own, from which scratch and staging memory
 /// are taken and which stays until the end, and what the user shares.
@@ -123,5 +122,4 @@ class DeviceMemory {
   std::vector<Free> free_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

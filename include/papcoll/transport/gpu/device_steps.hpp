@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
@@ -13,10 +14,8 @@
 #include <papcoll/transport/gpu/lanes.hpp>
 
 #include <cstddef>
-#include <memory>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A rank's device as plans use it: its lanes, its memory, and the steps that need no other rank.
 class DeviceSteps {
@@ -33,7 +32,7 @@ class DeviceSteps {
       : api_(&api),
         device_(device),
         find_reducer_(find),
-        memory_(std::make_shared<DeviceMemory>(api, device)),
+        memory_(detail::make_shared<DeviceMemory>(api, device)),
         lanes_(api, device) {}
 
   /// The operations of devices.
@@ -45,7 +44,7 @@ class DeviceSteps {
   /// The streams of its steps.
   Lanes& lanes() noexcept { return lanes_; }
   /// The memory that peers may have mapped.
-  const std::shared_ptr<DeviceMemory>& memory() const noexcept { return memory_; }
+  const detail::Shared<DeviceMemory>& memory() const noexcept { return memory_; }
 
   /// The lane of a step, whose call begins with its first one.
   std::size_t lane_of(const TransportOp& work) {
@@ -59,12 +58,25 @@ class DeviceSteps {
   }
 
   /// Own memory for the runs of plans.
-  std::shared_ptr<std::byte> scratch(std::size_t bytes) {
-    return {memory_->take(bytes, scratch_order),
-            [memory = memory_](std::byte* p) { memory->give_back(p, scratch_order); }};
+  detail::Shared<std::byte> scratch(std::size_t bytes) {
+    auto taken = detail::make_shared<Scratch>(memory_);
+    taken->bytes = memory_->take(bytes, scratch_order);
+    std::byte* const at = taken->bytes;
+    return {std::move(taken), at};
   }
 
  private:
+  struct Scratch {
+    explicit Scratch(detail::Shared<DeviceMemory> from) noexcept : memory(std::move(from)) {}
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    ~Scratch() {
+      if (bytes != nullptr) memory->give_back(bytes, scratch_order);
+    }
+    detail::Shared<DeviceMemory> memory;
+    std::byte* bytes = nullptr;
+  };
+
   void perform(const TransportOp& work, std::size_t lane) {
     if (work.n == 0) return;
     const std::size_t bytes = work.bytes();
@@ -99,7 +111,7 @@ class DeviceSteps {
   gpu::Api* api_;
   int device_;
   FindReducer find_reducer_;
-  std::shared_ptr<DeviceMemory> memory_;
+  detail::Shared<DeviceMemory> memory_;
   Lanes lanes_;
 };
 
@@ -125,5 +137,4 @@ class DeviceMessages {
   virtual Imports* imports() noexcept { return nullptr; }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/capability.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
@@ -11,12 +12,10 @@
 #include <papcoll/transport/transport.hpp>
 
 #include <concepts>
-#include <memory>
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Whose devices a DeviceTransport uses: `transport_name`; `unavailable()`, why this process has
 /// none, or nothing; `api()`, the operations of this process (of a model: of this thread), which
@@ -62,12 +61,12 @@ struct DeviceTransport {
   static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
     NodeDeviceEndpoint::FindPaths paths = nullptr;
     if constexpr (requires { &Provider::paths; }) paths = &Provider::paths;
-    return std::make_unique<NodeDeviceEndpoint>(Provider::api(), s, &Provider::find_reducer, paths);
+    return std::unique_ptr<Endpoint>(
+        new NodeDeviceEndpoint(Provider::api(), s, &Provider::find_reducer, paths));
   }
 
   /// The endpoint that connect() made, whose floor() DeviceAlgorithms run on.
   static DeviceEndpoint& device_endpoint(Endpoint& e) { return static_cast<DeviceEndpoint&>(e); }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -19,8 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Parts of messages that go through memory of the host while the rest is pulled: the sender's
 /// device copies them there, and the receiver's from there, since a device that pulls from the
@@ -215,5 +214,4 @@ class HostPath {
   std::vector<Arrival> arrivals_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,8 +10,7 @@
 #include <new>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The words of a window: memory of the host through which messages of one rank's device go to
 /// another rank's, piece by piece, in memory that both map. A ring with a writer and a reader.
@@ -96,5 +95,4 @@ class HostWindows {
   Node node_;  ///< keeps the memory mapped
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

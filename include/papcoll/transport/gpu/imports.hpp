@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Memory of other ranks that this one has mapped, by their number of the allocation: an address
 /// may come back for other memory, a number never does.
@@ -91,5 +90,4 @@ class Imports {
   std::vector<Closing> closing_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

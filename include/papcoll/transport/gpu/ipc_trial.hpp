@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/gpu/api.hpp>
@@ -14,13 +15,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a rank of a node tells all others of its device, where its mailbox with itself would be.
 /// Written by that rank alone.
@@ -42,7 +41,7 @@ struct RankNotice {
   std::atomic<std::uint32_t> trial{0};
   /// Of threads: the memory of a rank that has ended. Who exchanges it for null, by acquire and
   /// release, frees it: one alone.
-  std::atomic<std::shared_ptr<DeviceMemory>*> memory{nullptr};
+  std::atomic<detail::Shared<DeviceMemory>*> memory{nullptr};
   std::uint64_t physical_device = 0;  ///< as gpu::Api::physical_device(); written before `trial`
   gpu::MemoryHandle trial_memory{};   ///< of an allocation
   gpu::EventHandle trial_event{};     ///< of an event
@@ -148,5 +147,4 @@ class IpcTrial {
   bool has_tried_ = false;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

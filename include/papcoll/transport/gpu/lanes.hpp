@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Events of this process, to be used again and again.
 class EventPool {
@@ -184,5 +183,4 @@ class Lanes {
   std::array<Begun, calls_at_once> begun_{};
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -11,8 +11,7 @@
 #include <cstdint>
 #include <deque>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A rank's end of the two mailboxes that it shares with a peer, with the events of their slots.
 /// Never waits: mails for which there is no slot are kept.
@@ -87,5 +86,4 @@ class MailOffice {
   std::array<gpu::OwnedEvent, Mailbox::slots> events_in_{};
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

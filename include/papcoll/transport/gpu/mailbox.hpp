@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a mail says.
 enum class MailKind : std::uint32_t {
@@ -62,5 +61,4 @@ struct Mailbox {
 static_assert(std::is_trivially_destructible_v<Mailbox>);
 static_assert(sizeof(Mailbox) == device_mailbox_bytes);
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/multi_path.hpp>
@@ -7,12 +8,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The paths by which a rank receives the messages of one peer, and what goes by which.
 class MessagePaths {
@@ -61,7 +60,7 @@ class MessagePaths {
     const bool staged = std::any_of(shares_.begin(), shares_.end(),
                                     [](const gpu::PathShare& s) { return s.path.is_staged(); });
     if (staged) {
-      if (!copies_) copies_ = std::make_unique<gpu::MultiPath>(*api_, from_, to_, pulled_);
+      if (!copies_) copies_ = detail::make_owned<gpu::MultiPath>(*api_, from_, to_, pulled_);
       copies_->copy(to, {from, near}, shares_, stream);
       return;
     }
@@ -82,11 +81,10 @@ class MessagePaths {
   std::vector<gpu::Path> paths_;
   gpu::ShareLimits limits_;
   std::vector<gpu::Path> pulled_;  ///< those that the receiver drives alone
-  std::unique_ptr<gpu::MultiPath> copies_;
+  detail::Owned<gpu::MultiPath> copies_;
   std::size_t bytes_ = 0;     ///< of the message that was shared out last
   gpu::PathShare by_host_{};  ///< and how
   std::vector<gpu::PathShare> shares_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

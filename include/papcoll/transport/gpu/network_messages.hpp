@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/handles.hpp>
@@ -15,12 +16,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Messages between devices of different nodes: through pinned memory of the host at both ends, and
 /// from there by an endpoint for the host's memory.
@@ -148,7 +147,7 @@ class NetworkMessages final : public DeviceMessages {
 class MessagesAcrossNodes final : public DeviceMessages {
  public:
   /// `near` is null where the rank is alone on its node. `is_near`: of each rank of the team.
-  MessagesAcrossNodes(std::unique_ptr<DeviceMessages> near, std::unique_ptr<DeviceMessages> far,
+  MessagesAcrossNodes(detail::Owned<DeviceMessages> near, detail::Owned<DeviceMessages> far,
                       std::vector<char> is_near)
       : near_(std::move(near)), far_(std::move(far)), is_near_(std::move(is_near)) {}
 
@@ -175,10 +174,9 @@ class MessagesAcrossNodes final : public DeviceMessages {
   Imports* imports() noexcept override { return near_ == nullptr ? nullptr : near_->imports(); }
 
  private:
-  std::unique_ptr<DeviceMessages> near_;
-  std::unique_ptr<DeviceMessages> far_;
+  detail::Owned<DeviceMessages> near_;
+  detail::Owned<DeviceMessages> far_;
   std::vector<char> is_near_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/gpu/api.hpp>
@@ -25,7 +27,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <new>
 #include <numeric>
 #include <string>
@@ -33,8 +34,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The endpoint of a rank: what it shares with its peers is in memory that the node's ranks share,
 /// and messages to other nodes go through the host and the network. The node's ranks find out in
@@ -65,14 +65,14 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
         mail_(node_),
         peers_(mail_.peers(s.size, ranks_here_)) {
     if (is_divided()) {
-      network_ = std::make_unique<NetworkMessages>(steps(), s.messages);
+      network_ = detail::make_owned<NetworkMessages>(steps(), s.messages);
       calls_at_once_ = std::min(calls_at_once_, network_->sequences_at_once());
       std::vector<int> node_of;
       for (const Place& p : s.machine->places()) node_of.push_back(p.node);
       make_nodes(node_of, s.rank);
     }
     // Last: peers that see the handles import them, so nothing may throw behind that.
-    trial_ = std::make_unique<IpcTrial>(steps(), mail_.notices(), node_.rank);
+    trial_ = detail::make_owned<IpcTrial>(steps(), mail_.notices(), node_.rank);
     mail_.notice(node_.rank).state.store(RankNotice::open, std::memory_order_relaxed);
   }
   NodeDeviceEndpoint(const NodeDeviceEndpoint&) = delete;
@@ -123,14 +123,15 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
       why_no_ipc_ = detail::joined({"between its ", nodes_, " nodes there is none",
                                     refused.empty() ? "" : ", and ", refused});
     }
-    std::unique_ptr<DeviceMessages> near;
+    detail::Owned<DeviceMessages> near;
     if (node_.size > 1 || !is_divided()) {
-      near = refused.empty() ? std::unique_ptr<DeviceMessages>(std::make_unique<PulledMessages>(
+      near = refused.empty() ? detail::Owned<DeviceMessages>(detail::make_owned<PulledMessages>(
                                    steps(), peers_, default_imports, shared_out()))
-                             : std::make_unique<StagedMessages>(steps(), node_, peers_);
+                             : detail::make_owned<StagedMessages>(steps(), node_, peers_);
     }
     if (is_divided()) {
-      go_by(std::make_unique<MessagesAcrossNodes>(std::move(near), std::move(network_), is_near()));
+      go_by(
+          detail::make_owned<MessagesAcrossNodes>(std::move(near), std::move(network_), is_near()));
     } else {
       go_by(std::move(near));
     }
@@ -177,7 +178,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     if (find_paths_ == nullptr) return all;
     std::vector<int> on_node;
     for (const Peer& p : peers_) on_node.push_back(p.out == nullptr ? node_.rank : p.on_node);
-    all.host = std::make_unique<HostPath>(steps(), node_, std::move(on_node));
+    all.host = detail::make_owned<HostPath>(steps(), node_, std::move(on_node));
     gpu::Api& api = steps().api();
     const int to = steps().device();
     gpu::ShareLimits limits;
@@ -187,7 +188,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
       const int from = p.out == nullptr ? to : device_of(mail_.notice(p.on_node).physical_device);
       if (from == to || from < 0) continue;
       all.paths.back() =
-          std::make_unique<MessagePaths>(api, from, to, find_paths_(from, to), limits);
+          detail::make_owned<MessagePaths>(api, from, to, find_paths_(from, to), limits);
     }
     return all;
   }
@@ -203,7 +204,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   void tell_memory() {
     try {
-      mail_.notice(node_.rank).memory = new std::shared_ptr<DeviceMemory>(memory());
+      mail_.notice(node_.rank).memory = new detail::Shared<DeviceMemory>(memory());
     } catch (const std::bad_alloc&) {
       give_up();
     }
@@ -242,13 +243,12 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   int nodes_;                    ///< and their nodes
   std::vector<int> ranks_here_;  ///< ranks of the team, by their numbers on the node
   NodeMail mail_;
-  std::vector<Peer> peers_;  ///< by rank of the team; null for those on other nodes
-  std::unique_ptr<NetworkMessages> network_;  ///< until it is known how messages go
+  std::vector<Peer> peers_;                 ///< by rank of the team; null for those on other nodes
+  detail::Owned<NetworkMessages> network_;  ///< until it is known how messages go
   std::uint32_t calls_at_once_ = Lanes::calls_at_once;
   bool ended_ = false;
-  std::unique_ptr<IpcTrial> trial_;  ///< null when it is over
+  detail::Owned<IpcTrial> trial_;  ///< null when it is over
   std::string why_no_ipc_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -11,8 +11,7 @@
 #include <new>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Where in a node's memory its ranks have what they tell each other of their devices: a mailbox
 /// for each pair, and where a rank's mailbox with itself would be, what it tells all others.
@@ -83,5 +82,4 @@ class NodeMail {
   Node node_;  ///< keeps the memory mapped
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/endpoint.hpp>
@@ -13,13 +14,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The endpoint of a team as some of its ranks see it, who have numbers of their own.
 class RanksEndpoint final : public Endpoint {
@@ -33,7 +32,7 @@ class RanksEndpoint final : public Endpoint {
     return team_->start(translated);
   }
   void finish(const Call& call) override { team_->finish(call); }
-  std::shared_ptr<std::byte> scratch(std::size_t bytes, MemoryKind kind) override {
+  detail::Shared<std::byte> scratch(std::size_t bytes, MemoryKind kind) override {
     return team_->scratch(bytes, kind);
   }
   bool progress() override { return team_->progress(); }
@@ -132,5 +131,4 @@ struct NodesOfRanks {
   }
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Pinned memory of the host that a rank uses again and again, until its end.
 class PinnedPool {
@@ -75,5 +74,4 @@ class PinnedPool {
   std::vector<Busy> busy_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

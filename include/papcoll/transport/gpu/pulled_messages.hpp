@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/gpu/api.hpp>
@@ -21,12 +22,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The two mailboxes of a pair of ranks; null for the rank itself, and where there are none.
 struct MailboxPair {
@@ -37,8 +36,8 @@ struct MailboxPair {
 
 /// How messages are shared out over paths. Without a host path, none of `paths` goes there.
 struct SharedOut {
-  std::unique_ptr<HostPath> host{};
-  std::vector<std::unique_ptr<MessagePaths>> paths{};  ///< from each rank; may be null
+  detail::Owned<HostPath> host{};
+  std::vector<detail::Owned<MessagePaths>> paths{};  ///< from each rank; may be null
 };
 
 /// Messages that their receiver pulls from memory of the sender's device, which it has mapped.
@@ -78,7 +77,7 @@ class PulledMessages final : public DeviceMessages {
     for (std::size_t p = 0; p < peers.size(); ++p) {
       peers_.emplace_back();
       if (peers[p].out == nullptr) continue;
-      peers_.back() = std::make_unique<Pair>(steps.api(), steps.device(), peers[p]);
+      peers_.back() = detail::make_owned<Pair>(steps.api(), steps.device(), peers[p]);
       if (p < shared_out.paths.size()) peers_.back()->paths = std::move(shared_out.paths[p]);
     }
   }
@@ -136,9 +135,9 @@ class PulledMessages final : public DeviceMessages {
           answers(api, api.make_stream(device)) {}
 
     MailOffice office;
-    std::unique_ptr<MessagePaths> paths;  ///< of long messages of the peer; null: directly
-    gpu::OwnedStream pulls;               ///< messages of the peer
-    gpu::OwnedStream answers;             ///< waits for the peer's pulls
+    detail::Owned<MessagePaths> paths;  ///< of long messages of the peer; null: directly
+    gpu::OwnedStream pulls;             ///< messages of the peer
+    gpu::OwnedStream answers;           ///< waits for the peer's pulls
   };
   /// A message whose mail came before its receive was posted.
   struct EarlyMail {
@@ -305,13 +304,12 @@ class PulledMessages final : public DeviceMessages {
   gpu::Api* api_;
   Lanes* lanes_;
   Imports imports_;
-  std::unique_ptr<HostPath> host_path_;  ///< null: no path goes through the host
+  detail::Owned<HostPath> host_path_;  ///< null: no path goes through the host
   SentMessages sent_;
   gpu::OwnedStream early_;  ///< waits for events of mails whose receive is not posted
-  std::vector<std::unique_ptr<Pair>> peers_;
+  std::vector<detail::Owned<Pair>> peers_;
   std::vector<Posted> posted_;
   std::vector<EarlyMail> early_mails_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/handles.hpp>
@@ -15,12 +16,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The messages that a rank has sent and whose receivers have not pulled them yet.
 ///
@@ -116,10 +115,9 @@ class SentMessages {
 
   gpu::Api* api_;
   Lanes* lanes_;
-  std::shared_ptr<DeviceMemory> memory_;
+  detail::Shared<DeviceMemory> memory_;
   std::size_t least_shared_out_;
   std::vector<Sent> sent_;  ///< by ticket
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

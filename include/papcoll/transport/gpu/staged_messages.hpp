@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/handles.hpp>
@@ -19,12 +20,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Messages through memory of the host, for devices that cannot reach each other: they go piece by
 /// piece through the window of the two ranks (HostWindow).
@@ -113,13 +112,13 @@ class StagedMessages final : public DeviceMessages {
     std::deque<Mail> kept;                    ///< mails for which there is no slot yet
     std::vector<Mail> wanted;                 ///< by the peer, and not sent yet
     std::deque<WindowWriter::Message> sends;  ///< that the peer does not want yet
-    std::unique_ptr<WindowWriter> writer;     ///< null: nothing was sent to it yet
-    std::unique_ptr<WindowReader> reader;     ///< null: nothing was received from it yet
+    detail::Owned<WindowWriter> writer;       ///< null: nothing was sent to it yet
+    detail::Owned<WindowReader> reader;       ///< null: nothing was received from it yet
   };
 
   template <class End>
-  void open(std::unique_ptr<End>& end, int from, int to) {
-    end = std::make_unique<End>(*steps_, windows_.between(from, to));
+  void open(detail::Owned<End>& end, int from, int to) {
+    end = detail::make_owned<End>(*steps_, windows_.between(from, to));
   }
 
   /// Sends mails that were kept and have a slot now.
@@ -171,5 +170,4 @@ class StagedMessages final : public DeviceMessages {
   std::vector<TransportOp> completed_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -20,8 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What both ends of a window have: it is pinned for the rank's device, which copies in a stream of
 /// its own, and each cell has an event that says when it has.
@@ -232,5 +231,4 @@ class WindowReader : public WindowEnd {
   std::vector<Receive> receives_;  ///< by ticket
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

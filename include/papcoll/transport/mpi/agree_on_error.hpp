@@ -11,10 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Did something work on all ranks? Collective: each rank passes its problem, or nothing if it has
 /// none; all get the same answer, the problem of the lowest rank that has one, or nothing. Costs
@@ -33,7 +30,4 @@ inline std::string first_problem(const PolledCollectives& all_ranks, std::string
   return detail::joined({"rank ", first, ": ", text.data()});
 }
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

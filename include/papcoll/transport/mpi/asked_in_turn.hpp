@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Which of many messages under way MPI is asked for, so that asking takes the same time however
 /// many there are: the newest, since who has many under way often waits for one that was just
@@ -34,6 +32,4 @@ class AskedInTurn {
   std::size_t next_ = 0;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -8,10 +8,7 @@
 
 #include <string>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 [[noreturn, gnu::cold, gnu::noinline]] inline void throw_mpi_error(int code, const char* call,
                                                                    const char* where) {
@@ -42,7 +39,4 @@ inline void check(int code, const char* call, const char* where) {
   if (code != MPI_SUCCESS) throw_mpi_error(code, call, where);
 }
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -12,9 +12,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/waiting/process_id.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Open MPI before 5.0? Its osc/rdma keeps what a window's ranks on one node share in a file whose
 /// name a communicator without a rank in common may use, too: when both make windows at the same
@@ -89,8 +87,6 @@ struct Started {
   int duplicate(MPI_Comm* made, MPI_Request* r) const { return MPI_Comm_idup(comm, made, r); }
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 
 #endif

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
@@ -23,8 +23,7 @@
 
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A team's way into MPI: the user's communicator, and, once something needs it, the team's private
 /// duplicate, the only one it ever makes.
@@ -176,7 +175,7 @@ class MpiLink {
     for (std::size_t i = 0; i < received_.size();) {
       const Refusal& r = received_[i];
       if (!at_once(r) && refused_here(r.number)) {
-        received_.erase(i, i + 1);
+        received_.erase(received_.begin() + i);
       } else if (at_once(r) || static_cast<std::int32_t>(r.number - next) < 0) {
         was_told_ = at_once(r);  // who refused one call does not know yet that it broke the others
         const std::string text = detail::joined({"papcoll: ", r.text});
@@ -205,9 +204,8 @@ class MpiLink {
   std::uint64_t name_ = 0;       ///< the same on all ranks, and no other link's
   std::uint32_t sequences_ = 2;  ///< a power of two, so that tags go round evenly past 2^32
   bool was_told_ = false;        ///< that a peer gave up, as all others were
-  detail::TrivialVector<const Refusal*> sent_;
-  detail::TrivialVector<Refusal> received_;
+  detail::Vector<const Refusal*> sent_;
+  detail::Vector<Refusal> received_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -6,8 +6,7 @@
 #include <functional>
 #include <memory>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 class MpiLink;
 
@@ -19,8 +18,7 @@ PAPCOLL_DECL std::unique_ptr<Endpoint> connect_told_messages(
     MpiLink& link, std::function<void(const TransportOp&)> told);
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/impl/messages.ipp>

@@ -23,9 +23,7 @@
 #endif
 
 // What is compiled once is compiled for one MPI: see the other function of this name.
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 struct open_mpi;
 struct mpich_and_its_like;
 struct standard_abi;
@@ -46,6 +44,4 @@ using this_mpi = another_mpi;
 [[gnu::used, gnu::retain]] static void (*const shared_code_for_mpi)() noexcept =
     &link_libpapcoll_or_papcoll_cpp_compiled_for<this_mpi>;
 #endif
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
@@ -21,8 +21,7 @@
 
 #include <sched.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The endpoint of static schedules over MPI point-to-point messages on the team's private
 /// communicator.
@@ -206,16 +205,14 @@ class MpiEndpoint : public Endpoint {
   }
 
   MpiLink& link_;
-  template <class T>
-  using Vector = detail::TrivialVector<T>;
 
-  Vector<MPI_Request> requests_;  ///< as they were posted; null: ended, and told of
-  Vector<TransportOp> works_;     ///< of the requests, index by index
-  std::size_t ended_ = 0;         ///< of the requests
+  detail::Vector<MPI_Request> requests_;  ///< as they were posted; null: ended, and told of
+  detail::Vector<TransportOp> works_;     ///< of the requests, index by index
+  std::size_t ended_ = 0;                 ///< of the requests
   InTurn turn_;
-  Vector<int> indices_;
-  Vector<MPI_Status> statuses_;
-  Vector<TransportOp> ended_works_;  ///< what ended and is being reported
+  detail::Vector<int> indices_;
+  detail::Vector<MPI_Status> statuses_;
+  detail::Vector<TransportOp> ended_works_;  ///< what ended and is being reported
   bool holds_on_ = false;
 };
 
@@ -232,5 +229,4 @@ class ToldMpiEndpoint final : public MpiEndpoint {
   std::function<void(const TransportOp&)> told_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

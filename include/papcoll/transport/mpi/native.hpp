@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/packed_parts.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/native_blocks.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
@@ -12,8 +12,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Runs a call by the MPI library's own collectives on the user's communicator: the way that is
 /// left when MPI has no communicator for papcoll's messages. Data are moved by MPI and combined
@@ -128,7 +127,7 @@ class NativeCollectives {
   }
 
   [[gnu::cold]] void reduce_scatter(const Call& c) {
-    detail::TrivialVector<std::byte> own;
+    detail::Vector<std::byte> own;
     std::size_t first = 0;
     for (int r = 0; r < size_; ++r) {
       const std::size_t n = c.counts ? c.counts[r] : c.count;
@@ -148,9 +147,8 @@ class NativeCollectives {
   int rank_;
   int size_;
   detail::NativeBlockCollectives blocks_;
-  detail::TrivialVector<std::byte> packed_;
-  detail::TrivialVector<std::byte> gathered_;
+  detail::Vector<std::byte> packed_;
+  detail::Vector<std::byte> gathered_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/function_ref.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
@@ -11,10 +11,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// One side of an MPI_Ialltoallw: a block of a buffer for each rank. Where it lies is a datatype's
 /// offset, as MPI's own displacements are ints.
@@ -63,9 +60,9 @@ class NativeBlocks {
 
  private:
   const char* where_;
-  TrivialVector<int> used_;  ///< 1 where the rank has a block that is not empty
-  TrivialVector<int> displacements_;
-  TrivialVector<MPI_Datatype> types_;
+  Vector<int> used_;  ///< 1 where the rank has a block that is not empty
+  Vector<int> displacements_;
+  Vector<MPI_Datatype> types_;
 };
 
 /// The calls whose blocks differ in size, by MPI's own collectives: see NativeCollectives.
@@ -170,10 +167,7 @@ class NativeBlockCollectives {
   int size_;
   NativeBlocks sent_;
   NativeBlocks received_;
-  TrivialVector<std::byte> copy_;
+  Vector<std::byte> copy_;
 };
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -13,8 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Where the ranks of a communicator are, as one of them sees it.
 struct NodeRanks {
@@ -24,7 +23,7 @@ struct NodeRanks {
 
 /// Has MPICH been told to take ranks of one machine for ranks of several, as tests do? It reads
 /// each variable under three names.
-inline bool mpi_pretends_nodes() {
+[[gnu::cold]] inline bool mpi_pretends_nodes() {
   for (const std::string_view prefix : {"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_"}) {
     for (const char* name : {"NOLOCAL", "NUM_CLIQUES", "ODD_EVEN_CLIQUES", "EVEN_ODD_CLIQUES"}) {
       if (std::getenv((detail::joined({prefix, name})).c_str()) != nullptr) return true;
@@ -69,5 +68,4 @@ inline NodeRanks node_ranks(const detail::PolledCollectives& all_ranks) {
   return result;
 }
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

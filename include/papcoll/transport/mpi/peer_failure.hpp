@@ -4,9 +4,7 @@
 #include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What an error code of MPI says of peers.
 enum class PeerFailure { none, died, revoked };
@@ -20,6 +18,4 @@ inline PeerFailure peer_failure_of(int code) noexcept {
   return died ? PeerFailure::died : PeerFailure::none;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

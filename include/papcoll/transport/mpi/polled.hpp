@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/function_ref.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
@@ -11,13 +12,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <memory>
 #include <new>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Small collectives of MPI on a communicator, each begun by its non-blocking form and asked after
 /// until it is complete, so that a rank that waits in one does not sit inside MPI: it can move its
@@ -149,7 +147,7 @@ class PolledCollectives {
   }
 
  private:
-  using Memory = std::unique_ptr<std::byte[]>;
+  using Memory = detail::Owned<std::byte[]>;
 
   struct Flight {
     const PolledCollectives* with;
@@ -205,6 +203,4 @@ class PolledCollectives {
   mutable bool has_lost_slice_ = false;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/peer_memory.hpp>
@@ -14,21 +15,18 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// May the ranks of a node copy from each other's private memory (cross-memory attach)? Each tries
 /// it on all others. Collective, with the same answer on all ranks: the processes of this node's
 /// ranks, or none and, in `why_no_cma`, why not.
-[[gnu::cold]] inline std::vector<pid_t> probe_copies(const PolledCollectives& all_ranks,
-                                                     const NodeRanks& here, PeerAccess wanted,
-                                                     std::string& why_no_cma) {
+[[gnu::cold]] inline detail::Vector<pid_t> probe_copies(const PolledCollectives& all_ranks,
+                                                        const NodeRanks& here, PeerAccess wanted,
+                                                        std::string& why_no_cma) {
   if (wanted != PeerAccess::best && wanted != PeerAccess::copied) {
     why_no_cma = "the Options forbid it";
     return {};
@@ -48,9 +46,9 @@ namespace detail {
     problem = e.what();
   }
   const Probe mine{reinterpret_cast<std::uintptr_t>(&secret), secret, getpid()};
-  std::vector<Probe> all(static_cast<std::size_t>(all_ranks.size(where)));
+  detail::Vector<Probe> all(static_cast<std::size_t>(all_ranks.size(where)));
   all_ranks.allgather(&mine, sizeof mine, all.data(), where);
-  std::vector<pid_t> pids;
+  detail::Vector<pid_t> pids;
   for (const int r : here.ranks) {
     pids.push_back(static_cast<pid_t>(all[static_cast<std::size_t>(r)].pid));
   }
@@ -70,6 +68,4 @@ namespace detail {
   return pids;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
@@ -9,14 +10,11 @@
 #include <papcoll/transport/mpi/peer_failure.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
 
-#include <memory>
 #include <string>
 
 #include <dlfcn.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// MPI's functions by which ranks go on after one has died: User-Level Failure Mitigation. They are
 /// looked up in the process, since a program may be compiled for a version of MPI that has none and
@@ -24,7 +22,7 @@ namespace detail {
 class ProcessFailures {
  public:
   /// After MPI_Init.
-  ProcessFailures() {
+  [[gnu::cold]] ProcessFailures() {
     if (failure_attribute == MPI_KEYVAL_INVALID) {
       why_not_ = no_functions;
       return;
@@ -45,7 +43,7 @@ class ProcessFailures {
   const std::string& why_not() const noexcept { return why_not_; }
 
   /// A rank of the communicator that MPI knows to be dead, or −1. Local.
-  int find_failed(MPI_Comm comm) const {
+  [[gnu::cold]] int find_failed(MPI_Comm comm) const {
     if (get_failed_ == nullptr || !why_not_.empty()) return -1;
     MPI_Group failed = MPI_GROUP_NULL;
     if (get_failed_(comm, &failed) != MPI_SUCCESS) return -1;
@@ -85,7 +83,7 @@ class ProcessFailures {
   Agreed agree(const PolledCollectives& ranks, int flags) const {
     constexpr const char* where = "papcoll's agreement after a death";
     const ErrorsReturned guard{ranks.comm(), where};
-    auto agreed = std::make_unique<int>(flags);
+    auto agreed = detail::make_owned<int>(flags);
     int code = MPI_SUCCESS;
     if (iagree_ == nullptr) {
       code = agree_(ranks.comm(), agreed.get());
@@ -139,6 +137,4 @@ class ProcessFailures {
   std::string why_not_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -7,10 +7,7 @@
 
 #include <cstddef>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A number of bytes as the (count, datatype) pair that MPI-3 functions take, whose counts are
 /// ints: plain bytes, or above 1 GiB one element of a datatype made for the message.
@@ -62,7 +59,4 @@ inline MPI_Count received_bytes(const MPI_Status& status, const char* where) {
   return bytes;
 }
 
-}  // namespace detail
-
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

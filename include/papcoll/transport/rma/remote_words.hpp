@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Words of 64 bits in the memory of every rank of a team, zero at the beginning, which any rank
 /// changes by atomic operations. One rank's view. A word knows one kind of change only, adding or
@@ -122,5 +121,4 @@ class Parting {
   Outcome outcome_ = Outcome::open;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
@@ -12,6 +13,7 @@
 #include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/rma/remote_words.hpp>
 
+#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -20,13 +22,11 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <sched.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Words in an MPI window. Every operation is an MPI_Rget_accumulate that is asked after, not an
 /// MPI_Fetch_and_op that is waited for inside MPI: there no deadline would end the wait for a rank
@@ -126,7 +126,7 @@ class RmaWords final : public RemoteWords {
 
  private:
   /// From here on the destructor runs, whatever the rest of making one throws.
-  RmaWords() : operand_(std::make_unique<Operand>()) {}
+  RmaWords() : operand_(detail::make_owned<Operand>()) {}
 
   static constexpr const char* where = "papcoll's tickets over RmaTransport";
   static constexpr int most_patiences = 30;
@@ -232,7 +232,7 @@ class RmaWords final : public RemoteWords {
   int stay_outside(std::int64_t is_outside) {
     std::int64_t* const shown = &memory_[trial_word];
     __atomic_store_n(shown, is_outside, __ATOMIC_SEQ_CST);
-    std::this_thread::sleep_for(outside);
+    static_cast<void>(usleep(static_cast<useconds_t>(std::chrono::microseconds{outside}.count())));
     __atomic_store_n(shown, is_outside + 1, __ATOMIC_SEQ_CST);
     return 0;
   }
@@ -283,7 +283,7 @@ class RmaWords final : public RemoteWords {
   MPI_Win window_ = MPI_WIN_NULL;
   std::int64_t* memory_ = nullptr;  ///< the window's
   MPI_Request request_ = MPI_REQUEST_NULL;
-  std::unique_ptr<Operand> operand_;
+  detail::Owned<Operand> operand_;
 };
 
 namespace detail {
@@ -291,12 +291,11 @@ namespace detail {
 template <class = void>
 std::unique_ptr<RemoteWords> open_words(MpiLink& link, int nodes, std::size_t n,
                                         RemoteTickets tickets) {
-  return std::make_unique<RmaWords>(link, nodes, n, tickets);
+  return std::unique_ptr<RemoteWords>(new RmaWords(link, nodes, n, tickets));
 }
 PAPCOLL_COMPILE_ONCE(std::unique_ptr<RemoteWords> open_words<>(MpiLink&, int, std::size_t,
                                                                RemoteTickets))
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

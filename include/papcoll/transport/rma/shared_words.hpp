@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <new>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// Words in the memory that the ranks of a node share, which end with it. Opening them is local: it
 /// waits for nobody, and MPI has no part in it.
@@ -68,5 +67,4 @@ class SharedWords final : public RemoteWords {
   std::int64_t before_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,8 +2,9 @@
 
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/base/queue.hpp>
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/plan/endpoint.hpp>
 #include <papcoll/plan/run.hpp>
@@ -16,10 +17,8 @@
 #include <cstring>
 #include <memory>
 #include <utility>
-#include <vector>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The endpoint of static schedules over channels in memory that the ranks of a node share,
 /// processes and threads alike. A message is copied in by its sender and out by its receiver,
@@ -100,10 +99,10 @@ class ChannelEndpoint final : public Endpoint {
     bool any = false;
     MessageKey key{};
     std::size_t total = 0;
-    std::size_t received = 0;             ///< bytes
-    std::byte* to = nullptr;              ///< its first byte
-    Message awaited{};                    ///< it, unless `kept` has it
-    std::unique_ptr<std::byte[]> kept{};  ///< its memory where nobody has asked for it yet
+    std::size_t received = 0;           ///< bytes
+    std::byte* to = nullptr;            ///< its first byte
+    Message awaited{};                  ///< it, unless `kept` has it
+    detail::Owned<std::byte[]> kept{};  ///< its memory where nobody has asked for it yet
   };
   struct Peer {
     bool outbound_reserved = false;
@@ -188,7 +187,7 @@ class ChannelEndpoint final : public Endpoint {
     const MessageKey key = key_of(work);
     const Message awaited{work.to, work.bytes(), work.owner, work.slot, work.step};
     if (Message here; peer.unexpected.take(key, here)) {
-      const std::unique_ptr<std::byte[]> memory{here.to};
+      const detail::Owned<std::byte[]> memory{here.to};
       require_size(work.peer, awaited, here.bytes);
       if (here.bytes != 0) std::memcpy(work.to, here.to, here.bytes);
       return true;
@@ -241,7 +240,7 @@ class ChannelEndpoint final : public Endpoint {
       require_size(p, a.awaited, h.total);
       a.to = a.awaited.to;
     } else {
-      a.kept = std::make_unique<std::byte[]>(h.total);
+      a.kept = detail::make_owned<std::byte[]>(h.total);
       a.to = a.kept.get();
     }
     a.any = true;
@@ -259,20 +258,19 @@ class ChannelEndpoint final : public Endpoint {
   Node node_;
   Doorbells bells_;
   Channels channels_;
-  std::vector<Peer> peers_;
-  detail::TrivialVector<Completed> completed_;
-  detail::TrivialVector<Completed> reporting_;
+  detail::Vector<Peer> peers_;
+  detail::Vector<Completed> completed_;
+  detail::Vector<Completed> reporting_;
 };
 
 namespace detail {
 
 template <class = void>
 std::unique_ptr<Endpoint> connect_channels(const Node& node) {
-  return std::make_unique<ChannelEndpoint>(node, Doorbells{node.bells, node.size});
+  return std::unique_ptr<Endpoint>(new ChannelEndpoint(node, Doorbells{node.bells, node.size}));
 }
 PAPCOLL_COMPILE_ONCE(std::unique_ptr<Endpoint> connect_channels<>(const Node&))
 
 }  // namespace detail
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

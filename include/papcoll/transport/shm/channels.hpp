@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <new>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// A one-way channel between two ranks of a node: a ring of cells in shared memory. A message is
 /// cut into cells; messages follow each other in the order in which they were sent.
@@ -72,5 +71,4 @@ class Channels {
   int ranks_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

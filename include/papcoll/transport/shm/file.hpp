@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 
@@ -11,7 +12,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <ctime>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -30,8 +30,7 @@
 #include <boost/interprocess/exceptions.hpp>
 #include <boost/interprocess/shared_memory_object.hpp>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
@@ -248,7 +247,7 @@ class ShmFile {
   struct CloseDirectory {
     void operator()(DIR* d) const noexcept { closedir(d); }
   };
-  using Directory = std::unique_ptr<DIR, CloseDirectory>;
+  using Directory = detail::Owned<DIR, CloseDirectory>;
 
   /// Has this process the file open? Also where nothing can tell.
   [[gnu::cold]] static bool may_be_open_here(const struct stat& file) noexcept {
@@ -299,5 +298,4 @@ class ShmFile {
   int fd_ = -1;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

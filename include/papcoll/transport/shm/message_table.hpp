@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/trivial_vector.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a message is known by between two ranks, see TransportOp.
 struct MessageKey {
@@ -99,8 +98,8 @@ class MessageTable {
 
   /// At first one row has all, until they are more than those of a call or two.
   [[gnu::cold, gnu::noinline]] void grow() {
-    detail::TrivialVector<std::uint32_t> before(
-        most_ == 0 ? 1 : std::max<std::size_t>(4, 2 * rows_.size()));
+    detail::Vector<std::uint32_t> before(most_ == 0 ? 1
+                                                    : std::max<std::size_t>(4, 2 * rows_.size()));
     before.swap(rows_);
     most_ = static_cast<std::uint32_t>(most_a_row * std::max<std::size_t>(2, rows_.size()));
     for (std::uint32_t entry : before) {
@@ -108,12 +107,11 @@ class MessageTable {
     }
   }
 
-  detail::TrivialVector<Entry> entries_;       ///< numbered from 1
-  detail::TrivialVector<std::uint32_t> rows_;  ///< the first entry of each; a power of two
-  std::uint32_t free_ = 0;                     ///< an entry that has no message
-  std::uint32_t most_ = 0;                     ///< for so many there are rows
+  detail::Vector<Entry> entries_;       ///< numbered from 1
+  detail::Vector<std::uint32_t> rows_;  ///< the first entry of each; a power of two
+  std::uint32_t free_ = 0;              ///< an entry that has no message
+  std::uint32_t most_ = 0;              ///< for so many there are rows
   std::size_t size_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,7 +1,9 @@
 #pragma once
 
-#include <papcoll/base/drop_if.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/arena_heap.hpp>
@@ -16,18 +18,14 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include <unistd.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 class NodeArea;
 
@@ -67,8 +65,8 @@ class NodeShare {
     if (arena_bytes == 0) return;
     std::byte* const mine = segment_.data() + static_cast<std::size_t>(rank) * arena_bytes;
     const std::size_t pool = Node::pool_of(arena_bytes);
-    pools_.emplace(mine, pool, &NodeShare::reserve, &segment_);
-    arena_.emplace(mine + pool, arena_bytes - pool, &NodeShare::reserve, &segment_);
+    pools_ = make_owned<ArenaHeap>(mine, pool, &NodeShare::reserve, &segment_);
+    arena_ = make_owned<ArenaHeap>(mine + pool, arena_bytes - pool, &NodeShare::reserve, &segment_);
   }
   NodeShare(const NodeShare&) = delete;
   NodeShare& operator=(const NodeShare&) = delete;
@@ -80,8 +78,8 @@ class NodeShare {
 
   /// What this rank allocates from, null if there are no arenas: for the library's own use, and for
   /// its users'.
-  ArenaHeap* pools() noexcept { return pools_ ? &*pools_ : nullptr; }
-  ArenaHeap* arena() noexcept { return arena_ ? &*arena_ : nullptr; }
+  ArenaHeap* pools() noexcept { return pools_.get(); }
+  ArenaHeap* arena() noexcept { return arena_.get(); }
 
   /// Is a communicator broken that uses the arenas, and that not all ranks have left? A peer that
   /// was stopped in one of its calls may go on to write to buffers there, whichever communicator
@@ -174,7 +172,7 @@ class NodeShare {
   /// This rank unmaps the area and leaves it. The last one takes its pages.
   [[gnu::cold]] void retire(const NodeArea& left, LazyMapping memory, Retired area) noexcept {
     const std::lock_guard lock{mutex_};
-    drop_if(areas_, [&left](const NodeArea* a) { return a == &left; });
+    areas_.erase_if([&left](const NodeArea* a) { return a == &left; });
     memory = {};
     --in_use_;
     if (words(area.number).left.fetch_add(1, std::memory_order_acq_rel) + 1 == all()) {
@@ -186,7 +184,7 @@ class NodeShare {
 
   /// Looks which areas the others have left, too.
   [[gnu::cold]] void sweep() noexcept {
-    drop_if(retired_, [this](Retired& r) {
+    retired_.erase_if([this](Retired& r) {
       Words& w = words(r.number);
       if (w.left.load(std::memory_order_acquire) < all()) return false;
       r.pools.give_all_back();
@@ -221,14 +219,15 @@ class NodeShare {
   std::byte* words_;
   AreaRequest request_;
   std::size_t area_bytes_;
-  std::optional<ArenaHeap> pools_;
-  std::optional<ArenaHeap> arena_;
+  Owned<ArenaHeap> pools_;
+  Owned<ArenaHeap> arena_;
   std::mutex mutex_;               ///< of what follows
   std::size_t made_ = 0;           ///< areas, as this rank has made them
   std::vector<std::size_t> free_;  ///< of these
   std::size_t in_use_ = 0;         ///< areas that this rank has
-  std::vector<Retired> retired_;
-  std::vector<const NodeArea*> areas_;  ///< of which is known where they say that they are broken
+  detail::Vector<Retired> retired_;
+  detail::Vector<const NodeArea*>
+      areas_;  ///< of which is known where they say that they are broken
 };
 
 /// One communicator's memory on a node, as one of its ranks sees it. Ends when the last of those
@@ -236,13 +235,13 @@ class NodeShare {
 class NodeArea {
  public:
   /// By rank 0, which tells the others its number. Throws system_error.
-  [[gnu::cold]] static std::shared_ptr<NodeArea> make(const std::shared_ptr<NodeShare>& share) {
+  [[gnu::cold]] static detail::Shared<NodeArea> make(const detail::Shared<NodeShare>& share) {
     const std::size_t number = share->take_number();
     try {
       const NodeShare::AreaRequest& request = share->request_;
       share->segment().file().reserve(share->offset(number), request.reserved);
       share->segment().file().require_room(request.wanted);
-      return std::make_shared<NodeArea>(share, number);
+      return detail::make_shared<NodeArea>(share, number);
     } catch (...) {
       share->give_number_back(number);
       throw;
@@ -251,10 +250,10 @@ class NodeArea {
 
   /// By the others. Throws system_error or bad_alloc. Then it is as if this rank had joined and
   /// left, so that the others do not wait for it.
-  [[gnu::cold]] static std::shared_ptr<NodeArea> join(const std::shared_ptr<NodeShare>& share,
-                                                      std::size_t number) {
+  [[gnu::cold]] static detail::Shared<NodeArea> join(const detail::Shared<NodeShare>& share,
+                                                     std::size_t number) {
     try {
-      return std::make_shared<NodeArea>(share, number);
+      return detail::make_shared<NodeArea>(share, number);
     } catch (...) {
       share->words(number).left.fetch_add(1, std::memory_order_release);
       share->words(number).seen.fetch_add(1, std::memory_order_release);
@@ -263,7 +262,7 @@ class NodeArea {
   }
 
   /// For make() and join().
-  [[gnu::cold]] NodeArea(std::shared_ptr<NodeShare> share, std::size_t number)
+  [[gnu::cold]] NodeArea(detail::Shared<NodeShare> share, std::size_t number)
       : share_(std::move(share)),
         number_(number),
         process_(getpid()),
@@ -356,12 +355,12 @@ class NodeArea {
 
   NodeShare::Words& words() const noexcept { return share_->words(number_); }
 
-  std::shared_ptr<NodeShare> share_;
+  detail::Shared<NodeShare> share_;
   std::size_t number_;
   pid_t process_;
   LazyMapping memory_;
   TakenPools pools_;
-  std::vector<const std::atomic<std::uint32_t>*> breaks_;
+  detail::Vector<const std::atomic<std::uint32_t>*> breaks_;
 };
 
 inline void NodeShare::watch(NodeArea& area, const std::atomic<std::uint32_t>& broken) {
@@ -382,6 +381,4 @@ inline bool NodeShare::any_broken() noexcept {
   return false;
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

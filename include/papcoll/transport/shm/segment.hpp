@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/lazy_mapping.hpp>
@@ -25,8 +26,7 @@
 
 #include <sys/mman.h>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// The memory that the ranks of one node share, and the watch that they keep over each other.
 ///
@@ -41,7 +41,7 @@ class ShmSegment {
     std::size_t bytes = 0;     ///< of data()
     std::size_t reserved = 0;  ///< bytes at the beginning of data() that get pages at once
     std::size_t wanted = 0;    ///< bytes that ranks may reserve soon: there must be room for them
-    std::vector<ShmWay> ways{ShmWay::by_descriptor, ShmWay::by_name};  ///< tried in this order
+    detail::Vector<ShmWay> ways{ShmWay::by_descriptor, ShmWay::by_name};  ///< tried in this order
   };
 
   /// Makes one segment for each node. Collective, by a few small polled collectives; all ranks take
@@ -131,7 +131,7 @@ class ShmSegment {
       if (!problem.empty()) ticket.fd = -1;
     }
 
-    std::vector<ShmTicket> tickets(static_cast<std::size_t>(all_ranks.size(where)));
+    detail::Vector<ShmTicket> tickets(static_cast<std::size_t>(all_ranks.size(where)));
     all_ranks.allgather(&ticket, sizeof ticket, tickets.data(), where);
     id_ = tickets.front().nonce.front();
     ticket = tickets[static_cast<std::size_t>(request.ranks.front())];
@@ -228,5 +228,4 @@ class ShmSegment {
   std::uint64_t id_ = 0;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -11,9 +11,7 @@
 
 #include <cstdint>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 inline constexpr bool mixes_windows_up = false;
 inline constexpr bool sees_locked_windows = false;
@@ -78,8 +76,6 @@ struct Started {
   }
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 
 #endif

@@ -7,9 +7,7 @@
 #include <map>
 #include <tuple>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Of a block's receives from one rank, only the next few are posted: in a simulation a wait costs
 /// real time in proportion to what is posted, and a ring of P ranks could post 2P − 2 receives at
@@ -67,6 +65,4 @@ class PostedReceives {
   std::map<Key, Messages> messages_;
 };
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Simulated ranks compute in no time. Combining takes as long as $PAPCOLL_SIMULATED_GAMMA says,
 /// in seconds a byte.
@@ -30,6 +28,4 @@ inline void pass_simulated_time([[maybe_unused]] double seconds) {
 #endif
 }
 
-}  // namespace detail
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -6,8 +6,7 @@
 
 #include <span>
 
-namespace papcoll {
-inline namespace PAPCOLL_ABI {
+namespace papcoll::inline PAPCOLL_ABI {
 
 /// MpiEndpoint for ranks that SMPI simulates: it charges time for combining, posts few receives at
 /// a time, and waits inside MPI, where a simulated rank has to wait.
@@ -57,5 +56,4 @@ class SmpiEndpoint final : public MpiEndpoint {
   detail::PostedReceives posted_;
 };
 
-}  // namespace PAPCOLL_ABI
-}  // namespace papcoll
+}  // namespace papcoll::inline PAPCOLL_ABI

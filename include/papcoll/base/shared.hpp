@@ -1,0 +1,207 @@
+#pragma once
+
+#include <papcoll/base/owned.hpp>
+#include <papcoll/config.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Counts who shares an object and who only watches it. Its functions know no type, so that a
+/// program has them once.
+class SharedCount {
+ public:
+  /// Destroys the object, or, with `whole`, frees the memory of the count and of the object.
+  using End = void(SharedCount& count, bool whole) noexcept;
+
+  explicit SharedCount(End* end) noexcept : end_(end) {}
+  SharedCount(const SharedCount&) = delete;
+  SharedCount& operator=(const SharedCount&) = delete;
+  ~SharedCount() = default;
+
+  // Who adds itself holds a reference already, which keeps the count above 0: relaxed.
+  void share() noexcept { sharers_.fetch_add(1, std::memory_order_relaxed); }
+  void watch() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
+
+  [[gnu::noinline]] void unshare() noexcept {
+    if (sharers_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    end_(*this, false);
+    unwatch();
+  }
+
+  [[gnu::noinline]] void unwatch() noexcept {
+    if (watchers_.fetch_sub(1, std::memory_order_acq_rel) == 1) end_(*this, true);
+  }
+
+  /// Shares the object if somebody still does.
+  bool try_share() noexcept {
+    int n = sharers_.load(std::memory_order_relaxed);
+    while (n != 0) {
+      if (sharers_.compare_exchange_weak(n, n + 1, std::memory_order_acq_rel,
+                                         std::memory_order_relaxed))
+        return true;
+    }
+    return false;
+  }
+
+  bool is_shared() const noexcept { return sharers_.load(std::memory_order_acquire) != 0; }
+
+ private:
+  /// How many Shared refer to the object, which lives until the last one leaves. Each leaves with
+  /// release, after its last use of the object, and the last one's acquire sees all these uses.
+  std::atomic<int> sharers_{1};
+  /// How many Weak refer to this count, and 1 for all Shared together. Released and acquired in the
+  /// same way before the memory is freed.
+  std::atomic<int> watchers_{1};
+  End* end_;
+};
+
+template <class T>
+class Weak;
+
+/// Shares an object, as std::shared_ptr does, which compiles a class with a table of virtual
+/// functions for each T. A Shared may be copied, dropped and locked by several threads at a time,
+/// one and the same Shared only by one.
+template <class T>
+class Shared {
+ public:
+  Shared() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Shared(std::nullptr_t) noexcept {}
+  /// Takes over one share of a count.
+  Shared(SharedCount* count, T* object) noexcept : object_(object), count_(count) {}
+  /// Shares what `owner` shares and refers to `object`, which lives as long.
+  template <class U>
+  Shared(Shared<U> owner, T* object) noexcept : Shared(owner.release_count(), object) {}
+  Shared(const Shared& other) noexcept : object_(other.object_), count_(other.count_) {
+    if (count_ != nullptr) count_->share();
+  }
+  Shared(Shared&& other) noexcept : object_(other.object_), count_(other.release_count()) {}
+  template <class U>
+  requires std::is_convertible_v<U*, T*>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Shared(Shared<U> other)
+  noexcept : object_(other.get()), count_(other.release_count()) {}
+  Shared& operator=(Shared other) noexcept {
+    T* const object = other.object_;
+    SharedCount* const count = other.release_count();
+    other.object_ = object_;
+    other.count_ = count_;
+    object_ = object;
+    count_ = count;
+    return *this;
+  }
+  ~Shared() {
+    if (count_ != nullptr) count_->unshare();
+  }
+
+  [[gnu::always_inline]] T* get() const noexcept { return object_; }
+  [[gnu::always_inline]] std::add_lvalue_reference_t<T> operator*() const noexcept {
+    return *object_;
+  }
+  [[gnu::always_inline]] T* operator->() const noexcept { return object_; }
+  [[gnu::always_inline]] explicit operator bool() const noexcept { return object_ != nullptr; }
+  [[gnu::always_inline]] bool operator==(std::nullptr_t) const noexcept {
+    return object_ == nullptr;
+  }
+  [[gnu::always_inline]] bool operator==(const Shared& other) const noexcept {
+    return object_ == other.object_;
+  }
+
+  void reset() noexcept { *this = Shared{}; }
+  SharedCount* count() const noexcept { return count_; }
+  SharedCount* release_count() noexcept {
+    SharedCount* const count = count_;
+    object_ = nullptr;
+    count_ = nullptr;
+    return count;
+  }
+
+ private:
+  T* object_ = nullptr;
+  SharedCount* count_ = nullptr;
+};
+
+/// Refers to an object that others share, as std::weak_ptr does.
+template <class T>
+class Weak {
+ public:
+  Weak() = default;
+  template <class U>
+  requires std::is_convertible_v<U*, T*>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Weak(const Shared<U>& shared)
+  noexcept : object_(shared.get()), count_(shared.count()) {
+    if (count_ != nullptr) count_->watch();
+  }
+  Weak(const Weak& other) noexcept : object_(other.object_), count_(other.count_) {
+    if (count_ != nullptr) count_->watch();
+  }
+  Weak(Weak&& other) noexcept : object_(other.object_), count_(other.count_) {
+    other.count_ = nullptr;
+  }
+  Weak& operator=(Weak other) noexcept {
+    SharedCount* const count = other.count_;
+    object_ = other.object_;
+    other.count_ = count_;
+    count_ = count;
+    return *this;
+  }
+  ~Weak() {
+    if (count_ != nullptr) count_->unwatch();
+  }
+
+  /// The object, or null when nobody shares it any more.
+  Shared<T> lock() const noexcept {
+    return count_ != nullptr && count_->try_share() ? Shared<T>{count_, object_} : Shared<T>{};
+  }
+  bool expired() const noexcept { return count_ == nullptr || !count_->is_shared(); }
+
+ private:
+  T* object_ = nullptr;
+  SharedCount* count_ = nullptr;
+};
+
+/// An object and who shares it, in one piece of memory.
+template <class T>
+class CountedObject : public SharedCount {
+ public:
+  template <class... As>
+  explicit CountedObject(As&&... arguments)
+      : SharedCount(&end), object(std::forward<As>(arguments)...) {}
+  CountedObject(const CountedObject&) = delete;
+  CountedObject& operator=(const CountedObject&) = delete;
+  ~CountedObject() {}  // NOLINT(modernize-use-equals-default): the object has ended before
+
+  union {
+    T object;
+  };
+
+ private:
+  [[gnu::cold]] static void end(SharedCount& count, bool whole) noexcept {
+    auto* const self = static_cast<CountedObject*>(&count);
+    if (whole)
+      delete self;
+    else
+      self->object.~T();
+  }
+};
+
+/// Makes an object that may be shared.
+template <class T, class... As>
+[[gnu::cold]] Shared<T> make_shared(As&&... arguments) {
+  auto* const made = new CountedObject<std::remove_const_t<T>>(std::forward<As>(arguments)...);
+  return {made, &made->object};
+}
+
+/// The same share, by a derived class that the object is of.
+template <class T, class U>
+Shared<T> static_shared_cast(Shared<U> from) noexcept {
+  T* const object = static_cast<T*>(from.get());
+  return {std::move(from), object};
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
