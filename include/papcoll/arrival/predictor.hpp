@@ -3,6 +3,7 @@
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>

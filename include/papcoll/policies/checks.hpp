@@ -145,16 +145,36 @@ constexpr const Requirement* why_malformed() noexcept {
   return first_requirement(unmet);
 }
 
+/// Is all that the policies name defined here, and not only declared?
+template <class... Ps>
+consteval bool are_included() {
+  if constexpr (!(is_complete<Ps> && ...)) {
+    return false;
+  } else if constexpr (policies_given<SchedulePolicyKind, Ps...> > 0) {
+    return true;
+  } else {
+    return (!implies_what_is_not_included<Ps> && ...);
+  }
+}
+
+template <class... Ps>
+struct algorithm_is_included {
+  static constexpr bool ok = are_included<Ps...>();
+  static_assert(ok,
+                "papcoll: an algorithm is named, and its header is not included: include "
+                "<papcoll/papcoll.hpp>, or the one in papcoll/algorithms/ that defines it");
+};
+
 template <class... Ps>
 inline constexpr bool well_formed =
-    (!is_only_declared<Ps> && ...) && (Policy<Ps> && ...) &&
+    are_included<Ps...>() && (Policy<Ps> && ...) &&
     (!lacks_a_member<Ps> && ...) && why_malformed<Ps...>() == nullptr;
 
 /// Ends the compilation with one sentence for a set of policies that is not well formed.
 template <class Tag, class... Ps>
 void refuse_malformed() noexcept {
-  if constexpr ((is_only_declared<Ps> || ...)) {
-    static_cast<void>((algorithm_is_included<Ps>::ok && ...));
+  if constexpr (!are_included<Ps...>()) {
+    static_cast<void>(algorithm_is_included<Ps...>::ok);
   } else if constexpr (!(Policy<Ps> && ...)) {
     static_cast<void>(arguments_are_policies<Ps...>::ok);
   } else if constexpr ((lacks_a_member<Ps> || ...)) {

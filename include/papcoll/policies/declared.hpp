@@ -44,25 +44,17 @@ struct SplitTail;
 
 namespace detail {
 
-/// Is a policy, or the schedule that it implies, a name without its header?
 template <class P>
-inline constexpr bool is_only_declared = !requires {
+inline constexpr bool is_complete = requires {
   sizeof(P);
 };
-template <class P>
-requires requires {
-  sizeof(P);
-  typename P::default_schedule;
-}
-inline constexpr bool is_only_declared<P> = !requires { sizeof(typename P::default_schedule); };
 
+/// Does an arrival policy imply a schedule whose header is not included?
 template <class P>
-struct algorithm_is_included {
-  static constexpr bool ok = !is_only_declared<P>;
-  static_assert(ok,
-                "papcoll: an algorithm is named, and its header is not included: include "
-                "<papcoll/papcoll.hpp>, or the one in papcoll/algorithms/ that defines it");
-};
+inline constexpr bool implies_what_is_not_included = false;
+template <class P>
+requires requires { typename P::default_schedule; }
+inline constexpr bool implies_what_is_not_included<P> = !is_complete<typename P::default_schedule>;
 
 }  // namespace detail
 }  // namespace papcoll::inline PAPCOLL_ABI
