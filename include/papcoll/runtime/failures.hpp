@@ -11,9 +11,9 @@
 #include <papcoll/runtime/node_side.hpp>
 #include <papcoll/runtime/reason.hpp>
 #include <papcoll/transport/transport.hpp>
+#include <papcoll/waiting/sleep.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
-#include <unistd.h>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -220,7 +220,7 @@ class TeamFailures {
       } catch (const std::exception&) {
         return;  // what was thrown tells more
       }
-      static_cast<void>(usleep(1000));
+      detail::sleep_for(std::chrono::milliseconds{1});
     }
   }
 

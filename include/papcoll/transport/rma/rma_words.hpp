@@ -12,8 +12,8 @@
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/rma/remote_words.hpp>
+#include <papcoll/waiting/sleep.hpp>
 
-#include <unistd.h>
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -232,7 +232,7 @@ class RmaWords final : public RemoteWords {
   int stay_outside(std::int64_t is_outside) {
     std::int64_t* const shown = &memory_[trial_word];
     __atomic_store_n(shown, is_outside, __ATOMIC_SEQ_CST);
-    static_cast<void>(usleep(static_cast<useconds_t>(std::chrono::microseconds{outside}.count())));
+    detail::sleep_for(outside);
     __atomic_store_n(shown, is_outside + 1, __ATOMIC_SEQ_CST);
     return 0;
   }
