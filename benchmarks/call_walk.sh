@@ -10,13 +10,15 @@ usage() {
 usage: benchmarks/call_walk.sh [--names] [--compiler MPI-COMPILER] [CHECKOUT | COMMIT…]
 
 Of warm calls with 64 KB a rank, compiled without optimisation, on 2 ranks: this checkout's and the
-others'. --names: and which. MPIRUN is the launcher (default: mpirun).
+others'. --names: and which. The standard library's functions do not count, nor those of what papcoll
+has in place of its vectors and pointers. MPIRUN is the launcher (default: mpirun).
 END
 }
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 
+containers=base/vector.hpp,base/owned.hpp,base/shared.hpp
 names=() compiler=mpicxx checkouts=("$PWD")
 while (($# > 0)); do
   case "$1" in
@@ -31,8 +33,8 @@ done
 
 for c in "${checkouts[@]}"; do
   "$compiler" -std=c++20 -O0 -pthread -finstrument-functions \
-    -finstrument-functions-exclude-file-list=/usr/,base/vector.hpp,base/owned.hpp,base/shared.hpp -I "$c/include" benchmarks/weight/call_walk.cpp \
-    -rdynamic \
+    "-finstrument-functions-exclude-file-list=/usr/,$containers" \
+    -I "$c/include" benchmarks/weight/call_walk.cpp -rdynamic \
     -Wl,--wrap=memmove,--wrap=memcpy,--wrap=process_vm_readv -ldl -o "$directory/walk"
   echo "${c##*/}"
   for walk in automatic by_name persistent; do
