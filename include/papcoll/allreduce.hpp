@@ -26,8 +26,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// strided(), indexed(), an mdspan. All ranks pass as many elements of the same type, in whatever
 /// layout; out has as many as in. They do not overlap, unless they are the same. A call that is not
 /// blocking reads and writes them later: pass a variable that lives as long, or a view of one; or
-/// an rvalue that owns its elements, which is moved into the call, and which wait() gives back
-/// (OwningRequest, OwningPersistent):
+/// an rvalue that owns its elements, which is moved into the call: wait() of an OwningRequest gives
+/// it back, input() and output() of an OwningPersistent refer to it:
 ///
 ///     v = papcoll::iallreduce(comm, std::move(v)).wait();
 ///

@@ -43,6 +43,11 @@ class Persistent {
   explicit Persistent(detail::Owned<detail::PreparedCall> call) noexcept;
   /// The one moved from is of nothing.
   Persistent(Persistent&&) noexcept;
+  /// An OwningPersistent would lose the buffers that its output() gives: keep it by `auto`.
+  template <class Owning>
+  requires(std::is_base_of_v<Persistent, Owning> && !std::is_same_v<Persistent, Owning>)
+      Persistent(Owning&&)
+  = delete;  // NOLINT(google-explicit-constructor)
   /// Ends the one that was here as the destructor does.
   Persistent& operator=(Persistent&& other) noexcept;
   /// One that is under way waits for itself, or breaks its communicator, as a Request does.

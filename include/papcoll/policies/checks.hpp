@@ -151,7 +151,10 @@ consteval bool are_included() {
   if constexpr (!(is_complete<Ps> && ...)) {
     return false;
   } else if constexpr (policies_given<SchedulePolicyKind, Ps...> > 0) {
-    return true;
+    using Arrival = pick_policy<ArrivalPolicyKind, Unnamed, Ps...>;
+    using Schedule = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
+    return !implies_what_is_not_included<Arrival> || RunsUnder<Arrival, Schedule> ||
+           (needs_of<Schedule> & capability::device_memory) != 0;
   } else {
     return (!implies_what_is_not_included<Ps> && ...);
   }
@@ -160,9 +163,11 @@ consteval bool are_included() {
 template <class... Ps>
 struct algorithm_is_included {
   static constexpr bool ok = are_included<Ps...>();
-  static_assert(ok,
-                "papcoll: an algorithm is named, and its header is not included: include "
-                "<papcoll/papcoll.hpp>, or the one in papcoll/algorithms/ that defines it");
+  static_assert(
+      ok,
+      "papcoll: an algorithm is named, and its header is not included: include "
+      "<papcoll/algorithms/static/all.hpp>, <papcoll/algorithms/arrival/all.hpp> if ranks "
+      "go by arrivals, or the one there that has its name");
 };
 
 template <class... Ps>

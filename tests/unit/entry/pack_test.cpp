@@ -60,6 +60,15 @@ static_assert(CanAllreduce<const int*, int*, int, const papcoll::Max&>);
 static_assert(CanAllreduce<const Ints&, Ints&, const papcoll::Sum&, const papcoll::Algorithm&>);
 static_assert(CanAllreduce<const std::list<int>&> == false);
 static_assert(!CanAllreduce<>);
+
+// What owns buffers does not become what would lose them.
+using OwningSum = decltype(papcoll::iallreduce(std::declval<PackRank&>(), std::declval<Ints>()));
+using OwningSums =
+    decltype(papcoll::allreduce_init(std::declval<PackRank&>(), std::declval<Ints>()));
+static_assert(!std::is_constructible_v<papcoll::Request, OwningSum>);
+static_assert(!std::is_constructible_v<papcoll::Persistent, OwningSums>);
+static_assert(std::is_move_constructible_v<OwningSum> && std::is_move_assignable_v<OwningSum>);
+static_assert(std::is_move_constructible_v<OwningSums> && std::is_move_assignable_v<OwningSums>);
 static_assert(!CanAllreduce<const Ints&>);
 static_assert(!CanAllreduce<Ints>);
 static_assert(!CanAllreduce<std::vector<bool>&>);

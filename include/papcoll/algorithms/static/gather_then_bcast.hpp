@@ -71,11 +71,11 @@ struct GatherThenBcast {
   AnyGatherThenBcast at_run_time() const {
     static_assert(detail::part_serves<G, Gather>,
                   "papcoll: GatherThenBcast begins with a gather, and its first schedule is no "
-                  "static one that serves it: take Binomial or Linear");
+                  "static one that serves it: take Binomial or Linear, and include its header");
     static_assert(detail::part_serves<B, Bcast>,
                   "papcoll: GatherThenBcast ends with a bcast, and its second schedule is no "
                   "static one that serves it: take Binomial, Chain, TwoTreeComplete or another "
-                  "that docs/policies.md shows for bcast");
+                  "that docs/policies.md shows for bcast, and include its header");
     return {gather, bcast};
   }
   void emit(Allgather, auto& b) const { at_run_time().emit(Allgather{}, b); }

@@ -85,12 +85,12 @@ struct ReduceThenBcast {
         detail::part_serves<R, Reduce>,
         "papcoll: ReduceThenBcast begins with a reduce, and its first schedule is no "
         "static one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
-        "docs/policies.md shows for reduce");
+        "docs/policies.md shows for reduce, and include its header");
     static_assert(
         detail::part_serves<B, Bcast>,
         "papcoll: ReduceThenBcast ends with a bcast, and its second schedule is no static "
         "one that serves it: take Binomial, Chain, TwoTreeComplete or another that "
-        "docs/policies.md shows for bcast");
+        "docs/policies.md shows for bcast, and include its header");
     return {reduce, bcast};
   }
   void emit(Allreduce, auto& b) const { at_run_time().emit(Allreduce{}, b); }
