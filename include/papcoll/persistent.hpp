@@ -43,10 +43,9 @@ class Persistent {
   explicit Persistent(detail::Owned<detail::PreparedCall> call) noexcept;
   /// The one moved from is of nothing.
   Persistent(Persistent&&) noexcept;
-  /// An OwningPersistent would lose the buffers that its output() gives: keep it by `auto`.
+  /// An OwningPersistent would lose the output that its output() refers to: keep it by `auto`.
   template <class Owning>
-  requires(std::is_base_of_v<Persistent, Owning> && !std::is_same_v<Persistent, Owning>)
-      Persistent(Owning&&)
+  requires(Owning::owns_output) Persistent(Owning&&)
   = delete;  // NOLINT(google-explicit-constructor)
   /// Ends the one that was here as the destructor does.
   Persistent& operator=(Persistent&& other) noexcept;

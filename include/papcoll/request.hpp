@@ -4,7 +4,6 @@
 #include <papcoll/entry/entry.hpp>
 
 #include <exception>
-#include <type_traits>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -33,9 +32,9 @@ class Request {
       : core_(&core), plan_run_(&plan_run), owned_(std::move(owned)) {}
   /// The one moved from is complete.
   Request(Request&& o) noexcept { swap(o); }
-  /// An OwningRequest would lose the buffers that its wait() gives back: keep it by `auto`.
+  /// An OwningRequest would lose the output that its wait() gives back: keep it by `auto`.
   template <class Owning>
-  requires(std::is_base_of_v<Request, Owning> && !std::is_same_v<Request, Owning>) Request(Owning&&)
+  requires(Owning::owns_output) Request(Owning&&)
   = delete;  // NOLINT(google-explicit-constructor)
   /// Ends the request that was here as the destructor does.
   Request& operator=(Request&& o) noexcept {

@@ -10,7 +10,7 @@
 #endif
 
 // EXPECT: papcoll: an algorithm is named, and its header is not included
-// EXPECT: algorithm_is_included<papcoll::
+// EXPECT: algorithm_is_included<false, papcoll::
 // EXPECT: Rabenseifner>
 // ERRORS: 1
 

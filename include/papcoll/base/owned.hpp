@@ -10,7 +10,10 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 template <class T>
 struct DeleteOwned {
-  [[gnu::cold]] void operator()(T* object) const noexcept { delete object; }
+  [[gnu::cold]] void operator()(T* object) const noexcept {
+    static_assert(sizeof(T) > 0, "the type is known where its object is deleted");
+    delete object;
+  }
 };
 
 template <class T>

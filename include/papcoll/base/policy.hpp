@@ -30,6 +30,7 @@ template <class P>
 concept RegularPolicy = requires(P p, const P& other) {
   P{};
   P(other);
+  P(static_cast<P&&>(p));
   p = other;
   static_cast<bool>(other == other);
 };

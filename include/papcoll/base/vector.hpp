@@ -88,6 +88,7 @@ class Vector {
     return *this;
   }
   ~Vector() {
+    static_assert(alignof(T) <= alignof(std::max_align_t), "memory of std::malloc has no more");
     clear();
     std::free(memory_.data);
   }

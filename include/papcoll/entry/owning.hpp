@@ -7,6 +7,7 @@
 #include <papcoll/persistent.hpp>
 #include <papcoll/request.hpp>
 
+#include <type_traits>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -51,6 +52,8 @@ Out taken(OwnedBuffers<NotOwned, Out>& b) {
 template <class In, class Out>
 class OwningRequest : public Request {
  public:
+  static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
+
   OwningRequest() = default;
   /// For the library: i-collectives make one.
   OwningRequest(Request request, detail::Shared<detail::OwnedBuffers<In, Out>> buffers) noexcept
@@ -75,6 +78,8 @@ class OwningRequest : public Request {
 template <class In, class Out>
 class OwningPersistent : public Persistent {
  public:
+  static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
+
   OwningPersistent() = default;
   /// For the library: X_init() makes one.
   OwningPersistent(Persistent call, detail::Shared<detail::OwnedBuffers<In, Out>> buffers) noexcept

@@ -160,9 +160,19 @@ consteval bool are_included() {
   }
 }
 
-template <class... Ps>
+/// Has this file what runs an arrival-driven algorithm, or need it not?
+template <class Arrival, class Schedule>
+inline constexpr bool has_run = true;
+template <class Arrival, class Schedule>
+requires(PAPCOLL_HAS_SHARED_CODE != 0) && requires {
+  typename ArrivalDriven<Arrival, Schedule>::Run;
+}
+inline constexpr bool has_run<Arrival, Schedule> =
+    is_complete<typename ArrivalDriven<Arrival, Schedule>::Run>;
+
+template <bool Included, class... Ps>
 struct algorithm_is_included {
-  static constexpr bool ok = are_included<Ps...>();
+  static constexpr bool ok = Included;
   static_assert(
       ok,
       "papcoll: an algorithm is named, and its header is not included: include "
@@ -179,7 +189,7 @@ inline constexpr bool well_formed =
 template <class Tag, class... Ps>
 void refuse_malformed() noexcept {
   if constexpr (!are_included<Ps...>()) {
-    static_cast<void>(algorithm_is_included<Ps...>::ok);
+    static_cast<void>(algorithm_is_included<false, Ps...>::ok);
   } else if constexpr (!(Policy<Ps> && ...)) {
     static_cast<void>(arguments_are_policies<Ps...>::ok);
   } else if constexpr ((lacks_a_member<Ps> || ...)) {
@@ -325,6 +335,9 @@ AlgorithmSpec select() {
     detail::refuse_malformed<Tag, Ps...>();
   } else {
     using Policies = detail::NamedPolicies<Ps...>;
+    static_cast<void>(
+        detail::algorithm_is_included<
+            detail::has_run<typename Policies::Arrival, typename Policies::Named>, Ps...>::ok);
     constexpr const Requirement* why =
         why_not(Policies::template needs_for<Tag>(),
                 detail::call_facts<Tag, NonBlocking, Commutes, typename Policies::Contract>(),

@@ -150,7 +150,7 @@ class AnySchedule {
   static AnySchedule of() noexcept(!TypedSchedule<S>) {
     AnySchedule s;
     if constexpr (TypedSchedule<S>) {
-      static const AnySchedule known{S{}};
+      static const AnySchedule& known = *new AnySchedule{S{}};  // calls at the end may borrow it
       s.table_ = known.table_;
       s.self_ = known.self_;
     } else {
@@ -257,6 +257,10 @@ constexpr void add_emit(ScheduleTable& t) noexcept {
 
 template <class S, std::size_t... I>
 constexpr ScheduleTable made_table(std::index_sequence<I...>) noexcept {
+  static_assert(!std::is_base_of_v<PlainSchedule, S> || std::is_empty_v<S>,
+                "papcoll: this schedule has parameters, of which its base PlainSchedule says that "
+                "all are equal: leave that out, add `using policy_kind = "
+                "papcoll::SchedulePolicyKind` and an `operator==` of its own");
   ScheduleTable t{S::name, S::sentence, needs_of<S>};
   (add_emit<S, I>(t), ...);
   if constexpr (requires { S::own_parts_only; }) t.own_parts_only = S::own_parts_only;
@@ -265,8 +269,10 @@ constexpr ScheduleTable made_table(std::index_sequence<I...>) noexcept {
   }
   if constexpr (requires(const S& s) { s.commutative_only(); }) {
     t.commutative_only = [](const void* self) { return schedule_of<S>(self).commutative_only(); };
-  } else {
+  } else if constexpr (requires { std::bool_constant<S::commutative_only>{}; }) {
     t.always_commutative_only = S::commutative_only;
+  } else {
+    t.commutative_only = [](const void*) -> bool { return S::commutative_only; };
   }
   if constexpr (requires(const S& s) { s.arguments(); }) {
     t.arguments = [](const void* self) -> std::string { return schedule_of<S>(self).arguments(); };
@@ -288,7 +294,9 @@ constexpr ScheduleTable made_table(std::index_sequence<I...>) noexcept {
     t.arrangement = [](const void* self, Collective c, int size) {
       return schedule_of<S>(self).arrangement(c, size);
     };
-  } else if constexpr (requires { S::arrangement; }) {
+  } else if constexpr (requires {
+                         { S::arrangement } -> std::convertible_to<Arrangement>;
+                       }) {
     t.always_arranged = S::arrangement;
   }
   if constexpr (requires(const S& s, Collective c, Traffic& told) { s.traffic(c, told); }) {
