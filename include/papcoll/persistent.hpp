@@ -45,8 +45,9 @@ class Persistent {
   Persistent(Persistent&&) noexcept;
   /// An OwningPersistent would lose the output that its output() refers to: keep it by `auto`.
   template <class Owning>
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload,google-explicit-constructor)
   requires(Owning::owns_output) Persistent(Owning&&)
-  = delete;  // NOLINT(google-explicit-constructor)
+  = delete;
   /// Ends the one that was here as the destructor does.
   Persistent& operator=(Persistent&& other) noexcept;
   /// One that is under way waits for itself, or breaks its communicator, as a Request does.

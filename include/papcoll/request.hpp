@@ -34,8 +34,9 @@ class Request {
   Request(Request&& o) noexcept { swap(o); }
   /// An OwningRequest would lose the output that its wait() gives back: keep it by `auto`.
   template <class Owning>
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload,google-explicit-constructor)
   requires(Owning::owns_output) Request(Owning&&)
-  = delete;  // NOLINT(google-explicit-constructor)
+  = delete;
   /// Ends the request that was here as the destructor does.
   Request& operator=(Request&& o) noexcept {
     Request moved{std::move(o)};

@@ -11,6 +11,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 template <class T>
 struct DeleteOwned {
   [[gnu::cold]] void operator()(T* object) const noexcept {
+    // NOLINTNEXTLINE(bugprone-sizeof-expression)
     static_assert(sizeof(T) > 0, "the type is known where its object is deleted");
     delete object;
   }
