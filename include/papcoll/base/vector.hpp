@@ -148,7 +148,7 @@ class Vector {
       memory_.replace(at, 0, n, bytes_of_one);
       std::memcpy(memory_at(at), elements, n * bytes_of_one);
     } else {
-      reserve(size() + n);
+      if (size() + n > capacity()) memory_.grow(size() + n, bytes_of_one, move);
       for (std::size_t i = 0; i < n; ++i) emplace_back(elements[i]);
     }
   }
