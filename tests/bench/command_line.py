@@ -20,8 +20,8 @@ QUICK = ["--iterations", "5", "--warmup", "1"]
 failures = []
 
 
-def run(*arguments, ranks=2, env=None):
-    return subprocess.run(["timeout", "60", *LAUNCHER, str(ranks), BENCH, *arguments],
+def run(*arguments, ranks=2, env=None, seconds=60):
+    return subprocess.run(["timeout", str(seconds), *LAUNCHER, str(ranks), BENCH, *arguments],
                           capture_output=True, text=True, check=False, env=env)
 
 
@@ -40,8 +40,8 @@ def refuses(sentence, *arguments):
     return result
 
 
-def measures(*arguments):
-    result = run(*arguments, *QUICK)
+def measures(*arguments, seconds=60):
+    result = run(*arguments, *QUICK, seconds=seconds)
     expect(result.returncode == 0, f"success of {arguments}", result)
     return result
 
@@ -290,7 +290,9 @@ def test_fit(directory):
     file = directory / "model.json"
     file.write_text("the one before", encoding="utf-8")
     with file.open(encoding="utf-8") as reader:
-        result = measures(f"--fit={file}", "--sizes", "8k:32k")
+        # A hundred candidates, ten calls each at least: beside other tests each call waits for a turn.
+        result = measures(f"--fit={file}", "--sizes", "8k:32k", "--time-limit", "50ms",
+                          seconds=300)
         expect(reader.read() == "the one before" and not file.with_suffix(".json.part").exists(),
                "whoever reads the file meanwhile has all of one", result)
     expect(result.stdout.startswith("--fit takes up to about "), "how long it takes", result)
@@ -312,7 +314,7 @@ def test_tune(directory):
     file = directory / "tuning.json"
     link = directory / "link_to_tuning.json"
     link.symlink_to(file)  # which is not there yet
-    result = measures(f"--tune={link}", "--sizes", "64,1k")
+    result = measures(f"--tune={link}", "--sizes", "64,1k", seconds=300)
     expect(link.is_symlink(), "a link that stays one", result)
     expect(result.stdout.startswith("--tune takes up to about "), "how long it takes", result)
     tuning = json.loads(file.read_text(encoding="utf-8"))
