@@ -8,13 +8,13 @@
 // switch, and on a dragonfly of 4 nodes a group, 2 hops within and 5 between groups.
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/mapping/greedy.hpp>
+#include <papcoll/baselines/greedy.hpp>
 #include <papcoll/mapping/map_positions.hpp>
 #include <papcoll/runtime/machine_orders.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/tools/placements.hpp>
 #ifdef PAPCOLL_WITH_SCOTCH
-#include <papcoll/mapping/scotch.hpp>
+#include <papcoll/baselines/scotch.hpp>
 #endif
 
 #include <malloc.h>
@@ -230,7 +230,8 @@ void time_mapping(int ranks) {
   const AnySchedule ring = AnySchedule::of<papcoll::Ring>();
   const AnySchedule tree = AnySchedule::of<papcoll::Binomial>();
   const auto look_up = [&](const AnySchedule& s, Collective c, int root) {
-    return orders.of(s, c, root, papcoll::map_positions, plans).order.size();
+    return orders.of(s, c, root, papcoll::AlongMachine::by(papcoll::map_positions), plans)
+        .order.size();
   };
   constexpr int calls = 100000;
   std::vector<double> one;

@@ -52,7 +52,9 @@ class Comm {
   template <Team C>
   requires(!std::same_as<std::remove_cvref_t<C>, Comm>)
       Comm(C&& team)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
-      : core_(&papcoll::detail::core_for_algorithm(team)) {}
+      : core_(&papcoll::detail::core_of(team)) {
+    papcoll::detail::offer_transports<C>(*core_);
+  }
 
   /// For the library.
   TeamCore& core() const noexcept { return *core_; }

@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 # Compiled by tests/scotch, and by tests/profile: it defines MPI's functions.
-ELSEWHERE = {"papcoll/mapping/scotch.hpp", "papcoll/profile/record_mpi.hpp"}
+ELSEWHERE = {"papcoll/baselines/scotch.hpp", "papcoll/profile/record_mpi.hpp"}
 CUDA = {"papcoll/gpu/cuda_runtime.hpp", "papcoll/transport/cuda_ipc_transport.hpp"}
 
 

@@ -133,7 +133,8 @@ def case_header(job):
     program = job.directory / "recorded"
     subprocess.run([job.wrapper("mpicxx"), "-std=c++20", "-O1", "-g", "-Wall", "-Wextra",
                     "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror", "-pthread",
-                    "-I", str(HERE.parent.parent / "include"), str(source),
+                    "-I", str(HERE.parent.parent / "include"),
+                    "-I", str(HERE.parent.parent / "analysis/include"), str(source),
                     str(HERE / "all_collectives.cpp"), "-o", str(program), "-ldl"], check=True)
     done = subprocess.run(job.launch(3, str(program)), capture_output=True, text=True, check=True,
                           env={**os.environ, "PAPCOLL_PROFILE_DIR": str(job.traces)})

@@ -3,8 +3,8 @@
 #include "machines.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/baselines/scotch.hpp>
 #include <papcoll/mapping/map_positions.hpp>
-#include <papcoll/mapping/scotch.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -64,8 +64,8 @@ function(papcoll_add_preloaded name)
     list(APPEND made ${kind})
     set(library papcoll_${name}_${kind})
     add_library(${library} MODULE ${ARGN})
-    # papcoll_core's headers; nothing of the MPI that papcoll::papcoll is for.
-    target_link_libraries(${library} PRIVATE papcoll_core papcoll_warnings ${CMAKE_DL_LIBS})
+    # papcoll_analysis' headers; nothing of the MPI that papcoll::papcoll is for.
+    target_link_libraries(${library} PRIVATE papcoll_analysis papcoll_warnings ${CMAKE_DL_LIBS})
     list(TRANSFORM flags REPLACE "^-I" "-isystem")
     target_compile_options(${library} PRIVATE ${flags} -fvisibility=hidden -ftls-model=initial-exec)
     papcoll_optimise(${library} ${PAPCOLL_PRELOADED_FLAGS})

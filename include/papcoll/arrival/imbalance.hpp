@@ -148,7 +148,8 @@ struct WatchedClass {
 
   static constexpr WatchedClass of(Collective c, std::size_t bytes) noexcept {
     const Size size = bytes <= 1024 ? small : bytes < 65536 ? medium : large;
-    return {static_cast<std::uint8_t>(size + (traits_of(c).is(CollectiveTraits::inward) ? 0 : 3))};
+    const bool inward = (traits_of(c).flags & CollectiveTraits::inward) != 0;
+    return {static_cast<std::uint8_t>(size + (inward ? 0 : 3))};
   }
   constexpr bool is_small() const noexcept { return index % 3 == small; }
   constexpr bool is_large() const noexcept { return index % 3 == large; }

@@ -27,7 +27,7 @@ class OrderSource {
   /// As `map` lays positions along the machine.
   static OrderSource machine(MapPositions& map = map_positions) {
     OrderSource s;
-    s.along_ = map;
+    s.along_ = AlongMachine::by(map);
     return s;
   }
   /// That of an arrival policy.
@@ -45,7 +45,7 @@ class OrderSource {
   /// Is it another order than that of the ranks?
   explicit operator bool() const noexcept { return map() != nullptr || predictor_; }
   /// Null if it is not that of the machine.
-  MapPositions* map() const noexcept { return along_.map(); }
+  MapPositions* map() const noexcept { return along_.map; }
   const AlongMachine& along() const noexcept { return along_; }
   /// Empty if nothing is predicted.
   const AnyPredictor& predictor() const noexcept { return predictor_; }

@@ -138,7 +138,7 @@ constexpr std::string_view name_of(Collective c) noexcept { return traits_of(c).
 
 /// Has it a root?
 constexpr bool is_rooted(Collective c) noexcept {
-  return traits_of(c).is(CollectiveTraits::rooted);
+  return (traits_of(c).flags & CollectiveTraits::rooted) != 0;
 }
 
 /// Does it combine elements with an operator?
@@ -174,7 +174,8 @@ constexpr bool is_exclusive(Collective c) noexcept {
 /// Must contributions be combined in rank order, whatever the operator? Where each rank has another
 /// result, ranks cannot change places.
 constexpr bool is_prefix_reduction(Collective c) noexcept {
-  return traits_of(c).combines == Combines::ranks_up_to_own || is_exclusive(c);
+  const Combines by = traits_of(c).combines;
+  return by == Combines::ranks_up_to_own || by == Combines::ranks_below_own;
 }
 
 /// Does it move elements? A barrier does not.

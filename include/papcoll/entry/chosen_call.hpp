@@ -76,7 +76,7 @@ struct ChosenAlgorithm {
 [[gnu::noinline]] inline void run_chosen(const Caller& caller, const AlgorithmSpec& given,
                                          Call& call, const Chooser& chooser) {
   const auto again = [&](Call& moved) { run_chosen(caller, given, moved, chooser); };
-  if (is_run_in_arena(caller, call, again)) return;
+  if (caller.core.registrations() != nullptr && run_in_arena(caller, call, again)) return;
   TeamCore& core = caller.core;
   const bool remembers = given.is_free() && core.on_one_node();
   if (remembers) {

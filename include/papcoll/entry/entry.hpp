@@ -44,13 +44,11 @@ TeamCore& core_of(C&& team) {
   return TeamOf<std::remove_cvref_t<C>>::core(const_cast<std::remove_cvref_t<C>&>(team));
 }
 
-/// The same for a call that is given an Algorithm, which may name any transport.
+/// For a call that is given an Algorithm, which may name any transport of a team of type C.
 template <class C>
-TeamCore& core_for_algorithm(C&& team) {
-  TeamCore& core = core_of(team);
+void offer_transports(TeamCore& core) {
   using Of = TeamOf<std::remove_cvref_t<C>>;
   if constexpr (requires { Of::offer_transports(core); }) Of::offer_transports(core);
-  return core;
 }
 
 /// The same for a call on memory of devices.

@@ -294,13 +294,8 @@ void run_packed(TeamCore& core, PackedArguments<P>& a) {
 /// Makes a call of the form that a pack has.
 template <class P, class... Ps, class C, class... As>
 ResultOf<P> make(C& comm, As&&... as) {
-  TeamCore& core = [&comm]() -> TeamCore& {
-    if constexpr (P::by_kinds.algorithm >= 0) {
-      return core_for_algorithm(comm);
-    } else {
-      return core_of(comm);
-    }
-  }();
+  TeamCore& core = core_of(comm);
+  if constexpr (P::by_kinds.algorithm >= 0) offer_transports<C>(core);
   PackedArguments<P> a;
   if constexpr (P::forms.way == Way::blocking) {
     put_all(a, std::make_integer_sequence<int, sizeof...(As)>{}, as...);

@@ -124,8 +124,9 @@ PAPCOLL_DECL void check_tickets(const Caller& caller, const TicketedAlgorithm& a
 
 PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedule,
                                  const Call& call) {
-  const Requirement* const why =
-      why_not(needs_in_call(schedule, call), facts_of(call, caller.non_blocking), {});
+  const AlgorithmNeeds needs = needs_in_call(schedule, call);
+  if (needs.serves && needs.bits == 0) return;
+  const Requirement* const why = why_not(needs, facts_of(call, caller.non_blocking), {});
   if (why == nullptr) return;
   RefusalDetails details;
   details.algorithm = schedule.name();
@@ -153,7 +154,7 @@ PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
 
 PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   const auto again = [&](Call& moved) { run_arrival_driven(caller, spec, moved); };
-  if (is_run_in_arena(caller, call, again)) return;
+  if (caller.core.registrations() != nullptr && run_in_arena(caller, call, again)) return;
   const TransportTable& transport = transport_for(caller, spec, call.memory);
   state_contract(call, spec);
   check_arrival(caller, *spec.arrival, transport, call);
@@ -177,7 +178,7 @@ PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spe
 PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   if (spec.hierarchical != nullptr) {
     const auto again = [&](Call& moved) { run_spec(caller, spec, moved); };
-    if (is_run_in_arena(caller, call, again)) return;
+    if (caller.core.registrations() != nullptr && run_in_arena(caller, call, again)) return;
     state_contract(call, spec);
     return with_neighbours(caller.core, call, [&](const Call& c) {
       spec.run_hierarchical(caller.core, *spec.hierarchical, c);

@@ -6,7 +6,6 @@
 #include <papcoll/schedule/traffic.hpp>
 #include <papcoll/topology/machine.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>

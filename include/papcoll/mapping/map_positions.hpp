@@ -29,22 +29,14 @@ PAPCOLL_DECL MappedOrder map_on_demand(MapPositions& map, const AnySchedule& sch
 }  // namespace detail
 
 /// How a team's calls follow its machine; not at all, if made without.
-class AlongMachine {
- public:
-  AlongMachine() = default;
-  AlongMachine(MapPositions& map)  // NOLINT(google-explicit-constructor): it is one
-      : map_(&map), lay_(&detail::map_on_demand) {}
+struct AlongMachine {
+  MapPositions* map = nullptr;
+  /// Calls `map`, if that is there: known with it, so that a program without one does not compile
+  /// what makes machines.
+  decltype(&detail::map_on_demand) lay = nullptr;
 
-  MapPositions* map() const noexcept { return map_; }
-  /// Calls map(); null if that is.
-  auto lay() const noexcept { return lay_; }
-
+  static AlongMachine by(MapPositions& map) noexcept { return {&map, &detail::map_on_demand}; }
   friend bool operator==(const AlongMachine& a, const AlongMachine& b) = default;
-
- private:
-  MapPositions* map_ = nullptr;
-  /// Known with `map_`, so that a program without one does not compile what makes machines.
-  decltype(&detail::map_on_demand) lay_ = nullptr;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

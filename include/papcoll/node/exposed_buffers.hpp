@@ -8,7 +8,6 @@
 #include <papcoll/node/pool_trials.hpp>
 #include <papcoll/node/work_words.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -130,11 +129,6 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
 
   const Node* node_;  ///< null: the ranks share the board alone
 
-  void begin_lending() noexcept {
-    pool_.begin_call();
-    trials_.begin_call();
-  }
-
   /// In BufferPlace::mapped of a pool: its readers are to time themselves.
   static constexpr std::uint32_t asks_for_time = 2;
 
@@ -145,7 +139,9 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
   }
 
   /// Before this rank leaves: shows what it could lend.
-  void show_pool() noexcept {
+  void end_lending() noexcept {
+    pool_.end_call();
+    trials_.end_call();
     if (reads_.any()) [[unlikely]] {
       board_.left(rank_).pool_reads.store(std::uint64_t{epoch_} << 32U | reads_.take(),
                                           std::memory_order_relaxed);

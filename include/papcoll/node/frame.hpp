@@ -158,7 +158,7 @@ class CallFrame {
   // --- what algorithms ask, see Site
 
   int rank() const noexcept { return rank_; }
-  int size() const noexcept { return board_.ranks(); }
+  int size() const noexcept { return size_; }
 
   bool arrived(int r, std::uint32_t chunks) const noexcept {
     return reached(look_at(board_.header(epoch_, r).stamp), epoch_, chunks);
@@ -183,6 +183,7 @@ class CallFrame {
       : board_(board),
         bells_(bells),
         rank_(rank),
+        size_(board.ranks()),
         epoch_(first_epoch - 1),
         before_first_(first_epoch - 1),
         all_left_(first_epoch - 1) {}
@@ -227,6 +228,7 @@ class CallFrame {
   Board board_;
   Bells bells_;
   int rank_;
+  int size_;
   std::uint32_t epoch_;  ///< the current call
   CallWords words_;
 

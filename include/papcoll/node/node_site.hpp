@@ -43,7 +43,6 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   /// Names the next call. enter() must become true before anything else is asked.
   void begin(const CallWords& words, const Reducer& reducer) noexcept {
     Base::begin_epoch(words);
-    Base::begin_lending();
     announced_ = false;
     offered_ = false;
     reducer_ = &reducer;
@@ -51,7 +50,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
 
   /// This rank reads and writes nothing in the frame from here on.
   void leave() noexcept {
-    Base::show_pool();
+    Base::end_lending();
     Base::leave_epoch(offered_);
     for (std::size_t at = 0; at < next_bytes_; at += cache_line) {
       detail::prefetch_to_write(board_.slot(epoch_ + 1, rank_, 0) + next_at_ + at);

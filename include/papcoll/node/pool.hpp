@@ -26,8 +26,8 @@ class Pool {
   explicit Pool(const Node* node) noexcept
       : node_(node), base_(node != nullptr ? node->pool : nullptr) {}
 
-  /// A call begins: get() may give other memory.
-  void begin_call() noexcept {
+  /// A call ends: in the next get() may give other memory.
+  void end_call() noexcept {
     at_ = nullptr;
     stays_ = false;
   }

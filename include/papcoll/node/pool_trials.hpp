@@ -72,7 +72,7 @@ class PoolTrials {
   /// Is the call under way one of a trial, and do readers time it?
   bool is_trial() const noexcept { return is_trial_; }
   bool is_timed() const noexcept { return is_timed_; }
-  void begin_call() noexcept { is_trial_ = is_timed_ = false; }
+  void end_call() noexcept { is_trial_ = is_timed_ = false; }
 
  private:
   /// Calls of about one size.

@@ -4,7 +4,6 @@
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -74,9 +73,6 @@ class Plan {
     for (std::size_t i = dependencies.size(); i-- != 0;) {  // from the end of each to its begin
       links_[--begins[dependencies[i].earlier]] = dependencies[i].later;
     }
-    for (const Step& s : steps_) {
-      if (s.peer >= 0) messages_per_pair_ = std::max(messages_per_pair_, s.number + 1);
-    }
   }
 
   std::span<const Step> steps() const noexcept { return {steps_.data(), size()}; }
@@ -94,7 +90,6 @@ class Plan {
 
   std::size_t scratch() const noexcept { return scratch_; }  ///< elements of scratch space
   std::size_t count() const noexcept { return count_; }      ///< elements of the vector
-  std::uint32_t messages_per_pair() const noexcept { return messages_per_pair_; }  ///< the largest
 
  private:
   detail::Vector<Step> steps_;
@@ -103,7 +98,6 @@ class Plan {
   detail::Vector<std::uint32_t> links_;
   std::size_t scratch_ = 0;
   std::size_t count_ = 0;
-  std::uint32_t messages_per_pair_ = 0;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

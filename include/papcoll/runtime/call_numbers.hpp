@@ -26,7 +26,7 @@ inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
 /// 16 bits that stand for a number of 32.
 constexpr std::uint32_t short_id(std::uint32_t id) noexcept { return id * 0x9e3779b1U >> 16; }
 
-/// The same of a call whose algorithm has a number that takes 32 bits.
+/// The same of a call by an algorithm whose number takes 32 bits.
 inline CallWords words_of_long(const Call& call, std::uint32_t id) noexcept {
   return words_of(call, short_id(id));
 }
@@ -55,8 +55,11 @@ class PlanIds {
 /// What blocking calls by schedules are compared by, and those that do not block.
 class PlanWords {
  public:
+  CallWords of(const Call& call, const AnySchedule& schedule, const TransportTable& transport) {
+    return words_of_long(call, ids_.of(schedule, transport));
+  }
   CallWords of(const Call& call, const AnySchedule& schedule, const TransportTable& transport,
-               const PlayedOrder& played = {}, bool by_ticket = false) {
+               const PlayedOrder& played, bool by_ticket = false) {
     return words_of_long(call,
                          ids_.of(schedule, transport) + order_id(played) + (by_ticket ? 1 : 0));
   }
@@ -64,7 +67,7 @@ class PlanWords {
  private:
   /// Tells orders that were agreed on apart, from each other and from those that need no agreement.
   static std::uint32_t order_id(const PlayedOrder& played) noexcept {
-    if (played.along.map() != nullptr) return 0x85ebca6bU;
+    if (played.along.map != nullptr) return 0x85ebca6bU;
     const Predictions* const p = played.predictions;
     return p == nullptr ? 0 : 0x9e3779b9U * (p->generation() + 1);
   }

@@ -232,7 +232,7 @@ class CommState final : public Attached {
       s.why_no_cma = known.why_no_cma;
       division_->shares_memory = s.why_no_shared_memory.empty();
       if (!division_->shares_memory) return;
-      division_->memory = memory_.hierarchy();
+      division_->memory = memory_.take_hierarchy();
       (here.nodes == 1 ? s.node : s.partial_node) = &memory_.node();
       if (here.nodes == 1) {
         memory_.set_groups(caches);

@@ -2,7 +2,6 @@
 
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/plan/endpoint.hpp>
@@ -42,6 +41,14 @@ class Connections {
           detail::joined({"papcoll: ", t.name, " is not available on rank ", here(), ": ", why}));
     }
     required_ = &t;
+  }
+
+  /// This rank's endpoint; null: none has been made.
+  Endpoint* find(const TransportTable& t) const noexcept {
+    for (const Connected& c : connected_) {
+      if (c.table == &t || c.table->name == t.name) return c.endpoint.get();
+    }
+    return nullptr;
   }
 
   /// This rank's endpoint; made, by all ranks, at the first call that needs it. If messages of MPI
@@ -128,13 +135,6 @@ class Connections {
   };
 
   std::string here() const { return std::to_string(surroundings_.rank); }
-
-  Endpoint* find(const TransportTable& t) const noexcept {
-    for (const Connected& c : connected_) {
-      if (c.table == &t || c.table->name == t.name) return c.endpoint.get();
-    }
-    return nullptr;
-  }
 
   const Surroundings& surroundings_;
   mutable const TransportTable* required_ = nullptr;  ///< the last that can serve the team

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <pthread.h>
 

@@ -11,7 +11,6 @@
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/shm/node_share.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>

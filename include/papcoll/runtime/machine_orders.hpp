@@ -35,8 +35,7 @@ class MachineOrders {
   const MappedOrder& of(const AnySchedule& schedule, Collective c, int root,
                         const AlongMachine& along, PlanCache& plans) {
     for (auto e = entries_.begin(); e != entries_.end(); ++e) {
-      if (e->root == root && e->collective == c && e->map == along.map() &&
-          e->schedule == schedule) {
+      if (e->root == root && e->collective == c && e->map == along.map && e->schedule == schedule) {
         if (e != entries_.begin()) entries_.splice(entries_.begin(), entries_, e);
         return entries_.front().mapped;
       }
@@ -73,12 +72,12 @@ class MachineOrders {
   [[gnu::cold, gnu::noinline]] const MappedOrder& found(const AnySchedule& schedule, Collective c,
                                                         int root, const AlongMachine& along,
                                                         PlanCache& plans) {
-    MappedOrder mapped = along.lay()(*along.map(), schedule, c, *machine_, root);
+    MappedOrder mapped = along.lay(*along.map, schedule, c, *machine_, root);
     if (entries_.size() == most) {
       plans.forget(entries_.back().mapped.order);
       entries_.pop_back();
     }
-    entries_.push_front({schedule, c, root, along.map(), std::move(mapped)});
+    entries_.push_front({schedule, c, root, along.map, std::move(mapped)});
     return entries_.front().mapped;
   }
 

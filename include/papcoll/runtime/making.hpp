@@ -28,7 +28,6 @@
 #include <cstdint>
 #include <exception>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -15,7 +15,6 @@
 #include <papcoll/waiting/process_id.hpp>
 
 #include <pthread.h>
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>

@@ -195,7 +195,7 @@ class NodeMemory {
   }
 
   /// Where the teams within it have theirs.
-  const HierarchyMemory& hierarchy() const noexcept { return hierarchy_; }
+  HierarchyMemory take_hierarchy() noexcept { return std::move(hierarchy_); }
 
   /// One of the node's other ranks that has died, by its place in NodeRanks::ranks; −1: none, or no
   /// memory to tell by.

@@ -54,7 +54,7 @@ class PlanRuns {
     const Shape shape = shape_of(call, rank_, call.root);
     const bool any_order = !is_prefix_reduction(call.collective);
     const bool reduces = is_reduction(call.collective);
-    if (played.along.map() != nullptr && any_order && !(reduces && !shape.commutative)) {
+    if (played.along.map != nullptr && any_order && !(reduces && !shape.commutative)) {
       return begin_along_machine(plan_run, e, schedule, shape, call, sequence, played.along, held);
     }
     const bool predicted =

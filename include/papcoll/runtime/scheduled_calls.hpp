@@ -134,10 +134,7 @@ class ScheduledCalls {
 
   /// Connects a transport for the teams within, in a call of all ranks. False: MPI had no
   /// communicator left for it.
-  bool connected(const TransportTable& t) {
-    meet_before(t);
-    return messages_.endpoint_or_native(t) != nullptr;
-  }
+  bool connected(const TransportTable& t) { return connect(t) != nullptr; }
 
  private:
   /// In a call that has been entered: this rank comes to it. False: there is nothing to do in it.
@@ -150,14 +147,19 @@ class ScheduledCalls {
   /// The endpoint that the call goes by; null: it has nothing to do, or has run by MPI's own means.
   Endpoint* endpoint_for(const TransportTable& t, const CallWords& words, const Call& call) {
     if (!begins(words, call)) return nullptr;
-    meet_before(t);
-    Endpoint* const e = messages_.endpoint_or_native(t);
+    Endpoint* e = in_flight_.connections.find(t);
+    if (e == nullptr) e = connect(t);
     if (e == nullptr) {
       basis_.hooks.native(basis_.hooks.context, call);
     } else {
       node_.note_messages();
     }
     return e;
+  }
+
+  [[gnu::noinline, gnu::cold]] Endpoint* connect(const TransportTable& t) {
+    meet_before(t);
+    return messages_.endpoint_or_native(t);
   }
 
   /// In a call of all ranks: if connecting the transport blocks in MPI, they meet first.

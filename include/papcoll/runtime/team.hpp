@@ -303,7 +303,7 @@ class TeamCore final {
 
   /// Runs an arrival-driven algorithm that is compiled for NodeSite; the team must be on one node.
   void run(const ArrivalAlgorithm& algorithm, const Call& call) {
-    run_on({&node_.site(), algorithm.id}, algorithm, call);
+    run_on(&node_.site(), words_of(call, algorithm.id), algorithm, call);
   }
 
   /// The same of a call whose words_of(), by the algorithm, are known.
@@ -313,19 +313,13 @@ class TeamCore final {
 
   /// Runs an arrival-driven algorithm that is compiled for the transport's site.
   void run(const ArrivalAlgorithm& algorithm, const TransportTable& transport, const Call& call) {
-    const bool own = transport.make_site != nullptr;
-    run_on(own ? parts()
-                     .get<OwnSites>(basis_, node_, in_flight_, failures_)
-                     .of(transport, algorithm, call)
-               : SiteOfCall{&node_.site(), algorithm.id},
-           algorithm, call);
+    if (transport.make_site == nullptr) return run(algorithm, call);
+    OwnSites& sites = parts().get<OwnSites>(basis_, node_, in_flight_, failures_);
+    const SiteOfCall own = sites.of(transport, algorithm, call);
+    run_on(own.site, words_of(call, own.compared_by), algorithm, call);
   }
 
  private:
-  void run_on(SiteOfCall on, const ArrivalAlgorithm& algorithm, const Call& call) {
-    run_on(on.site, words_of(call, on.compared_by), algorithm, call);
-  }
-
   void run_on(void* site, const CallWords& words, const ArrivalAlgorithm& algorithm,
               const Call& call) {
     const CallScope scope{basis_, node_, in_flight_, failures_, words, call};

@@ -105,7 +105,7 @@ inline OrderSource choose_order(const AnySchedule& schedule, const Call& call,
   if (is_rooted(c) && !s.orders->repeats_root(c, call.root)) return {};
   const AnySchedule played = schedule.resolved(s.size, call.bytes());
   const int root = is_rooted(c) ? call.root : 0;
-  const MappedOrder& m = s.orders->of(played, c, root, map_positions, *s.plans);
+  const MappedOrder& m = s.orders->of(played, c, root, AlongMachine::by(map_positions), *s.plans);
   const auto percent = static_cast<double>(s.thresholds->network.order_percent);
   const bool gains = m.verdict == MappedOrder::Verdict::mapped &&
                      m.in_rank_order.heaviest_link * 100 >= m.arranged.heaviest_link * percent;

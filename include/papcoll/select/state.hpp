@@ -13,8 +13,6 @@
 #include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/transport/find_transport.hpp>
 
-#include <memory>
-
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What a team's calls that name no algorithm keep from call to call.

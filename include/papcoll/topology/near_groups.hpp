@@ -4,7 +4,6 @@
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/machine.hpp>
 
-#include <algorithm>
 #include <span>
 #include <utility>
 #include <vector>

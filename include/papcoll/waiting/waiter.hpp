@@ -115,17 +115,17 @@ class Waiter {
   /// ... and a program that computes had it for its time slice.
   bool lost_a_slice() const noexcept { return yield_took > times.slice; }
 
-  /// Returns when step() returns true. step() must not wait itself; it is called again and again
-  /// and moves things along. Throws what step() and the hooks throw.
-  template <class Step>
-  void until(Step&& step, Naps naps = Naps::until_rung) {
-    wait(step, naps);
+  /// Moves things along when it is called again and again, and does not wait itself.
+  using StepRef = detail::FunctionRef<bool()>;
+
+  /// Returns when step() returns true. Throws what step() and the hooks throw.
+  void until(StepRef step, Naps naps = Naps::until_rung) {
+    if (step()) return;
+    if (!shares_processor() && spin(step, times.spins)) return;
+    wait_longer(step, naps);
   }
 
  private:
-  /// Any step: waiting is compiled once, and not for each algorithm.
-  using StepRef = detail::FunctionRef<bool()>;
-
   /// Steps without giving the processor away. Returns whether the step is done.
   static bool spin(StepRef step, int steps) {
     for (int i = 0; i < steps; ++i) {
@@ -133,11 +133,6 @@ class Waiter {
       detail::cpu_pause();
     }
     return false;
-  }
-
-  void wait(StepRef step, Naps naps) {
-    if (spin(step, shares_processor() ? 1 : times.spins)) return;
-    wait_longer(step, naps);
   }
 
   /// The time after it. Also in short waits, or a rank once disturbed would yield for ever.

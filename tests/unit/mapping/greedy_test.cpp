@@ -2,8 +2,8 @@
 #include "machines.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/mapping/free_places.hpp>
-#include <papcoll/mapping/greedy.hpp>
+#include <papcoll/baselines/free_places.hpp>
+#include <papcoll/baselines/greedy.hpp>
 #include <papcoll/mapping/map_positions.hpp>
 
 #include <algorithm>

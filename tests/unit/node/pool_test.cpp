@@ -55,7 +55,7 @@ struct PoolSource {
 };
 
 std::byte* next_of(Pool& pool, std::size_t n) {
-  pool.begin_call();
+  pool.end_call();
   return pool.get_shared(n);
 }
 
@@ -67,7 +67,7 @@ class TriedCalls {
   /// s: slow, p: by the pool, w: the first call of a trial, t: the second.
   char next(std::size_t n = 32768) {
     ++epoch_;
-    trials_.begin_call();
+    trials_.end_call();
     const bool slow = trials_.is_slow(n, epoch_, 4, [&](std::uint32_t e, auto f) {
       if (timed_.count(e) == 0) return;
       for (const std::uint32_t ps : readers_) f(ps);
@@ -118,10 +118,10 @@ TEST_CASE("a call's memory is at the beginning of the pool where turns gain noth
     CHECK(next_of(pool, 64) == memory.bytes.data());
     CHECK(next_of(pool, 5 * megabyte) == memory.bytes.data());
     next_of(pool, 50'000);
-    pool.begin_call();
+    pool.end_call();
     pool.stay();
     CHECK(pool.get_shared(50'000) == memory.bytes.data());
-    pool.begin_call();
+    pool.end_call();
     CHECK(pool.get(50'000) == memory.bytes.data());
   }
   PoolMemory little{100'000};
@@ -147,7 +147,7 @@ TEST_CASE("a pool beside others moves where there is room, and gives back what n
   PoolSource source;
   Pool pool{&source.node};
   CHECK(pool.backed() == 0);
-  pool.begin_call();
+  pool.end_call();
   std::byte* const little = pool.get_shared(1000);
   CHECK(source.has(little));
   CHECK(pool.backed() == 65536);

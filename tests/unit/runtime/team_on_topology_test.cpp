@@ -28,7 +28,7 @@ TEST_CASE("all static schedules along a machine, all roots, 2 to 12 ranks", "[te
       for (const matrix::Candidate& c : all) runner.run_all(c, counts);
       const papcoll::MappedOrder& ring = comm.core().machine_orders().of(
           papcoll::AnySchedule::of<papcoll::Ring>(), papcoll::Collective::allreduce, 0,
-          papcoll::map_positions, comm.core().plans());
+          papcoll::AlongMachine::by(papcoll::map_positions), comm.core().plans());
       const std::lock_guard lock{mutex};
       problems += runner.problems();
       permuted += ring.order.is_permutation() ? 1 : 0;

@@ -89,7 +89,7 @@ TEST_CASE("a root has an order of its own once it repeats", "[select]") {
     dealt.orders.begins(Collective::bcast, root);
     CHECK(dealt.order<Collective::bcast, Binomial>());
     const MappedOrder& m = dealt.orders.of(AnySchedule::of<Binomial>(), Collective::bcast, root,
-                                           map_positions, dealt.plans);
+                                           AlongMachine::by(map_positions), dealt.plans);
     CHECK(m.order.rank(0) == root);
   }
 }
@@ -97,8 +97,8 @@ TEST_CASE("a root has an order of its own once it repeats", "[select]") {
 TEST_CASE("a team keeps eight orders, and drops the plans of the oldest", "[select]") {
   Between dealt{machines::dealt_by_node(64, 8)};
   const auto of = [&](int root) -> const MappedOrder& {
-    return dealt.orders.of(AnySchedule::of<Binomial>(), Collective::bcast, root, map_positions,
-                           dealt.plans);
+    return dealt.orders.of(AnySchedule::of<Binomial>(), Collective::bcast, root,
+                           AlongMachine::by(map_positions), dealt.plans);
   };
   Shape shape;
   shape.collective = Collective::bcast;

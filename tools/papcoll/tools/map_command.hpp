@@ -6,9 +6,9 @@
 #include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/baselines/greedy.hpp>
 #include <papcoll/draw/mapping.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/mapping/greedy.hpp>
 #include <papcoll/mapping/map_positions.hpp>
 #include <papcoll/mapping/mapped_order.hpp>
 #include <papcoll/mapping/order_text.hpp>

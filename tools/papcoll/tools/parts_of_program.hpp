@@ -19,7 +19,7 @@
 #include <unistd.h>
 #endif
 #ifdef PAPCOLL_WITH_SCOTCH
-#include <papcoll/mapping/scotch.hpp>
+#include <papcoll/baselines/scotch.hpp>
 #endif
 #ifdef PAPCOLL_TOOL_WITH_CUDA
 #include <papcoll/error.hpp>

@@ -17,7 +17,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
+#include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -62,9 +64,9 @@ class PeerSlices::Run {
   bool step(S& s, const Call& c) {
     if (!begun_) begin(s, c);
     if (way_ == Way::copies) {
-      if (copies_.step(s, c)) return true;
-      if (!copies_.unreachable()) return false;
-      way_ = Way::staged;
+      if (without_slices_.copies.step(s, c)) return true;
+      if (!without_slices_.copies.unreachable()) return false;
+      stage(c);
     }
     if (way_ == Way::unknown && !choose_way(s, c)) return false;
     if (way_ == Way::staged) return run_staged(s, c);
@@ -86,20 +88,20 @@ class PeerSlices::Run {
     const bool scatters = c.collective == Collective::reduce_scatter;
     bytes_in_ = scatters ? detail::elements_of_all_blocks(c, s.size()) * c.reducer.size : c.bytes();
     if (bytes_in_ <= NodeBoard::inline_bytes && s.size() > 1) {
-      way_ = Way::staged;  // it travels with the flag
-      return;
+      return stage(c);  // it travels with the flag
     }
     may_copy_ = s.peers().prefers_pulls();
     if (!is_reduction(c.collective)) {
       way_ = Way::copies;
-      return copies_.begin(s, c, may_copy_);
+      new (&without_slices_.copies) detail::SharedCopies;
+      return without_slices_.copies.begin(s, c, may_copy_);
     }
     mine_ = offer(s, c);
     s.offer(mine_, 0);
     if (s.size() == 1) {
       way_ = Way::direct;
     } else if (!good(c, s.rank(), mine_)) {
-      way_ = Way::staged;  // whatever the others offer
+      stage(c);  // whatever the others offer
     }
   }
 
@@ -138,10 +140,14 @@ class PeerSlices::Run {
     }
     next_ = 0;
     s.all_arrived();
-    way_ = all_good_ ? Way::direct : Way::staged;
+    if (!all_good_) {
+      stage(c);
+      return true;
+    }
+    way_ = Way::direct;
     // Not where the kernel may copy, even if there is nothing for it to copy: the bits of a
     // result must not depend on where buffers lie.
-    if (way_ == Way::direct && c.collective == Collective::allreduce && !may_copy_) {
+    if (c.collective == Collective::allreduce && !may_copy_) {
       if (const Groups* const groups = detail::groups_of_two_levels(s, c)) {
         grouped_.emplace(*groups, s, c);
       }
@@ -149,18 +155,37 @@ class PeerSlices::Run {
     return true;
   }
 
+  /// From here on chunks are staged.
+  void stage(const Call& c) noexcept {
+    way_ = Way::staged;
+    switch (c.collective) {
+      case Collective::allreduce:
+        new (&without_slices_.multi_leader) MultiLeader::Run;
+        return;
+      case Collective::bcast:
+        new (&without_slices_.fan_out) detail::FanOut;
+        return;
+      case Collective::allgather:
+      case Collective::reduce_scatter:
+        new (&without_slices_.exchange) Exchange::Run;
+        return;
+      default:
+        new (&without_slices_.leader) detail::LeaderFanRun{true};
+    }
+  }
+
   template <Site S>
   bool run_staged(S& s, const Call& c) {
     switch (c.collective) {
       case Collective::allreduce:
-        return multi_leader_.step(s, c);
+        return without_slices_.multi_leader.step(s, c);
       case Collective::bcast:
-        return fan_out_.step(s, c);
+        return without_slices_.fan_out.step(s, c);
       case Collective::allgather:
       case Collective::reduce_scatter:
-        return exchange_.step(s, c);
+        return without_slices_.exchange.step(s, c);
       default:
-        return leader_.step(s, c);
+        return without_slices_.leader.step(s, c);
     }
   }
 
@@ -325,11 +350,19 @@ class PeerSlices::Run {
     return s.end_reading();
   }
 
-  MultiLeader::Run multi_leader_;
-  detail::LeaderFanRun leader_{true};
-  detail::FanOut fan_out_;
-  Exchange::Run exchange_;
-  detail::SharedCopies copies_;
+  /// What runs where ranks have no slices, which the way and the collective tell: made when it is
+  /// known.
+  union WithoutSlices {
+    WithoutSlices() noexcept {}  // NOLINT(modernize-use-equals-default): it would be deleted
+    detail::SharedCopies copies;
+    MultiLeader::Run multi_leader;
+    detail::LeaderFanRun leader;
+    detail::FanOut fan_out;
+    Exchange::Run exchange;
+  };
+  static_assert(std::is_trivially_destructible_v<WithoutSlices>);
+
+  WithoutSlices without_slices_;
   BufferDescriptor mine_;
   std::size_t bytes_in_ = 0;
   Way way_ = Way::unknown;

@@ -5,7 +5,6 @@
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
-#include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 

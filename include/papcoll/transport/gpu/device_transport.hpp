@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/base/capability.hpp>
-#include <papcoll/base/owned.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/gpu/api.hpp>

@@ -13,7 +13,6 @@
 #include <papcoll/transport/shm/file.hpp>
 #include <papcoll/transport/shm/segment.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>

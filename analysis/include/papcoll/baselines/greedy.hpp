@@ -4,8 +4,8 @@
 // them.
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/baselines/free_places.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/mapping/free_places.hpp>
 #include <papcoll/mapping/mapped_order.hpp>
 #include <papcoll/mapping/read_traffic.hpp>
 #include <papcoll/mapping/unguarded.hpp>

@@ -7,9 +7,9 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
+#include <papcoll/baselines/free_places.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/mapping/free_places.hpp>
 #include <papcoll/mapping/mapped_order.hpp>
 #include <papcoll/mapping/read_traffic.hpp>
 #include <papcoll/mapping/unguarded.hpp>
