@@ -43,12 +43,9 @@ class Connections {
     required_ = &t;
   }
 
-  /// This rank's endpoint; null: none has been made.
-  Endpoint* find(const TransportTable& t) const noexcept {
-    for (const Connected& c : connected_) {
-      if (c.table == &t || c.table->name == t.name) return c.endpoint.get();
-    }
-    return nullptr;
+  /// What endpoint_or_native() would return, where that is known at once; else null.
+  Endpoint* ready(const TransportTable& t) const noexcept {
+    return substitution_.empty() ? find(t) : nullptr;
   }
 
   /// This rank's endpoint; made, by all ranks, at the first call that needs it. If messages of MPI
@@ -135,6 +132,13 @@ class Connections {
   };
 
   std::string here() const { return std::to_string(surroundings_.rank); }
+
+  Endpoint* find(const TransportTable& t) const noexcept {
+    for (const Connected& c : connected_) {
+      if (c.table == &t || c.table->name == t.name) return c.endpoint.get();
+    }
+    return nullptr;
+  }
 
   const Surroundings& surroundings_;
   mutable const TransportTable* required_ = nullptr;  ///< the last that can serve the team

@@ -134,7 +134,9 @@ class ScheduledCalls {
 
   /// Connects a transport for the teams within, in a call of all ranks. False: MPI had no
   /// communicator left for it.
-  bool connected(const TransportTable& t) { return connect(t) != nullptr; }
+  bool connected(const TransportTable& t) {
+    return in_flight_.connections.ready(t) != nullptr || connect(t) != nullptr;
+  }
 
  private:
   /// In a call that has been entered: this rank comes to it. False: there is nothing to do in it.
@@ -147,7 +149,7 @@ class ScheduledCalls {
   /// The endpoint that the call goes by; null: it has nothing to do, or has run by MPI's own means.
   Endpoint* endpoint_for(const TransportTable& t, const CallWords& words, const Call& call) {
     if (!begins(words, call)) return nullptr;
-    Endpoint* e = in_flight_.connections.find(t);
+    Endpoint* e = in_flight_.connections.ready(t);
     if (e == nullptr) e = connect(t);
     if (e == nullptr) {
       basis_.hooks.native(basis_.hooks.context, call);
