@@ -143,6 +143,8 @@ class Operator {
   std::uint64_t types() const noexcept { return types_; }
 
  private:
+  friend Operator reducer(ElementType type, Operation operation) noexcept;
+
   Reducer reducer_;
   std::uint64_t types_;
 };
