@@ -20,14 +20,18 @@ class FunctionRef<R(Args...)> {
       // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload)
       FunctionRef(F&& f)
   noexcept
-      : call_([](void* object, Args... args) -> R {
-          return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);
-        }),
+      : call_(call<std::remove_reference_t<F>>),
         object_(const_cast<void*>(static_cast<const void*>(&f))) {}
 
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 
  private:
+  // No lambda, which is three more functions for each F.
+  template <class F>
+  static R call(void* object, Args... args) {
+    return (*static_cast<F*>(object))(std::forward<Args>(args)...);
+  }
+
   R (*call_)(void*, Args...);
   void* object_;
 };
