@@ -39,16 +39,16 @@ PAPCOLL_DECL Machine::Machine(std::vector<Place> places, Network network)
   int nodes = 0;
   for (const Place& p : places_) {
     if (p.node < 0) {
-      throw argument_error(detail::joined({"papcoll: a place of a machine is on node ", p.node,
+      detail::throw_error<argument_error>({"papcoll: a place of a machine is on node ", p.node,
                                            ": nodes are 0, 1, "
-                                           "…"}));
+                                           "…"});
     }
     nodes = std::max(nodes, p.node + 1);
   }
   if (network_.nodes() == 0) network_ = Network::one_switch(nodes);
   if (network_.nodes() < nodes) {
-    throw argument_error(detail::joined({"papcoll: the places of a machine are on ", nodes,
-                                         " nodes, but its network joins ", network_.nodes()}));
+    detail::throw_error<argument_error>({"papcoll: the places of a machine are on ", nodes,
+                                         " nodes, but its network joins ", network_.nodes()});
   }
   sort();
 }

@@ -51,16 +51,16 @@ PAPCOLL_DECL Network Network::fat_tree(int nodes, const std::vector<int>& ports,
 PAPCOLL_DECL Network Network::by_hops(int nodes, std::vector<float> hops) {
   const auto n = static_cast<std::size_t>(nodes);
   if (nodes < 0 || hops.size() != n * n) {
-    throw argument_error(detail::joined({"papcoll: a network of ", nodes, " nodes has ", n * n,
-                                         " hops between them, not ", hops.size()}));
+    detail::throw_error<argument_error>({"papcoll: a network of ", nodes, " nodes has ", n * n,
+                                         " hops between them, not ", hops.size()});
   }
   for (std::size_t a = 0; a < n; ++a) {
     for (std::size_t b = 0; b < n; ++b) {
       const float h = hops[a * n + b];
       if (detail::is_finite(h) && h >= 0 && (a == b) == (h == 0) && h == hops[b * n + a]) continue;
-      throw argument_error(
-          detail::joined({"papcoll: hops between the nodes ", a, " and ", b,
-                          " must be positive, the same both ways, and 0 from a node to itself"}));
+      detail::throw_error<argument_error>(
+          {"papcoll: hops between the nodes ", a, " and ", b,
+           " must be positive, the same both ways, and 0 from a node to itself"});
     }
   }
   Network network;
@@ -123,20 +123,20 @@ PAPCOLL_DECL void Network::find_depths() {
     const int above = up.switch_number;
     if (above < 0) ++tops;
     if (above >= vertices || (above >= 0 && above < nodes_) || above == v) {
-      throw argument_error(
-          detail::joined({"papcoll: vertex ", v, " of a network hangs from ", above,
-                          ", which is no switch: switches are ", nodes_, " to ", vertices - 1}));
+      detail::throw_error<argument_error>({"papcoll: vertex ", v, " of a network hangs from ",
+                                           above, ", which is no switch: switches are ", nodes_,
+                                           " to ", vertices - 1});
     }
     if (!(up.cost > 0) || !(up.width > 0)) {
-      throw argument_error(detail::joined({"papcoll: the link of vertex ", v,
+      detail::throw_error<argument_error>({"papcoll: the link of vertex ", v,
                                            " of a network has a cost or a width that is not "
-                                           "positive"}));
+                                           "positive"});
     }
   }
   if (tops != 1 || nodes_ < 0 || nodes_ >= vertices) {
-    throw argument_error(detail::joined({"papcoll: a network of ", nodes_, " nodes and ",
+    detail::throw_error<argument_error>({"papcoll: a network of ", nodes_, " nodes and ",
                                          vertices - nodes_, " switches has ", tops,
-                                         " tops: one switch, and only one, hangs from no other"}));
+                                         " tops: one switch, and only one, hangs from no other"});
   }
   depths_.assign(uplinks_.size(), -1);
   std::vector<int> way;
@@ -150,9 +150,9 @@ PAPCOLL_DECL void Network::find_depths() {
     }
     int depth = at < 0 ? -1 : depths_[static_cast<std::size_t>(at)];
     if (depth == -2) {
-      throw argument_error(detail::joined({"papcoll: the switches above vertex ", v,
+      detail::throw_error<argument_error>({"papcoll: the switches above vertex ", v,
                                            " of a network form a cycle: a network file is of a "
-                                           "tree, else give hops"}));
+                                           "tree, else give hops"});
     }
     for (; !way.empty(); way.pop_back()) depths_[static_cast<std::size_t>(way.back())] = ++depth;
   }

@@ -210,15 +210,15 @@ PAPCOLL_DECL Persistent& Persistent::operator=(Persistent&& other) noexcept {
 
 PAPCOLL_DECL detail::PreparedCall& Persistent::ready_for(const char* what) const {
   if (call_ == nullptr) {
-    throw argument_error(
-        detail::joined({"papcoll: ", what,
-                        " of a Persistent that is of no call: it was moved from, or is not "
-                        "what an X_init() returned"}));
+    detail::throw_error<argument_error>(
+        {"papcoll: ", what,
+         " of a Persistent that is of no call: it was moved from, or is not "
+         "what an X_init() returned"});
   }
   if (under_way()) {
-    throw argument_error(
-        detail::joined({"papcoll: rank ", call_->core().rank(), ": ", what, " of a persistent ",
-                        name_of(call_->collective()), " that is under way: wait() for it first"}));
+    detail::throw_error<argument_error>({"papcoll: rank ", call_->core().rank(), ": ", what,
+                                         " of a persistent ", name_of(call_->collective()),
+                                         " that is under way: wait() for it first"});
   }
   return *call_;
 }

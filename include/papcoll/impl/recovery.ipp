@@ -118,7 +118,8 @@ inline detail::Shared<Shrunk> try_shrinking(MpiProcess& process, MPI_Comm comm,
       process.failures().agree(patient(next.get(), process), flags);
   if (problem != nullptr) std::rethrow_exception(problem);
   if ((agreed.flags & may_try_again) == 0) {
-    throw peer_error("papcoll: papcoll::shrink failed on another rank; its exception says why");
+    detail::throw_error<peer_error>(
+        {"papcoll: papcoll::shrink failed on another rank; its exception says why"});
   }
   if (!agreed.all_live || (agreed.flags & has_made) == 0) return nullptr;
   return detail::make_shared<Shrunk>(std::move(next), std::move(core));
@@ -129,7 +130,8 @@ inline detail::Shared<MpiProcess> require_recovery(MPI_Comm comm) {
   CommState::require_usable(comm);
   detail::Shared<MpiProcess> process = MpiProcess::get();
   if (const std::string& why_not = process->failures().why_not(); !why_not.empty()) {
-    throw recovery_unavailable(joined({"papcoll: the job cannot go on after a death: ", why_not}));
+    detail::throw_error<recovery_unavailable>(
+        {"papcoll: the job cannot go on after a death: ", why_not});
   }
   return process;
 }
@@ -137,9 +139,9 @@ inline detail::Shared<MpiProcess> require_recovery(MPI_Comm comm) {
 inline MPI_Comm mpi_comm_of(const Communicator& comm) {
   MPI_Comm mpi = comm.mpi_comm();
   if (mpi == MPI_COMM_NULL) {
-    throw broken_communicator(
-        "papcoll: papcoll::shrink, agree or revoke of a papcoll::Communicator whose MPI "
-        "communicator was freed");
+    detail::throw_error<broken_communicator>(
+        {"papcoll: papcoll::shrink, agree or revoke of a papcoll::Communicator whose MPI "
+         "communicator was freed"});
   }
   return mpi;
 }
@@ -151,7 +153,7 @@ inline Communicator shrink_comm(MPI_Comm comm, const Options& options) {
   int size = 0;
   check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
   if (const std::string problem = problem_of(options.groups, size); !problem.empty()) {
-    throw argument_error(joined({"papcoll: papcoll::shrink: ", problem}));
+    detail::throw_error<argument_error>({"papcoll: papcoll::shrink: ", problem});
   }
   papcoll::revoke(comm);
   const ErrorsReturned guard{comm, where};

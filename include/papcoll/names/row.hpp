@@ -166,8 +166,8 @@ constexpr bool runs_on(const CatalogueRow& row, const TransportName& transport) 
     if (row.name != name) continue;
     return plan_of(row, name == text ? "" : text.substr(name.size() + 1), catalogue);
   }
-  throw unknown_algorithm(detail::joined({"papcoll: there is no static schedule '", name,
-                                          "': ", detail::near_names(name, std::move(names))}));
+  detail::throw_error<unknown_algorithm>({"papcoll: there is no static schedule '", name,
+                                          "': ", detail::near_names(name, std::move(names))});
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

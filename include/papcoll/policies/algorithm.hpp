@@ -123,9 +123,9 @@ inline Algorithm algorithm(AnySchedule schedule, OrderSource order = {}) {
   const bool predicts = (schedule.needs() & capability::forecast) != 0;
   if (predicts && !order) order = PredictedOrder<>::predictor();
   if (predicts && !order.predictor()) {
-    throw argument_error(detail::joined(
+    detail::throw_error<argument_error>(
         {"papcoll: ", refusal(*first_requirement(requirement::forecast),
-                              {.algorithm = schedule.name(), .arrival = order.name()})}));
+                              {.algorithm = schedule.name(), .arrival = order.name()})});
   }
   if (order && !(predicts && order.predictor() == PredictedOrder<>::predictor())) {
     name = detail::joined({order.name(), "+", name});

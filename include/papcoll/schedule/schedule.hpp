@@ -210,9 +210,8 @@ class AnySchedule {
   /// give.
   AnySchedule with_arguments(std::string_view arguments) const {
     if (table_->parse == nullptr) {
-      throw argument_error(
-          detail::joined({"papcoll: ", table_->name, " takes no arguments, but '", arguments,
-                          "' was given: leave them and the colon out"}));
+      detail::throw_error<argument_error>({"papcoll: ", table_->name, " takes no arguments, but '",
+                                           arguments, "' was given: leave them and the colon out"});
     }
     return table_->parse(arguments);
   }

@@ -200,9 +200,9 @@ class TuningReader {
     const std::string_view before = text_.substr(0, at_);
     std::size_t line = 1;
     for (const char c : before) line += c == '\n' ? 1 : 0;
-    throw argument_error(detail::joined(
+    detail::throw_error<argument_error>(
         {"papcoll: ", source_, ", line ", line,
-         (field.empty() ? std::string{} : detail::joined({", field ", field})), ": ", what}));
+         (field.empty() ? std::string{} : detail::joined({", field ", field})), ": ", what});
   }
 
   std::string_view text_;

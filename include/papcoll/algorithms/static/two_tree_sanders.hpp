@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/algorithms/static/two_tree_chunks.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -187,16 +188,16 @@ struct TwoTreeSanders {
     const bool two = given.size() == 2;
     const auto is_word = [](std::string_view s) { return s == "rounds" || s == "free"; };
     if (is_word(given[0])) {
-      throw argument_error(
-          detail::joined({"papcoll: TwoTreeSanders needs the bytes of a chunk before '", given[0],
-                          "': write TwoTreeSanders:0,", given[0], ", where 0 has them chosen"}));
+      detail::throw_error<argument_error>(
+          {"papcoll: TwoTreeSanders needs the bytes of a chunk before '", given[0],
+           "': write TwoTreeSanders:0,", given[0], ", where 0 has them chosen"});
     }
     if (given.size() > 2 || (two && !is_word(given[1]))) {
-      throw argument_error(
-          detail::joined({"papcoll: TwoTreeSanders needs a number of bytes and perhaps 'rounds' or "
-                          "'free', but was "
-                          "given '",
-                          arguments, "': write TwoTreeSanders:4096,rounds"}));
+      detail::throw_error<argument_error>(
+          {"papcoll: TwoTreeSanders needs a number of bytes and perhaps 'rounds' or "
+           "'free', but was "
+           "given '",
+           arguments, "': write TwoTreeSanders:4096,rounds"});
     }
     return {.chunk_bytes = parse_bytes(name, parameters[0], given[0]),
             .synchronised = two && given[1] == "rounds"};
