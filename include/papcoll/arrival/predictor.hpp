@@ -234,7 +234,7 @@ class AnyPredictor {
     return *static_cast<const P*>(self);
   }
   template <class P>
-  static std::string arguments_of(const void* self) {
+  [[gnu::cold]] static std::string arguments_of(const void* self) {
     if constexpr (requires(const P& p) { p.arguments(); }) return as<P>(self).arguments();
     return {};
   }

@@ -2,6 +2,7 @@
 
 #include <papcoll/automatic.hpp>
 #include <papcoll/base/collective_list.hpp>
+#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <exception>
 #include <utility>
-#include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
@@ -168,15 +168,15 @@ inline void check_strided(const Caller& caller, const LaidOut& b) {
 }
 
 /// From the first byte to the one after the last, of each block that has any; in ascending order.
-inline std::vector<std::pair<std::intptr_t, std::intptr_t>> sorted_ranges(const LaidOut& b) {
-  std::vector<std::pair<std::intptr_t, std::intptr_t>> ranges;
+inline detail::Vector<std::pair<std::intptr_t, std::intptr_t>> sorted_ranges(const LaidOut& b) {
+  detail::Vector<std::pair<std::intptr_t, std::intptr_t>> ranges;
   const auto base = reinterpret_cast<std::intptr_t>(b.data);
   for (const LayoutParts::Block& block : b.parts->blocks) {
     if (block.length == 0) continue;
     const std::intptr_t first = base + block.at;
     ranges.emplace_back(first, first + block.length * static_cast<std::intptr_t>(b.size));
   }
-  std::sort(ranges.begin(), ranges.end());
+  heap_sort(ranges.data(), ranges.size());
   return ranges;
 }
 
@@ -298,7 +298,8 @@ const Route& erased_route(CollectiveList<Cs...>, Collective c) noexcept {
   return routes[static_cast<std::size_t>(c)];
 }
 
-inline void run_erased_call(ErasedCall& c, const Algorithm& algorithm, const Route& route) {
+[[gnu::noinline]] inline void run_erased_call(ErasedCall& c, const Algorithm& algorithm,
+                                              const Route& route) {
   check_erased({c.core, c.collective, false, c.uneven != nullptr}, c);
   c.algorithm = &algorithm;
   run_call(c.core, c, route);

@@ -30,8 +30,8 @@ PAPCOLL_DECL Network Network::tree(int nodes, detail::Vector<Uplink> uplinks) {
   return n;
 }
 
-PAPCOLL_DECL Network Network::fat_tree(int nodes, const std::vector<int>& ports,
-                                       const std::vector<double>& widths) {
+[[gnu::cold]] PAPCOLL_DECL Network Network::fat_tree(int nodes, const std::vector<int>& ports,
+                                                     const std::vector<double>& widths) {
   if (nodes <= 0) return {};
   detail::Vector<Uplink> uplinks;
   int first = 0;  // vertex of the level below
@@ -48,7 +48,7 @@ PAPCOLL_DECL Network Network::fat_tree(int nodes, const std::vector<int>& ports,
   return tree(nodes, std::move(uplinks));
 }
 
-PAPCOLL_DECL Network Network::by_hops(int nodes, std::vector<float> hops) {
+[[gnu::cold]] PAPCOLL_DECL Network Network::by_hops(int nodes, std::vector<float> hops) {
   const auto n = static_cast<std::size_t>(nodes);
   if (nodes < 0 || hops.size() != n * n) {
     detail::throw_error<argument_error>({"papcoll: a network of ", nodes, " nodes has ", n * n,
@@ -86,7 +86,7 @@ PAPCOLL_DECL double Network::hops(int from, int to) const noexcept {
   return total;
 }
 
-PAPCOLL_DECL Network Network::among(const std::vector<int>& nodes) const {
+[[gnu::cold]] PAPCOLL_DECL Network Network::among(const std::vector<int>& nodes) const {
   const int count = static_cast<int>(nodes.size());
   if (!is_tree()) {
     std::vector<float> hops;
@@ -115,7 +115,7 @@ PAPCOLL_DECL bool operator==(const Network& a, const Network& b) {
                     same);
 }
 
-PAPCOLL_DECL void Network::find_depths() {
+[[gnu::cold]] PAPCOLL_DECL void Network::find_depths() {
   const int vertices = static_cast<int>(uplinks_.size());
   int tops = 0;
   for (int v = 0; v < vertices; ++v) {
@@ -158,7 +158,7 @@ PAPCOLL_DECL void Network::find_depths() {
   }
 }
 
-PAPCOLL_DECL void Network::branch_by_switches() {
+[[gnu::cold]] PAPCOLL_DECL void Network::branch_by_switches() {
   levels_ = 0;
   for (int v = 0; v < nodes_; ++v) levels_ = std::max(levels_, depth(v) - 1);
   branches_.resize(static_cast<std::size_t>(nodes_) * static_cast<std::size_t>(levels_));
@@ -173,7 +173,7 @@ PAPCOLL_DECL void Network::branch_by_switches() {
   }
 }
 
-PAPCOLL_DECL void Network::branch_by_hops() {
+[[gnu::cold]] PAPCOLL_DECL void Network::branch_by_hops() {
   constexpr std::size_t most_levels = 6;
   std::vector<float> distances;  // that occur
   for (const float h : hops_) {
@@ -219,7 +219,7 @@ PAPCOLL_DECL void Network::branch_by_hops() {
   }
 }
 
-PAPCOLL_DECL LinkLoads::LinkLoads(const Network& network) : network_(&network) {
+[[gnu::cold]] PAPCOLL_DECL LinkLoads::LinkLoads(const Network& network) : network_(&network) {
   const std::size_t links =
       network.is_tree() ? network.uplinks().size() : static_cast<std::size_t>(network.nodes());
   up_.assign(links, 0);

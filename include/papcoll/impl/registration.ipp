@@ -16,8 +16,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-PAPCOLL_DECL detail::Shared<const void> register_data(TeamCore& core, void* data, std::size_t count,
-                                                      std::size_t bytes_of_one, std::string& why) {
+[[gnu::cold]] PAPCOLL_DECL detail::Shared<const void> register_data(TeamCore& core, void* data,
+                                                                    std::size_t count,
+                                                                    std::size_t bytes_of_one,
+                                                                    std::string& why) {
   core.require_no_call();
   const auto begin = reinterpret_cast<std::uintptr_t>(data);
   AddressRange range{begin, begin};

@@ -57,7 +57,7 @@ namespace detail {
 /// Reads one name. An object for the sake of the messages, which all quote it.
 class NameParser {
  public:
-  NameParser(std::string_view text, Catalogue catalogue)
+  [[gnu::cold]] NameParser(std::string_view text, Catalogue catalogue)
       : text_(without_blanks(text)), catalogue_(catalogue) {}
 
   [[gnu::cold]] ParsedName parse() {

@@ -79,8 +79,8 @@ class Algorithm {
  public:
   Algorithm() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
   /// For the library: papcoll::algorithm() makes one.
-  Algorithm(std::string name, AlgorithmSpec spec, std::string transport_name = {},
-            detail::Shared<const HierarchicalSpec> hierarchical = nullptr)
+  [[gnu::cold]] Algorithm(std::string name, AlgorithmSpec spec, std::string transport_name = {},
+                          detail::Shared<const HierarchicalSpec> hierarchical = nullptr)
       : texts_(detail::make_shared<const Texts>(
             Texts{std::move(name), std::move(transport_name), std::move(hierarchical)})),
         spec_(std::move(spec)) {

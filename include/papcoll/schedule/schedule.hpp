@@ -256,8 +256,12 @@ struct ScheduleMembers {
   static bool commutative_only(const void* self) {
     return commutative_only_of(schedule_of<S>(self));
   }
-  static std::string arguments(const void* self) { return schedule_of<S>(self).arguments(); }
-  static AnySchedule parse(std::string_view arguments) { return AnySchedule{S::parse(arguments)}; }
+  [[gnu::cold]] static std::string arguments(const void* self) {
+    return schedule_of<S>(self).arguments();
+  }
+  [[gnu::cold]] static AnySchedule parse(std::string_view arguments) {
+    return AnySchedule{S::parse(arguments)};
+  }
   static std::size_t segment(const void* self, int size, std::size_t bytes) {
     return schedule_of<S>(self).segment(size, bytes);
   }
@@ -267,7 +271,7 @@ struct ScheduleMembers {
   static Arrangement arrangement(const void* self, Collective c, int size) {
     return schedule_of<S>(self).arrangement(c, size);
   }
-  static void traffic(const void* self, Collective c, Traffic& told) {
+  [[gnu::cold]] static void traffic(const void* self, Collective c, Traffic& told) {
     schedule_of<S>(self).traffic(c, told);
   }
 };

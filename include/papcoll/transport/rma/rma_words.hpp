@@ -290,8 +290,8 @@ class RmaWords final : public RemoteWords {
 namespace detail {
 
 template <class = void>
-std::unique_ptr<RemoteWords> open_words(MpiLink& link, int nodes, std::size_t n,
-                                        RemoteTickets tickets) {
+[[gnu::cold]] std::unique_ptr<RemoteWords> open_words(MpiLink& link, int nodes, std::size_t n,
+                                                      RemoteTickets tickets) {
   return std::unique_ptr<RemoteWords>(new RmaWords(link, nodes, n, tickets));
 }
 PAPCOLL_COMPILE_ONCE(std::unique_ptr<RemoteWords> open_words<>(MpiLink&, int, std::size_t,
