@@ -3,8 +3,6 @@
 // Collectives without templates, for callers that know the type of their elements at run time only:
 // wrappers for C, Fortran or Python, and libraries that stand in for MPI's own functions. What they
 // check, choose and run is what the typed calls do, and ranks may mix the two.
-//
-// A long header: three functions for each collective, of three lines each.
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/data_view.hpp>
@@ -145,6 +143,8 @@ class Operator {
   std::uint64_t types() const noexcept { return types_; }
 
  private:
+  friend Operator reducer(ElementType type, Operation operation) noexcept;
+
   Reducer reducer_;
   std::uint64_t types_;
 };
@@ -279,384 +279,122 @@ PAPCOLL_DECL Persistent prepare_erased(ErasedCall&& c, const Algorithm& algorith
 
 namespace erased {
 
+// A collective's functions: name() runs a call, iname() starts a non-blocking one, name_init()
+// makes a persistent one.
+// clang-format off
+#define PAPCOLL_ERASED(name, collective, parameters, ...)                                        \
+  inline void name parameters {                                                                  \
+    papcoll::detail::run_erased<Collective::collective>(                                         \
+        {comm, Collective::collective, __VA_ARGS__}, algorithm);                                 \
+  }                                                                                              \
+  [[nodiscard]] inline Request i##name parameters {                                              \
+    return papcoll::detail::start_erased({comm, Collective::collective, __VA_ARGS__}, algorithm); \
+  }                                                                                              \
+  [[nodiscard]] inline Persistent name##_init parameters {                                       \
+    return papcoll::detail::prepare_erased({comm, Collective::collective, __VA_ARGS__},          \
+                                           algorithm);                                           \
+  }
+// clang-format on
+
 /// Combines `count` elements of every rank, position by position, and gives all the result.
-inline void allreduce(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
-                      const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::allreduce>(
-      {comm, Collective::allreduce, in, out, count, op, layouts}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request iallreduce(Comm comm, const void* in, void* out, std::size_t count,
-                                        const Operator& op, const Layouts& layouts = {},
-                                        const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased({comm, Collective::allreduce, in, out, count, op, layouts},
-                                       algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent allreduce_init(Comm comm, const void* in, void* out,
-                                               std::size_t count, const Operator& op,
-                                               const Layouts& layouts = {},
-                                               const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased({comm, Collective::allreduce, in, out, count, op, layouts},
-                                         algorithm);
-}
+PAPCOLL_ERASED(allreduce, allreduce,
+               (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
+                const Layouts& layouts = {}, const Algorithm& algorithm = {}),
+               in, out, count, op, layouts)
 
 /// Combines `count` elements of every rank, and gives the root the result.
-inline void reduce(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
-                   root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::reduce>(
-      {comm, Collective::reduce, in, out, count, op, layouts, to}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request ireduce(Comm comm, const void* in, void* out, std::size_t count,
-                                     const Operator& op, root to, const Layouts& layouts = {},
-                                     const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased({comm, Collective::reduce, in, out, count, op, layouts, to},
-                                       algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent reduce_init(Comm comm, const void* in, void* out, std::size_t count,
-                                            const Operator& op, root to,
-                                            const Layouts& layouts = {},
-                                            const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::reduce, in, out, count, op, layouts, to}, algorithm);
-}
+PAPCOLL_ERASED(reduce, reduce,
+               (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
+                root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}),
+               in, out, count, op, layouts, to)
 
 /// Gives rank r the combination of ranks 0 to r.
-inline void scan(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
-                 const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::scan>(
-      {comm, Collective::scan, in, out, count, op, layouts}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request iscan(Comm comm, const void* in, void* out, std::size_t count,
-                                   const Operator& op, const Layouts& layouts = {},
-                                   const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased({comm, Collective::scan, in, out, count, op, layouts},
-                                       algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent scan_init(Comm comm, const void* in, void* out, std::size_t count,
-                                          const Operator& op, const Layouts& layouts = {},
-                                          const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased({comm, Collective::scan, in, out, count, op, layouts},
-                                         algorithm);
-}
+PAPCOLL_ERASED(scan, scan,
+               (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
+                const Layouts& layouts = {}, const Algorithm& algorithm = {}),
+               in, out, count, op, layouts)
 
 /// Gives rank r the combination of ranks 0 to r - 1; rank 0's output stays as it is.
-inline void exscan(Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
-                   const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::exscan>(
-      {comm, Collective::exscan, in, out, count, op, layouts}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request iexscan(Comm comm, const void* in, void* out, std::size_t count,
-                                     const Operator& op, const Layouts& layouts = {},
-                                     const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased({comm, Collective::exscan, in, out, count, op, layouts},
-                                       algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent exscan_init(Comm comm, const void* in, void* out, std::size_t count,
-                                            const Operator& op, const Layouts& layouts = {},
-                                            const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased({comm, Collective::exscan, in, out, count, op, layouts},
-                                         algorithm);
-}
+PAPCOLL_ERASED(exscan, exscan,
+               (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
+                const Layouts& layouts = {}, const Algorithm& algorithm = {}),
+               in, out, count, op, layouts)
 
 /// Combines size() times `count` elements of every rank, and gives each rank its `count` of them.
-inline void reduce_scatter(Comm comm, const void* in, void* out, std::size_t count,
-                           const Operator& op, const Layouts& layouts = {},
-                           const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::reduce_scatter>(
-      {comm, Collective::reduce_scatter, in, out, count, op, layouts}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request ireduce_scatter(Comm comm, const void* in, void* out,
-                                             std::size_t count, const Operator& op,
-                                             const Layouts& layouts = {},
-                                             const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased(
-      {comm, Collective::reduce_scatter, in, out, count, op, layouts}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent reduce_scatter_init(Comm comm, const void* in, void* out,
-                                                    std::size_t count, const Operator& op,
-                                                    const Layouts& layouts = {},
-                                                    const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::reduce_scatter, in, out, count, op, layouts}, algorithm);
-}
+PAPCOLL_ERASED(reduce_scatter, reduce_scatter,
+               (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
+                const Layouts& layouts = {}, const Algorithm& algorithm = {}),
+               in, out, count, op, layouts)
 
 /// Gives all ranks the root's `count` elements.
-inline void bcast(Comm comm, void* data, std::size_t count, const Element& element, root from,
-                  const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::bcast>(
-      {comm, Collective::bcast, data, data, count, element, layouts, from}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request ibcast(Comm comm, void* data, std::size_t count,
-                                    const Element& element, root from, const Layouts& layouts = {},
-                                    const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased(
-      {comm, Collective::bcast, data, data, count, element, layouts, from}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent bcast_init(Comm comm, void* data, std::size_t count,
-                                           const Element& element, root from,
-                                           const Layouts& layouts = {},
-                                           const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::bcast, data, data, count, element, layouts, from}, algorithm);
-}
+PAPCOLL_ERASED(bcast, bcast,
+               (Comm comm, void* data, std::size_t count, const Element& element, root from,
+                const Layouts& layouts = {}, const Algorithm& algorithm = {}),
+               data, data, count, element, layouts, from)
 
 /// Gives all ranks the `count` elements of each, in rank order.
-inline void allgather(Comm comm, const void* in, void* out, std::size_t count,
-                      const Element& element, const Layouts& layouts = {},
-                      const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::allgather>(
-      {comm, Collective::allgather, in, out, count, element, layouts}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request iallgather(Comm comm, const void* in, void* out, std::size_t count,
-                                        const Element& element, const Layouts& layouts = {},
-                                        const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased(
-      {comm, Collective::allgather, in, out, count, element, layouts}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent allgather_init(Comm comm, const void* in, void* out,
-                                               std::size_t count, const Element& element,
-                                               const Layouts& layouts = {},
-                                               const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::allgather, in, out, count, element, layouts}, algorithm);
-}
+PAPCOLL_ERASED(allgather, allgather,
+               (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
+                const Layouts& layouts = {}, const Algorithm& algorithm = {}),
+               in, out, count, element, layouts)
 
 /// Gives the root the `count` elements of each rank, in rank order.
-inline void gather(Comm comm, const void* in, void* out, std::size_t count, const Element& element,
-                   root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::gather>(
-      {comm, Collective::gather, in, out, count, element, layouts, to}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request igather(Comm comm, const void* in, void* out, std::size_t count,
-                                     const Element& element, root to, const Layouts& layouts = {},
-                                     const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased(
-      {comm, Collective::gather, in, out, count, element, layouts, to}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent gather_init(Comm comm, const void* in, void* out, std::size_t count,
-                                            const Element& element, root to,
-                                            const Layouts& layouts = {},
-                                            const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::gather, in, out, count, element, layouts, to}, algorithm);
-}
+PAPCOLL_ERASED(gather, gather,
+               (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
+                root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}),
+               in, out, count, element, layouts, to)
 
 /// Gives each rank its `count` of the root's size() times as many elements.
-inline void scatter(Comm comm, const void* in, void* out, std::size_t count, const Element& element,
-                    root from, const Layouts& layouts = {}, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::scatter>(
-      {comm, Collective::scatter, in, out, count, element, layouts, from}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request iscatter(Comm comm, const void* in, void* out, std::size_t count,
-                                      const Element& element, root from,
-                                      const Layouts& layouts = {},
-                                      const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased(
-      {comm, Collective::scatter, in, out, count, element, layouts, from}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent scatter_init(Comm comm, const void* in, void* out,
-                                             std::size_t count, const Element& element, root from,
-                                             const Layouts& layouts = {},
-                                             const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::scatter, in, out, count, element, layouts, from}, algorithm);
-}
+PAPCOLL_ERASED(scatter, scatter,
+               (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
+                root from, const Layouts& layouts = {}, const Algorithm& algorithm = {}),
+               in, out, count, element, layouts, from)
 
 /// Gives every rank `count` elements of each: block r of `in` is for rank r, block r of `out` is of
 /// rank r.
-inline void alltoall(Comm comm, const void* in, void* out, std::size_t count,
-                     const Element& element, const Layouts& layouts = {},
-                     const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::alltoall>(
-      {comm, Collective::alltoall, in, out, count, element, layouts}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request ialltoall(Comm comm, const void* in, void* out, std::size_t count,
-                                       const Element& element, const Layouts& layouts = {},
-                                       const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased(
-      {comm, Collective::alltoall, in, out, count, element, layouts}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent alltoall_init(Comm comm, const void* in, void* out,
-                                              std::size_t count, const Element& element,
-                                              const Layouts& layouts = {},
-                                              const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::alltoall, in, out, count, element, layouts}, algorithm);
-}
+PAPCOLL_ERASED(alltoall, alltoall,
+               (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
+                const Layouts& layouts = {}, const Algorithm& algorithm = {}),
+               in, out, count, element, layouts)
 
 /// Gives every rank a block of each rank, of any lengths; see papcoll::alltoallv. The buffers of
 /// this and the next ones end where their blocks do.
-inline void alltoallv(Comm comm, const void* in, const blocks& sent, void* out,
-                      const blocks& received, const Element& element,
-                      const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::alltoall>(
-      {comm, Collective::alltoall, in, &sent, out, &received, element}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request ialltoallv(Comm comm, const void* in, const blocks& sent, void* out,
-                                        const blocks& received, const Element& element,
-                                        const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased(
-      {comm, Collective::alltoall, in, &sent, out, &received, element}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent alltoallv_init(Comm comm, const void* in, const blocks& sent,
-                                               void* out, const blocks& received,
-                                               const Element& element,
-                                               const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::alltoall, in, &sent, out, &received, element}, algorithm);
-}
+PAPCOLL_ERASED(alltoallv, alltoall,
+               (Comm comm, const void* in, const blocks& sent, void* out, const blocks& received,
+                const Element& element, const Algorithm& algorithm = {}),
+               in, &sent, out, &received, element)
 
 /// Gives all ranks the contributions of all, where these differ in length; see papcoll::allgatherv.
-inline void allgatherv(Comm comm, const void* in, void* out, const blocks& each,
-                       const Element& element, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::allgather>(
-      {comm, Collective::allgather, in, nullptr, out, &each, element}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request iallgatherv(Comm comm, const void* in, void* out, const blocks& each,
-                                         const Element& element, const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased(
-      {comm, Collective::allgather, in, nullptr, out, &each, element}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent allgatherv_init(Comm comm, const void* in, void* out,
-                                                const blocks& each, const Element& element,
-                                                const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::allgather, in, nullptr, out, &each, element}, algorithm);
-}
+PAPCOLL_ERASED(allgatherv, allgather,
+               (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
+                const Algorithm& algorithm = {}),
+               in, nullptr, out, &each, element)
 
 /// Gives the root the contributions of all, where these differ in length; see papcoll::gatherv. All
 /// ranks pass the lengths.
-inline void gatherv(Comm comm, const void* in, void* out, const blocks& each,
-                    const Element& element, root to, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::gather>(
-      {comm, Collective::gather, in, nullptr, out, &each, element, to}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request igatherv(Comm comm, const void* in, void* out, const blocks& each,
-                                      const Element& element, root to,
-                                      const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased(
-      {comm, Collective::gather, in, nullptr, out, &each, element, to}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent gatherv_init(Comm comm, const void* in, void* out,
-                                             const blocks& each, const Element& element, root to,
-                                             const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::gather, in, nullptr, out, &each, element, to}, algorithm);
-}
+PAPCOLL_ERASED(gatherv, gather,
+               (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
+                root to, const Algorithm& algorithm = {}),
+               in, nullptr, out, &each, element, to)
 
 /// Gives each rank its part of the root's elements, where parts differ in length; see
 /// papcoll::scatterv. All ranks pass the lengths.
-inline void scatterv(Comm comm, const void* in, void* out, const blocks& each,
-                     const Element& element, root from, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::scatter>(
-      {comm, Collective::scatter, in, &each, out, nullptr, element, from}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request iscatterv(Comm comm, const void* in, void* out, const blocks& each,
-                                       const Element& element, root from,
-                                       const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased(
-      {comm, Collective::scatter, in, &each, out, nullptr, element, from}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent scatterv_init(Comm comm, const void* in, void* out,
-                                              const blocks& each, const Element& element, root from,
-                                              const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased(
-      {comm, Collective::scatter, in, &each, out, nullptr, element, from}, algorithm);
-}
+PAPCOLL_ERASED(scatterv, scatter,
+               (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
+                root from, const Algorithm& algorithm = {}),
+               in, &each, out, nullptr, element, from)
 
 /// A reduce_scatter of blocks that differ: `each` says how many elements every rank gets, the same
 /// on all ranks.
-inline void reduce_scatter(Comm comm, const void* in, void* out, const counts& each,
-                           const Operator& op, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::reduce_scatter>(
-      {comm, Collective::reduce_scatter, in, out, each, op}, algorithm);
-}
-
-/// Non-blocking.
-[[nodiscard]] inline Request ireduce_scatter(Comm comm, const void* in, void* out,
-                                             const counts& each, const Operator& op,
-                                             const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased({comm, Collective::reduce_scatter, in, out, each, op},
-                                       algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent reduce_scatter_init(Comm comm, const void* in, void* out,
-                                                    const counts& each, const Operator& op,
-                                                    const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased({comm, Collective::reduce_scatter, in, out, each, op},
-                                         algorithm);
-}
+PAPCOLL_ERASED(reduce_scatter, reduce_scatter,
+               (Comm comm, const void* in, void* out, const counts& each, const Operator& op,
+                const Algorithm& algorithm = {}),
+               in, out, each, op)
 
 /// Returns when all ranks have called it.
-inline void barrier(Comm comm, const Algorithm& algorithm = {}) {
-  papcoll::detail::run_erased<Collective::barrier>({comm, Collective::barrier}, algorithm);
-}
+PAPCOLL_ERASED(barrier, barrier, (Comm comm, const Algorithm& algorithm = {}))
 
-/// Non-blocking.
-[[nodiscard]] inline Request ibarrier(Comm comm, const Algorithm& algorithm = {}) {
-  return papcoll::detail::start_erased({comm, Collective::barrier}, algorithm);
-}
-
-/// Persistent.
-[[nodiscard]] inline Persistent barrier_init(Comm comm, const Algorithm& algorithm = {}) {
-  return papcoll::detail::prepare_erased({comm, Collective::barrier}, algorithm);
-}
+#undef PAPCOLL_ERASED
 
 /// In place of a blocking call that this rank cannot make, say for want of memory to pack its
 /// elements: the other ranks do not wait for it, and their calls throw peer_error, which quotes

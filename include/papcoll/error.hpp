@@ -69,7 +69,7 @@ inline constexpr const char* recovery_advice =
     "where MPI goes on, papcoll::shrink makes a communicator of the ranks that are left";
 
 /// What another message may quote of one: without "papcoll: ".
-inline std::string bare(std::string text) {
+[[gnu::cold]] inline std::string bare(std::string text) {
   constexpr const char* prefix = "papcoll: ";
   if (text.rfind(prefix, 0) == 0) text.erase(0, std::char_traits<char>::length(prefix));
   return text;

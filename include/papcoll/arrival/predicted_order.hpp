@@ -36,7 +36,7 @@ struct PredictedOrder {
 static_assert(ArrivalPolicy<PredictedOrder<>>);
 
 /// "PredictedOrder", with the predictor unless it is the default: "PredictedOrder:Exponential:0.5".
-inline std::string predicted_order_name(const AnyPredictor& predictor) {
+[[gnu::cold]] inline std::string predicted_order_name(const AnyPredictor& predictor) {
   const std::string name{PredictedOrder<>::name};
   return predictor == PredictedOrder<>::predictor() ? name
                                                     : detail::joined({name, ":", predictor.name()});

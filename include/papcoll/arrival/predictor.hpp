@@ -89,10 +89,10 @@ struct MovingAverage {
     const char* const end = text.data() + text.size();
     const auto [stop, failure] = std::from_chars(text.data(), end, p.window);
     if (failure != std::errc{} || stop != end || p.window == 0 || p.window > 65536) {
-      throw argument_error(
-          detail::joined({"papcoll: MovingAverage needs a window of 1 to 65536 calls, but was "
-                          "given '",
-                          text, "'"}));
+      detail::throw_error<argument_error>(
+          {"papcoll: MovingAverage needs a window of 1 to 65536 calls, but was "
+           "given '",
+           text, "'"});
     }
     return p;
   }
@@ -128,10 +128,10 @@ struct Exponential {
     const char* const end = text.data() + text.size();
     const auto [stop, failure] = detail::from_chars(text.data(), end, p.weight);
     if (failure != std::errc{} || stop != end || !(p.weight > 0 && p.weight <= 1)) {
-      throw argument_error(
-          detail::joined({"papcoll: Exponential needs a weight above 0 and at most 1, but was "
-                          "given '",
-                          text, "'"}));
+      detail::throw_error<argument_error>(
+          {"papcoll: Exponential needs a weight above 0 and at most 1, but was "
+           "given '",
+           text, "'"});
     }
     return p;
   }
@@ -197,9 +197,9 @@ class AnyPredictor {
       return bare ? of<Exponential>() : AnyPredictor{Exponential::parse(arguments)};
     }
     if (name == LastValue::name && bare) return of<LastValue>();
-    throw argument_error(
-        detail::joined({"papcoll: there is no predictor '", text,
-                        "': take MovingAverage:window, Exponential:weight or LastValue"}));
+    detail::throw_error<argument_error>(
+        {"papcoll: there is no predictor '", text,
+         "': take MovingAverage:window, Exponential:weight or LastValue"});
   }
 
   /// What it will have seen of one rank; empty at first.
@@ -234,7 +234,7 @@ class AnyPredictor {
     return *static_cast<const P*>(self);
   }
   template <class P>
-  static std::string arguments_of(const void* self) {
+  [[gnu::cold]] static std::string arguments_of(const void* self) {
     if constexpr (requires(const P& p) { p.arguments(); }) return as<P>(self).arguments();
     return {};
   }

@@ -26,6 +26,7 @@ class FunctionRef<R(Args...)> {
   R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
 
  private:
+  // No lambda, which is three more functions for each F.
   template <class F>
   static R call(void* object, Args... args) {
     return (*static_cast<F*>(object))(std::forward<Args>(args)...);

@@ -57,4 +57,11 @@ class MessagePart {
   return all;
 }
 
+/// Throws an E with that message. Where it is called there is no code for the message's end nor for
+/// the exception's.
+template <class E>
+[[noreturn, gnu::cold, gnu::noinline]] void throw_error(std::initializer_list<MessagePart> parts) {
+  throw E(joined(parts));
+}
+
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -80,6 +80,12 @@ struct LaneXor {
 template <class LaneOp>
 inline constexpr bool compares = std::is_same_v<LaneOp, LaneMin> || std::is_same_v<LaneOp, LaneMax>;
 
+/// The bits of a result depend on the same bits of the operands alone.
+template <class LaneOp>
+inline constexpr bool is_bitwise =
+    std::is_same_v<LaneOp, LaneAnd> || std::is_same_v<LaneOp, LaneOr> ||
+    std::is_same_v<LaneOp, LaneXor>;
+
 template <class T, class LaneOp>
 constexpr auto lane_of() noexcept {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {

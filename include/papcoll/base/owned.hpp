@@ -73,7 +73,7 @@ class Owned {
 };
 
 template <class T, class... As>
-requires(!std::is_array_v<T>) Owned<T> make_owned(As&&... arguments) {
+requires(!std::is_array_v<T>) [[gnu::cold]] Owned<T> make_owned(As&&... arguments) {
   return Owned<T>{new T(std::forward<As>(arguments)...)};
 }
 

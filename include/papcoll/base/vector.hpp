@@ -89,7 +89,7 @@ class Vector {
   }
   ~Vector() {
     static_assert(alignof(T) <= alignof(std::max_align_t), "memory of std::malloc has no more");
-    clear();
+    if constexpr (!std::is_trivially_destructible_v<T>) clear();
     std::free(memory_.data);
   }
 
@@ -216,7 +216,7 @@ class Vector {
  private:
   static constexpr std::size_t bytes_of_one = sizeof(T);  // NOLINT(bugprone-sizeof-expression)
 
-  static void move_elements(void* to, void* from, std::size_t n) noexcept {
+  [[gnu::cold]] static void move_elements(void* to, void* from, std::size_t n) noexcept {
     static_assert(noexcept(T(static_cast<T&&>(*static_cast<T*>(from)))));
     for (std::size_t i = 0; i < n; ++i) {
       ::new (static_cast<void*>(static_cast<T*>(to) + i))

@@ -36,8 +36,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   }
   problem = ranks.first_problem(ranks.context, problem);
   if (!problem.empty()) {
-    throw argument_error(
-        joined({"papcoll: Options of a papcoll::Communicator: machine: ", problem}));
+    detail::throw_error<argument_error>(
+        {"papcoll: Options of a papcoll::Communicator: machine: ", problem});
   }
   std::size_t size = bytes.size();
   ranks.bcast(ranks.context, &size, sizeof size);
@@ -87,9 +87,9 @@ PAPCOLL_DECL detail::Shared<const MachineOnDemand> described_machine(
   std::string why;
   places = described_places(described, node_of, why);
   if (!why.empty()) {
-    throw argument_error(
-        joined({"papcoll: Options::machine describes a machine of too few places: ", why,
-                ": describe more cores or nodes"}));
+    detail::throw_error<argument_error>(
+        {"papcoll: Options::machine describes a machine of too few places: ", why,
+         ": describe more cores or nodes"});
   }
   Machine machine{std::move(places), described.network()};
   machine.source = described.source;

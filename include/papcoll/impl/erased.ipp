@@ -2,6 +2,7 @@
 
 #include <papcoll/automatic.hpp>
 #include <papcoll/base/collective_list.hpp>
+#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <exception>
 #include <utility>
-#include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
@@ -31,97 +31,75 @@ inline std::uint64_t caller_bits(std::uint32_t number, unsigned bits) noexcept {
   return number == 0 ? 0 : (number * 2654435761U) >> (32U - bits);
 }
 
-/// f.operator()<T>() for the type of that value; `none` if there is no such type.
-template <class R, class F>
-R with_element_type(erased::ElementType type, const R& none, F&& f) {
-  using enum erased::ElementType;
-  switch (type) {
-    case int8:
-      return f.template operator()<std::int8_t>();
-    case int16:
-      return f.template operator()<std::int16_t>();
-    case int32:
-      return f.template operator()<std::int32_t>();
-    case int64:
-      return f.template operator()<std::int64_t>();
-    case uint8:
-      return f.template operator()<std::uint8_t>();
-    case uint16:
-      return f.template operator()<std::uint16_t>();
-    case uint32:
-      return f.template operator()<std::uint32_t>();
-    case uint64:
-      return f.template operator()<std::uint64_t>();
-    case float32:
-      return f.template operator()<float>();
-    case float64:
-      return f.template operator()<double>();
-    case boolean:
-      return f.template operator()<bool>();
-    case complex64:
-      return f.template operator()<std::complex<float>>();
-    case complex128:
-      return f.template operator()<std::complex<double>>();
-  }
-  return none;
-}
+/// In the order of erased::ElementType.
+using ErasedTypes = TypeList<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+                             std::uint16_t, std::uint32_t, std::uint64_t, float, double, bool,
+                             std::complex<float>, std::complex<double>>;
 
-/// What a pair without meaning gives: it has no function.
-inline erased::Operator no_operator() noexcept { return Reducer{}; }
+/// All that makes a papcoll::erased::Operator of a type and an operator, so that each pair is data
+/// and no code.
+struct PairRow {
+  Kernel* kernels[std::size(instruction_sets)]{};  ///< null: the pair has no meaning
+  const void* context = nullptr;
+  std::uint8_t size = 0;
+  bool commutative = false;
+  BuiltInPair pair;
+};
+
+/// An operator without state.
+template <class Op>
+inline constexpr Op stateless{};
 
 template <class T, class Op>
-erased::Operator operator_if_any(const Op& op) noexcept {
-  if constexpr (OperatorFor<Op, T>) return erased::Operator::of<T>(op);
-  return no_operator();
+constexpr PairRow pair_row() noexcept {
+  PairRow row;
+  if constexpr (OperatorFor<Op, T>) {
+    for (std::size_t i = 0; i < std::size(instruction_sets); ++i) {
+      if constexpr (Vectorizable<T, Op>) {
+        row.kernels[i] = vector_kernel<T, Op>(instruction_sets[i]);
+      } else {
+        row.kernels[i] = plain_kernel<T, Op>;
+        row.context = &stateless<Op>;
+      }
+    }
+    row.size = sizeof(T);
+    row.commutative = is_commutative<Op, T>;
+    row.pair = built_in_pair<T, Op>;
+  }
+  return row;
 }
 
-template <class T>
-erased::Operator operator_on(erased::Operation operation) noexcept {
-  switch (operation) {
-    case erased::Operation::sum:
-      return operator_if_any<T>(sum);
-    case erased::Operation::prod:
-      return operator_if_any<T>(prod);
-    case erased::Operation::min:
-      return operator_if_any<T>(min);
-    case erased::Operation::max:
-      return operator_if_any<T>(max);
-    case erased::Operation::bit_and:
-      return operator_if_any<T>(bit_and);
-    case erased::Operation::bit_or:
-      return operator_if_any<T>(bit_or);
-    case erased::Operation::bit_xor:
-      return operator_if_any<T>(bit_xor);
-    case erased::Operation::logical_and:
-      return operator_if_any<T>(logical_and);
-    case erased::Operation::logical_or:
-      return operator_if_any<T>(logical_or);
-    case erased::Operation::logical_xor:
-      return operator_if_any<T>(logical_xor);
-  }
-  return no_operator();
+/// Call::types of papcoll's own operators, in the order of erased::Operation and of their numbers.
+template <class... Ops>
+constexpr std::array<std::uint64_t, sizeof...(Ops)> bits_of_operators(TypeList<Ops...>) noexcept {
+  return {operator_bits<Ops>()...};
+}
+inline constexpr std::array operator_types = bits_of_operators(BuiltInOperators{});
+
+/// A row for each operator.
+template <class T, class... Ops>
+constexpr std::array<PairRow, sizeof...(Ops)> pair_rows(TypeList<Ops...>) noexcept {
+  return {pair_row<T, Ops>()...};
+}
+template <class... Ts>
+const PairRow* find_pair_row(TypeList<Ts...>, std::size_t type, std::size_t operation) noexcept {
+  static constexpr std::array rows{pair_rows<Ts>(BuiltInOperators{})...};
+  return type < rows.size() && operation < rows[type].size() ? &rows[type][operation] : nullptr;
+}
+
+template <class... Ts>
+ElementNumbers find_element_numbers(TypeList<Ts...>, std::size_t type) noexcept {
+  static constexpr std::array rows{element_numbers<Ts>()...};
+  return type < rows.size() ? rows[type] : ElementNumbers{0, 0};
 }
 
 /// Call::types of papcoll's own pair of an arithmetic type and an operator.
 inline std::uint64_t types_of(BuiltInPair pair) noexcept {
-  static constexpr std::array of_operator{operator_bits<Sum>(),       operator_bits<Prod>(),
-                                          operator_bits<Min>(),       operator_bits<Max>(),
-                                          operator_bits<BitAnd>(),    operator_bits<BitOr>(),
-                                          operator_bits<BitXor>(),    operator_bits<LogicalAnd>(),
-                                          operator_bits<LogicalOr>(), operator_bits<LogicalXor>()};
-  static constexpr std::array of_type{
-      std::pair{type_number<std::int8_t>(), element_bits<std::int8_t>()},
-      std::pair{type_number<std::int16_t>(), element_bits<std::int16_t>()},
-      std::pair{type_number<std::int32_t>(), element_bits<std::int32_t>()},
-      std::pair{type_number<std::int64_t>(), element_bits<std::int64_t>()},
-      std::pair{type_number<std::uint8_t>(), element_bits<std::uint8_t>()},
-      std::pair{type_number<std::uint16_t>(), element_bits<std::uint16_t>()},
-      std::pair{type_number<std::uint32_t>(), element_bits<std::uint32_t>()},
-      std::pair{type_number<std::uint64_t>(), element_bits<std::uint64_t>()},
-      std::pair{type_number<float>(), element_bits<float>()},
-      std::pair{type_number<double>(), element_bits<double>()}};
+  static constexpr auto of_type = []<class... Ts>(TypeList<Ts...>) {
+    return std::array{std::pair{type_number<Ts>(), element_bits<Ts>()}...};
+  }(BuiltInTypes{});
   if (!pair) return 0;
-  std::uint64_t types = of_operator[(pair.number >> 8U) - 1U];
+  std::uint64_t types = operator_types[(pair.number >> 8U) - 1U];
   for (const auto& [number, bits] : of_type) {
     if (number == (pair.number & 0xffU)) types |= bits;
   }
@@ -190,15 +168,15 @@ inline void check_strided(const Caller& caller, const LaidOut& b) {
 }
 
 /// From the first byte to the one after the last, of each block that has any; in ascending order.
-inline std::vector<std::pair<std::intptr_t, std::intptr_t>> sorted_ranges(const LaidOut& b) {
-  std::vector<std::pair<std::intptr_t, std::intptr_t>> ranges;
+inline detail::Vector<std::pair<std::intptr_t, std::intptr_t>> sorted_ranges(const LaidOut& b) {
+  detail::Vector<std::pair<std::intptr_t, std::intptr_t>> ranges;
   const auto base = reinterpret_cast<std::intptr_t>(b.data);
   for (const LayoutParts::Block& block : b.parts->blocks) {
     if (block.length == 0) continue;
     const std::intptr_t first = base + block.at;
     ranges.emplace_back(first, first + block.length * static_cast<std::intptr_t>(b.size));
   }
-  std::sort(ranges.begin(), ranges.end());
+  heap_sort(ranges.data(), ranges.size());
   return ranges;
 }
 
@@ -313,34 +291,38 @@ inline void check_erased(const Caller& caller, const ErasedCall& c) {
                  "type");
 }
 
+/// The route of a call of that collective.
+template <Way W, Collective... Cs>
+const Route& erased_route(CollectiveList<Cs...>, Collective c) noexcept {
+  static constexpr Route routes[] = {route_of<W, Cs, true>()...};
+  return routes[static_cast<std::size_t>(c)];
+}
+
+[[gnu::noinline]] inline void run_erased_call(ErasedCall& c, const Algorithm& algorithm,
+                                              const Route& route) {
+  check_erased({c.core, c.collective, false, c.uneven != nullptr}, c);
+  c.algorithm = &algorithm;
+  run_call(c.core, c, route);
+}
+
 template <Collective C>
 void run_erased(ErasedCall&& c, const Algorithm& algorithm) {
   static constexpr Route route = route_of<Way::blocking, C, true>();
-  check_erased({c.core, C, false, c.uneven != nullptr}, c);
-  c.algorithm = &algorithm;
-  run_call(c.core, c, route);
+  run_erased_call(c, algorithm, route);
 }
 
 PAPCOLL_DECL Request start_erased(ErasedCall&& c, const Algorithm& algorithm) {
   check_erased({c.core, c.collective, true, c.uneven != nullptr}, c);
   c.algorithm = &algorithm;
-  Request request;
-  with_collective(AllCollectives{}, c.collective, [&]<Collective C>() {
-    static constexpr Route route = route_of<Way::non_blocking, C, true>();
-    request = start_call(c.core, c, route, nullptr);
-  });
-  return request;
+  return start_call(c.core, c, erased_route<Way::non_blocking>(AllCollectives{}, c.collective),
+                    nullptr);
 }
 
 PAPCOLL_DECL Persistent prepare_erased(ErasedCall&& c, const Algorithm& algorithm) {
   check_erased({c.core, c.collective, false, c.uneven != nullptr}, c);
   c.algorithm = &algorithm;
-  Persistent prepared;
-  with_collective(AllCollectives{}, c.collective, [&]<Collective C>() {
-    static constexpr Route route = route_of<Way::persistent, C, true>();
-    prepared = prepare_call(c.core, c, route, nullptr);
-  });
-  return prepared;
+  return prepare_call(c.core, c, erased_route<Way::persistent>(AllCollectives{}, c.collective),
+                      nullptr);
 }
 
 }  // namespace detail
@@ -348,9 +330,8 @@ PAPCOLL_DECL Persistent prepare_erased(ErasedCall&& c, const Algorithm& algorith
 namespace erased {
 
 PAPCOLL_DECL Element::Element(ElementType type) noexcept
-    : numbers_(papcoll::detail::with_element_type(
-          type, papcoll::detail::ElementNumbers{0, 0},
-          []<class T>() { return papcoll::detail::element_numbers<T>(); })) {}
+    : numbers_(papcoll::detail::find_element_numbers(papcoll::detail::ErasedTypes{},
+                                                     static_cast<std::size_t>(type))) {}
 
 PAPCOLL_DECL Element::Element(std::size_t size, std::uint32_t number) noexcept
     : numbers_{size, papcoll::detail::caller_bits(number, 21) << 18U} {}
@@ -364,9 +345,15 @@ PAPCOLL_DECL Operator::Operator(const Reducer& reducer, const Element& element,
       types_(element.numbers().types | papcoll::detail::caller_bits(number, 17) << 1U) {}
 
 PAPCOLL_DECL Operator reducer(ElementType type, Operation operation) noexcept {
-  return papcoll::detail::with_element_type(type, papcoll::detail::no_operator(), [&]<class T>() {
-    return papcoll::detail::operator_on<T>(operation);
-  });
+  using namespace papcoll::detail;
+  const auto i = static_cast<std::size_t>(operation);
+  const PairRow* const row = find_pair_row(ErasedTypes{}, static_cast<std::size_t>(type), i);
+  if (row == nullptr || row->kernels[0] == nullptr) return Reducer{};
+  Operator found{Reducer{row->kernels[static_cast<std::size_t>(best_instruction_set())],
+                         row->context, row->size, row->commutative, row->pair},
+                 Element{type}};
+  found.types_ |= operator_types[i];
+  return found;
 }
 
 PAPCOLL_DECL Layout Layout::strided(std::size_t block, std::ptrdiff_t stride) {

@@ -19,9 +19,9 @@ PAPCOLL_DECL const TransportTable& find_transport(const Surroundings& s, std::st
   for (const TransportTable* t : s.transports) {
     if (t->name == name) return *t;
   }
-  throw transport_unavailable(
-      detail::joined({"papcoll: ", name, " does not serve this kind of team (rank ", s.rank,
-                      "): take ", s.processes ? ShmTransport::name : s.transports.front()->name}));
+  detail::throw_error<transport_unavailable>(
+      {"papcoll: ", name, " does not serve this kind of team (rank ", s.rank, "): take ",
+       s.processes ? ShmTransport::name : s.transports.front()->name});
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -34,27 +34,27 @@ PAPCOLL_DECL std::string_view name_of(Level level) noexcept {
   return "leaf switch";
 }
 
-PAPCOLL_DECL Machine::Machine(std::vector<Place> places, Network network)
+[[gnu::cold]] PAPCOLL_DECL Machine::Machine(std::vector<Place> places, Network network)
     : places_(std::move(places)), network_(std::move(network)) {
   int nodes = 0;
   for (const Place& p : places_) {
     if (p.node < 0) {
-      throw argument_error(detail::joined({"papcoll: a place of a machine is on node ", p.node,
+      detail::throw_error<argument_error>({"papcoll: a place of a machine is on node ", p.node,
                                            ": nodes are 0, 1, "
-                                           "…"}));
+                                           "…"});
     }
     nodes = std::max(nodes, p.node + 1);
   }
   if (network_.nodes() == 0) network_ = Network::one_switch(nodes);
   if (network_.nodes() < nodes) {
-    throw argument_error(detail::joined({"papcoll: the places of a machine are on ", nodes,
-                                         " nodes, but its network joins ", network_.nodes()}));
+    detail::throw_error<argument_error>({"papcoll: the places of a machine are on ", nodes,
+                                         " nodes, but its network joins ", network_.nodes()});
   }
   sort();
 }
 
-PAPCOLL_DECL Machine Machine::of_cores(int nodes, int packages, int l3, int cores,
-                                       Network network) {
+[[gnu::cold]] PAPCOLL_DECL Machine Machine::of_cores(int nodes, int packages, int l3, int cores,
+                                                     Network network) {
   std::vector<Place> places;
   for (int node = 0; node < nodes; ++node) {
     for (int i = 0; i < packages * l3 * cores; ++i) {
@@ -72,7 +72,7 @@ PAPCOLL_DECL int Machine::together(int a, int b) const noexcept {
   return level;
 }
 
-PAPCOLL_DECL void Machine::sort() {
+[[gnu::cold]] PAPCOLL_DECL void Machine::sort() {
   // The branches of the network are those of nodes, of which there are fewer than ranks.
   std::vector<int> nodes(static_cast<std::size_t>(network_.nodes()));
   std::iota(nodes.begin(), nodes.end(), 0);
@@ -108,7 +108,7 @@ PAPCOLL_DECL void Machine::sort() {
   detail::heap_sort(sorted_.data(), sorted_.size(), before);
 }
 
-PAPCOLL_DECL std::vector<int> Machine::order(int anchor) const {
+[[gnu::cold]] PAPCOLL_DECL std::vector<int> Machine::order(int anchor) const {
   const std::size_t n = places_.size();
   std::vector<int> all;
   all.reserve(n);
@@ -131,7 +131,7 @@ PAPCOLL_DECL std::vector<int> Machine::order(int anchor) const {
   return all;
 }
 
-PAPCOLL_DECL GroupColours Machine::groups(std::initializer_list<Level> levels) const {
+[[gnu::cold]] PAPCOLL_DECL GroupColours Machine::groups(std::initializer_list<Level> levels) const {
   GroupColours colours;
   std::vector<int> members(places_.size());  // the lowest rank of each group so far
   std::iota(members.begin(), members.end(), 0);
@@ -156,7 +156,7 @@ PAPCOLL_DECL GroupColours Machine::groups(std::initializer_list<Level> levels) c
   return colours;
 }
 
-PAPCOLL_DECL Machine Machine::among(std::span<const int> ranks) const {
+[[gnu::cold]] PAPCOLL_DECL Machine Machine::among(std::span<const int> ranks) const {
   std::vector<Place> places;
   places.reserve(ranks.size());
   for (const int r : ranks) places.push_back(place(r));

@@ -24,8 +24,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// The ranks of the positions, where positions are laid along places in this order.
-inline std::vector<int> laid_along(const std::vector<int>& positions,
-                                   const std::vector<int>& places) {
+[[gnu::cold]] inline std::vector<int> laid_along(const std::vector<int>& positions,
+                                                 const std::vector<int>& places) {
   std::vector<int> rank_of(positions.size());
   for (std::size_t i = 0; i < positions.size(); ++i) {
     rank_of[static_cast<std::size_t>(positions[i])] = places[i];

@@ -30,8 +30,8 @@ PAPCOLL_DECL Network Network::tree(int nodes, detail::Vector<Uplink> uplinks) {
   return n;
 }
 
-PAPCOLL_DECL Network Network::fat_tree(int nodes, const std::vector<int>& ports,
-                                       const std::vector<double>& widths) {
+[[gnu::cold]] PAPCOLL_DECL Network Network::fat_tree(int nodes, const std::vector<int>& ports,
+                                                     const std::vector<double>& widths) {
   if (nodes <= 0) return {};
   detail::Vector<Uplink> uplinks;
   int first = 0;  // vertex of the level below
@@ -48,19 +48,19 @@ PAPCOLL_DECL Network Network::fat_tree(int nodes, const std::vector<int>& ports,
   return tree(nodes, std::move(uplinks));
 }
 
-PAPCOLL_DECL Network Network::by_hops(int nodes, std::vector<float> hops) {
+[[gnu::cold]] PAPCOLL_DECL Network Network::by_hops(int nodes, std::vector<float> hops) {
   const auto n = static_cast<std::size_t>(nodes);
   if (nodes < 0 || hops.size() != n * n) {
-    throw argument_error(detail::joined({"papcoll: a network of ", nodes, " nodes has ", n * n,
-                                         " hops between them, not ", hops.size()}));
+    detail::throw_error<argument_error>({"papcoll: a network of ", nodes, " nodes has ", n * n,
+                                         " hops between them, not ", hops.size()});
   }
   for (std::size_t a = 0; a < n; ++a) {
     for (std::size_t b = 0; b < n; ++b) {
       const float h = hops[a * n + b];
       if (detail::is_finite(h) && h >= 0 && (a == b) == (h == 0) && h == hops[b * n + a]) continue;
-      throw argument_error(
-          detail::joined({"papcoll: hops between the nodes ", a, " and ", b,
-                          " must be positive, the same both ways, and 0 from a node to itself"}));
+      detail::throw_error<argument_error>(
+          {"papcoll: hops between the nodes ", a, " and ", b,
+           " must be positive, the same both ways, and 0 from a node to itself"});
     }
   }
   Network network;
@@ -86,7 +86,7 @@ PAPCOLL_DECL double Network::hops(int from, int to) const noexcept {
   return total;
 }
 
-PAPCOLL_DECL Network Network::among(const std::vector<int>& nodes) const {
+[[gnu::cold]] PAPCOLL_DECL Network Network::among(const std::vector<int>& nodes) const {
   const int count = static_cast<int>(nodes.size());
   if (!is_tree()) {
     std::vector<float> hops;
@@ -115,7 +115,7 @@ PAPCOLL_DECL bool operator==(const Network& a, const Network& b) {
                     same);
 }
 
-PAPCOLL_DECL void Network::find_depths() {
+[[gnu::cold]] PAPCOLL_DECL void Network::find_depths() {
   const int vertices = static_cast<int>(uplinks_.size());
   int tops = 0;
   for (int v = 0; v < vertices; ++v) {
@@ -123,20 +123,20 @@ PAPCOLL_DECL void Network::find_depths() {
     const int above = up.switch_number;
     if (above < 0) ++tops;
     if (above >= vertices || (above >= 0 && above < nodes_) || above == v) {
-      throw argument_error(
-          detail::joined({"papcoll: vertex ", v, " of a network hangs from ", above,
-                          ", which is no switch: switches are ", nodes_, " to ", vertices - 1}));
+      detail::throw_error<argument_error>({"papcoll: vertex ", v, " of a network hangs from ",
+                                           above, ", which is no switch: switches are ", nodes_,
+                                           " to ", vertices - 1});
     }
     if (!(up.cost > 0) || !(up.width > 0)) {
-      throw argument_error(detail::joined({"papcoll: the link of vertex ", v,
+      detail::throw_error<argument_error>({"papcoll: the link of vertex ", v,
                                            " of a network has a cost or a width that is not "
-                                           "positive"}));
+                                           "positive"});
     }
   }
   if (tops != 1 || nodes_ < 0 || nodes_ >= vertices) {
-    throw argument_error(detail::joined({"papcoll: a network of ", nodes_, " nodes and ",
+    detail::throw_error<argument_error>({"papcoll: a network of ", nodes_, " nodes and ",
                                          vertices - nodes_, " switches has ", tops,
-                                         " tops: one switch, and only one, hangs from no other"}));
+                                         " tops: one switch, and only one, hangs from no other"});
   }
   depths_.assign(uplinks_.size(), -1);
   std::vector<int> way;
@@ -150,15 +150,15 @@ PAPCOLL_DECL void Network::find_depths() {
     }
     int depth = at < 0 ? -1 : depths_[static_cast<std::size_t>(at)];
     if (depth == -2) {
-      throw argument_error(detail::joined({"papcoll: the switches above vertex ", v,
+      detail::throw_error<argument_error>({"papcoll: the switches above vertex ", v,
                                            " of a network form a cycle: a network file is of a "
-                                           "tree, else give hops"}));
+                                           "tree, else give hops"});
     }
     for (; !way.empty(); way.pop_back()) depths_[static_cast<std::size_t>(way.back())] = ++depth;
   }
 }
 
-PAPCOLL_DECL void Network::branch_by_switches() {
+[[gnu::cold]] PAPCOLL_DECL void Network::branch_by_switches() {
   levels_ = 0;
   for (int v = 0; v < nodes_; ++v) levels_ = std::max(levels_, depth(v) - 1);
   branches_.resize(static_cast<std::size_t>(nodes_) * static_cast<std::size_t>(levels_));
@@ -173,7 +173,7 @@ PAPCOLL_DECL void Network::branch_by_switches() {
   }
 }
 
-PAPCOLL_DECL void Network::branch_by_hops() {
+[[gnu::cold]] PAPCOLL_DECL void Network::branch_by_hops() {
   constexpr std::size_t most_levels = 6;
   std::vector<float> distances;  // that occur
   for (const float h : hops_) {
@@ -219,7 +219,7 @@ PAPCOLL_DECL void Network::branch_by_hops() {
   }
 }
 
-PAPCOLL_DECL LinkLoads::LinkLoads(const Network& network) : network_(&network) {
+[[gnu::cold]] PAPCOLL_DECL LinkLoads::LinkLoads(const Network& network) : network_(&network) {
   const std::size_t links =
       network.is_tree() ? network.uplinks().size() : static_cast<std::size_t>(network.nodes());
   up_.assign(links, 0);

@@ -51,7 +51,7 @@ class Packer {
   std::string take() { return std::move(bytes_); }
 
  private:
-  void add_bytes(const void* from, std::size_t count) {
+  [[gnu::cold, gnu::noinline]] void add_bytes(const void* from, std::size_t count) {
     bytes_.append(static_cast<const char*>(from), count);
   }
 
@@ -64,11 +64,7 @@ class Unpacker {
   explicit Unpacker(std::string_view bytes) : left_(bytes), all_(bytes.size()) {}
 
   template <class T>
-  requires(std::is_arithmetic_v<T>) void get(T& value) {
-    require(sizeof value);
-    std::memcpy(&value, left_.data(), sizeof value);
-    left_.remove_prefix(sizeof value);
-  }
+  requires(std::is_arithmetic_v<T>) void get(T& value) { get_bytes(&value, sizeof value); }
   void get(std::string& text) {
     std::size_t size = 0;
     get(size);
@@ -105,12 +101,17 @@ class Unpacker {
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] void get_bytes(void* to, std::size_t count) {
+    require(count);
+    std::memcpy(to, left_.data(), count);
+    left_.remove_prefix(count);
+  }
   void require(std::size_t count) const {
     if (left_.size() < count) refuse("some are missing");
   }
   [[noreturn]] void refuse(std::string_view why) const {
-    throw argument_error(joined({"papcoll: ", all_, " bytes are no packed machine, ", why,
-                                 ": do all ranks run the same program?"}));
+    detail::throw_error<argument_error>({"papcoll: ", all_, " bytes are no packed machine, ", why,
+                                         ": do all ranks run the same program?"});
   }
 
   std::string_view left_;
@@ -119,7 +120,7 @@ class Unpacker {
 
 }  // namespace detail
 
-PAPCOLL_DECL std::string packed(const Machine& machine) {
+[[gnu::cold]] PAPCOLL_DECL std::string packed(const Machine& machine) {
   detail::Packer pack;
   pack.add(machine.source);
   pack.add(machine.caches.l1);
@@ -135,7 +136,7 @@ PAPCOLL_DECL std::string packed(const Machine& machine) {
   return pack.take();
 }
 
-PAPCOLL_DECL Machine unpacked(std::string_view bytes) {
+[[gnu::cold]] PAPCOLL_DECL Machine unpacked(std::string_view bytes) {
   detail::Unpacker unpack{bytes};
   std::string source;
   CacheSizes caches;

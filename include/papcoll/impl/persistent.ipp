@@ -32,8 +32,9 @@ namespace detail {
 /// A call that was checked, and what of its way through the library stays from time to time.
 class PreparedCall {
  public:
-  PreparedCall(const Caller& caller, const AlgorithmSpec& spec, const Call& call,
-               const CallActions& actions, const Algorithm& named, detail::Shared<const void> owned)
+  [[gnu::cold]] PreparedCall(const Caller& caller, const AlgorithmSpec& spec, const Call& call,
+                             const CallActions& actions, const Algorithm& named,
+                             detail::Shared<const void> owned)
       : core_(caller.core.share()),
         collective_(caller.collective),
         call_(call),
@@ -49,7 +50,7 @@ class PreparedCall {
   }
   PreparedCall(const PreparedCall&) = delete;
   PreparedCall& operator=(const PreparedCall&) = delete;
-  ~PreparedCall() { watch_->remove(buffers_); }
+  [[gnu::cold]] ~PreparedCall() { watch_->remove(buffers_); }
 
   const TeamCore& core() const noexcept { return *core_; }
   Collective collective() const noexcept { return collective_; }
@@ -134,7 +135,7 @@ class PreparedCall {
   }
 
   /// Finds out what runs, as far as that is known before the call.
-  void settle() {
+  [[gnu::cold]] void settle() {
     TeamCore& core = *core_;
     const Settled settled = actions_.settle(caller(), spec_, call_);
     runs_ = settled.arrival;
@@ -210,15 +211,15 @@ PAPCOLL_DECL Persistent& Persistent::operator=(Persistent&& other) noexcept {
 
 PAPCOLL_DECL detail::PreparedCall& Persistent::ready_for(const char* what) const {
   if (call_ == nullptr) {
-    throw argument_error(
-        detail::joined({"papcoll: ", what,
-                        " of a Persistent that is of no call: it was moved from, or is not "
-                        "what an X_init() returned"}));
+    detail::throw_error<argument_error>(
+        {"papcoll: ", what,
+         " of a Persistent that is of no call: it was moved from, or is not "
+         "what an X_init() returned"});
   }
   if (under_way()) {
-    throw argument_error(
-        detail::joined({"papcoll: rank ", call_->core().rank(), ": ", what, " of a persistent ",
-                        name_of(call_->collective()), " that is under way: wait() for it first"}));
+    detail::throw_error<argument_error>({"papcoll: rank ", call_->core().rank(), ": ", what,
+                                         " of a persistent ", name_of(call_->collective()),
+                                         " that is under way: wait() for it first"});
   }
   return *call_;
 }

@@ -30,7 +30,7 @@ inline detail::Shared<CommState> state_or_null(MPI_Comm comm) {
 }
 
 /// The ranks of `all` that are in `left`.
-inline std::vector<int> ranks_left(MPI_Comm all, MPI_Comm left) {
+[[gnu::cold]] inline std::vector<int> ranks_left(MPI_Comm all, MPI_Comm left) {
   constexpr const char* where = "papcoll::shrink";
   int size = 0;
   check(MPI_Comm_size(left, &size), "MPI_Comm_size", where);
@@ -49,7 +49,7 @@ inline std::vector<int> ranks_left(MPI_Comm all, MPI_Comm left) {
 }
 
 /// The Options without what they say of ranks that are not left.
-inline Options options_of_left(Options options, const std::vector<int>& left) {
+[[gnu::cold]] inline Options options_of_left(Options options, const std::vector<int>& left) {
   if (const Machine* const machine = options.machine.in_code()) {
     options.machine = machine->among(left);
   }
@@ -96,8 +96,8 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
 }
 
 /// One try. Null, on all ranks: another rank has died. `next` is the communicator of those left.
-inline detail::Shared<Shrunk> try_shrinking(MpiProcess& process, MPI_Comm comm,
-                                            const Options& options, OwnedComm& next) {
+[[gnu::cold]] inline detail::Shared<Shrunk> try_shrinking(MpiProcess& process, MPI_Comm comm,
+                                                          const Options& options, OwnedComm& next) {
   constexpr int has_made = 1;
   constexpr int may_try_again = 2;
   detail::Shared<TeamCore> core;
@@ -118,18 +118,20 @@ inline detail::Shared<Shrunk> try_shrinking(MpiProcess& process, MPI_Comm comm,
       process.failures().agree(patient(next.get(), process), flags);
   if (problem != nullptr) std::rethrow_exception(problem);
   if ((agreed.flags & may_try_again) == 0) {
-    throw peer_error("papcoll: papcoll::shrink failed on another rank; its exception says why");
+    detail::throw_error<peer_error>(
+        {"papcoll: papcoll::shrink failed on another rank; its exception says why"});
   }
   if (!agreed.all_live || (agreed.flags & has_made) == 0) return nullptr;
   return detail::make_shared<Shrunk>(std::move(next), std::move(core));
 }
 
 /// Of a communicator that MPI has, and if the job can go on.
-inline detail::Shared<MpiProcess> require_recovery(MPI_Comm comm) {
+[[gnu::cold]] inline detail::Shared<MpiProcess> require_recovery(MPI_Comm comm) {
   CommState::require_usable(comm);
   detail::Shared<MpiProcess> process = MpiProcess::get();
   if (const std::string& why_not = process->failures().why_not(); !why_not.empty()) {
-    throw recovery_unavailable(joined({"papcoll: the job cannot go on after a death: ", why_not}));
+    detail::throw_error<recovery_unavailable>(
+        {"papcoll: the job cannot go on after a death: ", why_not});
   }
   return process;
 }
@@ -137,21 +139,21 @@ inline detail::Shared<MpiProcess> require_recovery(MPI_Comm comm) {
 inline MPI_Comm mpi_comm_of(const Communicator& comm) {
   MPI_Comm mpi = comm.mpi_comm();
   if (mpi == MPI_COMM_NULL) {
-    throw broken_communicator(
-        "papcoll: papcoll::shrink, agree or revoke of a papcoll::Communicator whose MPI "
-        "communicator was freed");
+    detail::throw_error<broken_communicator>(
+        {"papcoll: papcoll::shrink, agree or revoke of a papcoll::Communicator whose MPI "
+         "communicator was freed"});
   }
   return mpi;
 }
 
-inline Communicator shrink_comm(MPI_Comm comm, const Options& options) {
+[[gnu::cold]] inline Communicator shrink_comm(MPI_Comm comm, const Options& options) {
   constexpr const char* where = "papcoll::shrink";
   const detail::Shared<MpiProcess> process = require_recovery(comm);
   const ProcessFailures& failures = process->failures();
   int size = 0;
   check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
   if (const std::string problem = problem_of(options.groups, size); !problem.empty()) {
-    throw argument_error(joined({"papcoll: papcoll::shrink: ", problem}));
+    detail::throw_error<argument_error>({"papcoll: papcoll::shrink: ", problem});
   }
   papcoll::revoke(comm);
   const ErrorsReturned guard{comm, where};
@@ -187,17 +189,17 @@ PAPCOLL_DECL bool tells_of_death(int mpi_code) noexcept {
   }
 }
 
-PAPCOLL_DECL Communicator shrink(const Communicator& comm) {
+[[gnu::cold]] PAPCOLL_DECL Communicator shrink(const Communicator& comm) {
   return detail::shrink_comm(detail::mpi_comm_of(comm), comm.options());
 }
 
-PAPCOLL_DECL Communicator shrink(MPI_Comm comm) {
+[[gnu::cold]] PAPCOLL_DECL Communicator shrink(MPI_Comm comm) {
   detail::CommState::require_usable(comm);
   const detail::Shared<detail::CommState> state = detail::state_or_null(comm);
   return detail::shrink_comm(comm, state != nullptr ? state->core().options() : Options{});
 }
 
-PAPCOLL_DECL Communicator shrink(MPI_Comm comm, const Options& options) {
+[[gnu::cold]] PAPCOLL_DECL Communicator shrink(MPI_Comm comm, const Options& options) {
   return detail::shrink_comm(comm, options);
 }
 

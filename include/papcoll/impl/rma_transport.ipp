@@ -19,9 +19,8 @@ PAPCOLL_DECL std::string RmaTransport::unavailable(const Surroundings& s) {
 PAPCOLL_DECL std::unique_ptr<Endpoint> RmaTransport::connect(const Surroundings& s) {
   return detail::connect_messages(*s.mpi);
 }
-PAPCOLL_DECL std::unique_ptr<RemoteWords> RmaTransport::open_words(const Surroundings& s,
-                                                                   std::size_t n,
-                                                                   RemoteTickets tickets) {
+[[gnu::cold]] PAPCOLL_DECL std::unique_ptr<RemoteWords> RmaTransport::open_words(
+    const Surroundings& s, std::size_t n, RemoteTickets tickets) {
   if (s.node != nullptr && tickets != RemoteTickets::never) {
     return std::unique_ptr<RemoteWords>(new SharedWords(*s.node, n));
   }

@@ -60,7 +60,7 @@ PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept {
   return s.node != nullptr || s.machine == nullptr ? nullptr : &s.machine->get();
 }
 
-PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept {
+[[gnu::cold]] PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept {
   return core.why_no_ipc();
 }
 

@@ -14,7 +14,7 @@ namespace detail {
 
 /// The core of a power of two positions with their numbers' bits reversed, and after each of the
 /// first ones the neighbour that is folded to it, as Fold has it.
-inline std::vector<int> bit_reversed_positions(int size) {
+[[gnu::cold]] inline std::vector<int> bit_reversed_positions(int size) {
   std::vector<int> all;
   all.reserve(static_cast<std::size_t>(size));
   const int core = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
@@ -35,7 +35,7 @@ inline std::vector<int> bit_reversed_positions(int size) {
 }
 
 /// Node h of the heap and all below it, the child with less below it first.
-inline void visit_heap(int node, int size, std::vector<int>& all) {
+[[gnu::cold]] inline void visit_heap(int node, int size, std::vector<int>& all) {
   all.push_back(node);
   const long long child = 2LL * node;
   if (child + 1 < size) visit_heap(static_cast<int>(child + 1), size, all);

@@ -57,7 +57,7 @@ namespace detail {
 /// Reads one name. An object for the sake of the messages, which all quote it.
 class NameParser {
  public:
-  NameParser(std::string_view text, Catalogue catalogue)
+  [[gnu::cold]] NameParser(std::string_view text, Catalogue catalogue)
       : text_(without_blanks(text)), catalogue_(catalogue) {}
 
   [[gnu::cold]] ParsedName parse() {
@@ -75,7 +75,7 @@ class NameParser {
 
  private:
   [[noreturn, gnu::cold]] void fail(const std::string& what) const {
-    throw unknown_algorithm(detail::joined({"papcoll: algorithm '", text_, "': ", what}));
+    detail::throw_error<unknown_algorithm>({"papcoll: algorithm '", text_, "': ", what});
   }
 
   /// By a requirement that is not met.
@@ -93,7 +93,7 @@ class NameParser {
             ? "it looks like several names, which are written apart"
             : near_names(name, all_policy_names(catalogue_));
     if (name != text_) fail(detail::joined({"'", name, "' is no policy: ", hint}));
-    throw unknown_algorithm(detail::joined({"papcoll: '", name, "' is no policy: ", hint}));
+    detail::throw_error<unknown_algorithm>({"papcoll: '", name, "' is no policy: ", hint});
   }
 
   /// Reads a name of levels, if it is one.
@@ -301,9 +301,9 @@ class NameParser {
 [[gnu::cold]] inline ParsedName parse_name(std::string_view text, Catalogue catalogue) {
   constexpr std::size_t longest = 1024;  // schedules in schedules are read by recursion
   if (text.size() > longest) {
-    throw unknown_algorithm(
-        detail::joined({"papcoll: the name of an algorithm that begins with '", text.substr(0, 32),
-                        "' has ", text.size(), " characters: at most ", longest}));
+    detail::throw_error<unknown_algorithm>({"papcoll: the name of an algorithm that begins with '",
+                                            text.substr(0, 32), "' has ", text.size(),
+                                            " characters: at most ", longest});
   }
   return detail::NameParser{text, catalogue}.parse();
 }

@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -52,6 +53,18 @@ struct CatalogueRow {
   bool is_hierarchical = false;  ///< neither: an algorithm made of others
 };
 
+namespace detail {
+template <class S>
+bool schedule_serves(Collective c) noexcept {
+  return schedule_table<S>().serves(c);
+}
+
+template <class S>
+[[gnu::cold]] AnySchedule make_schedule() {
+  return S{};
+}
+}  // namespace detail
+
 /// The row of a static schedule, which says everything about itself.
 template <StaticSchedule S>
 constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
@@ -62,8 +75,12 @@ constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
   if constexpr (requires { requires bool{S::commutative_only}; }) {
     row.needs = requirement::commutative_operator;
   }
-  row.serves = [](Collective c) noexcept { return detail::schedule_table<S>().serves(c); };
-  row.plan = [] { return AnySchedule{S{}}; };
+  row.serves = detail::schedule_serves<S>;
+  if constexpr (std::is_trivially_destructible_v<S>) {
+    row.plan = AnySchedule::of<S>;
+  } else {
+    row.plan = detail::make_schedule<S>;
+  }
   if constexpr (requires { std::span<const Parameter>{S::parameters}; }) {
     row.parameters = S::parameters;
   }
@@ -149,8 +166,8 @@ constexpr bool runs_on(const CatalogueRow& row, const TransportName& transport) 
     if (row.name != name) continue;
     return plan_of(row, name == text ? "" : text.substr(name.size() + 1), catalogue);
   }
-  throw unknown_algorithm(detail::joined({"papcoll: there is no static schedule '", name,
-                                          "': ", detail::near_names(name, std::move(names))}));
+  detail::throw_error<unknown_algorithm>({"papcoll: there is no static schedule '", name,
+                                          "': ", detail::near_names(name, std::move(names))});
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -223,7 +223,7 @@ class BasicBoard {
   }
 
   /// Makes `first_epoch` the first call. Needed only where it is not 1.
-  void initialise(std::uint32_t first_epoch) noexcept {
+  [[gnu::cold]] void initialise(std::uint32_t first_epoch) noexcept {
     for (int r = 0; r < ranks_; ++r) {
       left(r).epoch.store(first_epoch - 1, std::memory_order_relaxed);
     }

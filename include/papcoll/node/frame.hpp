@@ -261,7 +261,7 @@ class CallFrame {
     return detail::joined({which, ", ", Board::frames, " calls ago"});
   }
 
-  static std::string text_of(const typename Board::Failure& f) {
+  [[gnu::cold]] static std::string text_of(const typename Board::Failure& f) {
     std::array<char, sizeof(f.text)> text{};
     Access::read(text.data(), f.text, text.size());
     return text.data();

@@ -79,8 +79,8 @@ class Algorithm {
  public:
   Algorithm() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
   /// For the library: papcoll::algorithm() makes one.
-  Algorithm(std::string name, AlgorithmSpec spec, std::string transport_name = {},
-            detail::Shared<const HierarchicalSpec> hierarchical = nullptr)
+  [[gnu::cold]] Algorithm(std::string name, AlgorithmSpec spec, std::string transport_name = {},
+                          detail::Shared<const HierarchicalSpec> hierarchical = nullptr)
       : texts_(detail::make_shared<const Texts>(
             Texts{std::move(name), std::move(transport_name), std::move(hierarchical)})),
         spec_(std::move(spec)) {
@@ -123,9 +123,9 @@ inline Algorithm algorithm(AnySchedule schedule, OrderSource order = {}) {
   const bool predicts = (schedule.needs() & capability::forecast) != 0;
   if (predicts && !order) order = PredictedOrder<>::predictor();
   if (predicts && !order.predictor()) {
-    throw argument_error(detail::joined(
+    detail::throw_error<argument_error>(
         {"papcoll: ", refusal(*first_requirement(requirement::forecast),
-                              {.algorithm = schedule.name(), .arrival = order.name()})}));
+                              {.algorithm = schedule.name(), .arrival = order.name()})});
   }
   if (order && !(predicts && order.predictor() == PredictedOrder<>::predictor())) {
     name = detail::joined({order.name(), "+", name});

@@ -77,7 +77,7 @@ class Agreements final : public TeamPart {
     }
   }
 
-  void abandon(bool leak) noexcept override {
+  [[gnu::cold]] void abandon(bool leak) noexcept override {
     each([leak](Agreement& a) { a.abandon(leak); });
   }
 

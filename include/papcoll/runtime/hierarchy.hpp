@@ -57,8 +57,8 @@ class HierarchyPlans {
   /// `node_of`: the node of each rank, −1 where ranks cannot share memory; `here` is this
   /// process's.
   /// `by_caches`: see Hierarchy.
-  HierarchyPlans(const GroupColours& levels, const std::vector<int>& node_of, int here,
-                 std::size_t chunk_bytes, bool by_caches = false)
+  [[gnu::cold]] HierarchyPlans(const GroupColours& levels, const std::vector<int>& node_of,
+                               int here, std::size_t chunk_bytes, bool by_caches = false)
       : by_caches_(by_caches),
         chunk_bytes_(by_caches ? std::min(chunk_bytes, detail::Division::chunk_bytes_by_caches)
                                : chunk_bytes) {
@@ -88,7 +88,8 @@ class HierarchyPlans {
   const detail::InnerBytes& bytes() const noexcept { return bytes_; }
 
  private:
-  InnerTeam inner_team(std::vector<int> ranks, const std::vector<int>& node_of, int here) {
+  [[gnu::cold]] InnerTeam inner_team(std::vector<int> ranks, const std::vector<int>& node_of,
+                                     int here) {
     InnerTeam t;
     t.ranks = std::move(ranks);
     const auto node = [&](int r) { return node_of[static_cast<std::size_t>(r)]; };
@@ -186,9 +187,10 @@ inline std::atomic<std::uint32_t>& is_initialised(const InnerTeam& team,
 }
 
 /// This rank's part of a team within `parent`; ranks of it are `members` of the parent.
-inline detail::Owned<TeamCore> make_inner(TeamCore& parent, const InnerTeam& team,
-                                          const std::vector<int>& members, int number, Node& node,
-                                          std::size_t chunk_bytes, const HierarchyMemory& memory) {
+[[gnu::cold]] inline detail::Owned<TeamCore> make_inner(TeamCore& parent, const InnerTeam& team,
+                                                        const std::vector<int>& members, int number,
+                                                        Node& node, std::size_t chunk_bytes,
+                                                        const HierarchyMemory& memory) {
   const Surroundings& outer = parent.surroundings();
   Surroundings s;
   s.transports = outer.transports;
@@ -259,8 +261,8 @@ inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans
 
 /// Makes the teams of a hierarchy as far as this rank is in them, and theirs, and keeps the boards
 /// that others initialise in `boards`. Local.
-inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory,
-                       detail::Vector<std::atomic<std::uint32_t>*>& boards) {
+[[gnu::cold]] inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory,
+                                     detail::Vector<std::atomic<std::uint32_t>*>& boards) {
   const HierarchyPlan& plan = h.plans->plans()[h.level];
   const std::size_t chunk_bytes = h.plans->chunk_bytes();
   const int group = plan.groups.group_of(core.rank());
@@ -295,7 +297,7 @@ inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memo
 }
 
 /// The same, and waits until all boards are initialised.
-inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory) {
+[[gnu::cold]] inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory) {
   detail::Vector<std::atomic<std::uint32_t>*> boards;
   make_teams(core, h, memory, boards);
   core.waiter().until(

@@ -55,7 +55,7 @@ bool parse_number(std::string_view text, Number& number, int base) noexcept {
 }
 
 /// Reads "begin-end perms offset device inode   name". False for any other text.
-inline bool parse_mapping(std::string_view line, Mapping& m) noexcept {
+[[gnu::cold]] inline bool parse_mapping(std::string_view line, Mapping& m) noexcept {
   std::string_view rest = line;
   const bool begins = parse_number(cut(rest, '-'), m.range.begin, 16);
   const bool ends = parse_number(cut(rest, ' '), m.range.end, 16);
@@ -70,7 +70,7 @@ inline bool parse_mapping(std::string_view line, Mapping& m) noexcept {
 }
 
 /// The mappings of a text as /proc/self/maps has it, which must live as long.
-inline detail::Vector<Mapping> parse_mappings(std::string_view text) {
+[[gnu::cold]] inline detail::Vector<Mapping> parse_mappings(std::string_view text) {
   detail::Vector<Mapping> all;
   while (!text.empty()) {
     Mapping m;
@@ -81,7 +81,7 @@ inline detail::Vector<Mapping> parse_mappings(std::string_view text) {
 
 /// A file of /proc, or what it begins with until `is_enough(text so far)`. Throws system_error.
 template <class IsEnough>
-std::string read_proc(const char* path, const IsEnough& is_enough) {
+[[gnu::cold]] std::string read_proc(const char* path, const IsEnough& is_enough) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw system_error(joined({"papcoll: cannot open ", path}), errno);
   std::string text;
@@ -97,7 +97,7 @@ std::string read_proc(const char* path, const IsEnough& is_enough) {
   if (n < 0) throw system_error(joined({"papcoll: cannot read ", path}), problem);
   return text;
 }
-inline std::string read_proc(const char* path) {
+[[gnu::cold]] inline std::string read_proc(const char* path) {
   return read_proc(path, [](const std::string&) { return false; });
 }
 
@@ -114,12 +114,12 @@ inline bool has_all_below(std::uintptr_t address, std::string_view maps) noexcep
 
 /// /proc/self/maps as far as it tells of what lies below an address: a process of MPI has hundreds
 /// of libraries mapped, most of them above its memory, and the kernel takes a microsecond for each.
-inline std::string maps_below(std::uintptr_t address) {
+[[gnu::cold]] inline std::string maps_below(std::uintptr_t address) {
   return read_proc("/proc/self/maps",
                    [address](std::string_view text) { return has_all_below(address, text); });
 }
 
-inline std::string hexadecimal(std::uintptr_t address) {
+[[gnu::cold]] inline std::string hexadecimal(std::uintptr_t address) {
   std::array<char, 16> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), address, 16).ptr;
   return "0x" + std::string(digits.data(), end);
@@ -127,7 +127,7 @@ inline std::string hexadecimal(std::uintptr_t address) {
 
 /// Why the memory of a mapping cannot be moved, and what to do, as the end of a sentence that
 /// begins "it"; empty if it can.
-inline std::string why_not_moved(const Mapping& m) {
+[[gnu::cold]] inline std::string why_not_moved(const Mapping& m) {
   if (m.name.starts_with("[stack")) {
     return "is on a stack, which is in use: allocate it, as a std::vector does";
   }
@@ -151,8 +151,8 @@ inline std::string why_not_moved(const Mapping& m) {
 }
 
 /// The same of all pages of a range.
-inline std::string why_not_moved(const detail::Vector<Mapping>& mappings,
-                                 const AddressRange& pages) {
+[[gnu::cold]] inline std::string why_not_moved(const detail::Vector<Mapping>& mappings,
+                                               const AddressRange& pages) {
   std::uintptr_t next = pages.begin;
   for (const Mapping& m : mappings) {
     if (m.range.end <= next) continue;
@@ -169,7 +169,7 @@ inline std::string why_not_moved(const detail::Vector<Mapping>& mappings,
 }
 
 /// Does a part of the range stay in memory, by mlock()? `smaps` is as /proc/self/smaps.
-inline bool is_locked(std::string_view smaps, const AddressRange& pages) noexcept {
+[[gnu::cold]] inline bool is_locked(std::string_view smaps, const AddressRange& pages) noexcept {
   bool inside = false;
   while (!smaps.empty()) {
     const std::string_view line = cut(smaps, '\n');
@@ -184,7 +184,7 @@ inline bool is_locked(std::string_view smaps, const AddressRange& pages) noexcep
 }
 
 /// Does the process keep any memory from being paged out? `status` is as /proc/self/status.
-inline bool any_locked(std::string_view status) noexcept {
+[[gnu::cold]] inline bool any_locked(std::string_view status) noexcept {
   constexpr std::string_view key = "\nVmLck:";
   const std::size_t at = status.find(key);
   if (at == std::string_view::npos) return false;

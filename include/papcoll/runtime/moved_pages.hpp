@@ -44,7 +44,7 @@ inline bool is_on_own_stack(const AddressRange& range) noexcept {
 }
 
 /// Why pages of this process cannot be moved: see why_not_moved().
-inline std::string why_pages_stay(const AddressRange& pages) {
+[[gnu::cold]] inline std::string why_pages_stay(const AddressRange& pages) {
   if (is_on_own_stack(pages)) {
     return "is on a stack, which is in use: allocate it, as a std::vector does";
   }
@@ -80,7 +80,7 @@ inline void fill_hole(const AddressRange& pages) noexcept {
 /// MPI libraries that remember where memory is (pinned, or of a peer) replace functions of the C
 /// library to hear of what goes. UCX 1.13 loses the last argument of mremap() that way, so the
 /// kernel itself is called; and they hear by madvise() that the pages go.
-inline int replace_mapping(std::byte* mapping, const AddressRange& where) noexcept {
+[[gnu::cold]] inline int replace_mapping(std::byte* mapping, const AddressRange& where) noexcept {
   const std::size_t n = where.bytes();
   madvise(address_of(where.begin), n, MADV_DONTNEED);
   const long got = syscall(SYS_mremap, mapping, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, where.begin);
@@ -122,7 +122,8 @@ inline AddressRange in_place(const Mapping& m, const AddressRange& pages, const 
 /// sees the shared memory besides. Where its user has unmapped them since, or mapped something
 /// else, they are left as they are. Lets all stay as it was if there is no memory. Where all pages
 /// are in place, no second mapping of them is looked for: mremap() makes none of private memory.
-inline MovedBack move_back(const AddressRange& pages, const std::byte* seen) noexcept {
+[[gnu::cold]] inline MovedBack move_back(const AddressRange& pages,
+                                         const std::byte* seen) noexcept {
   const auto view = reinterpret_cast<std::uintptr_t>(seen);
   const AddressRange all_seen{view, view + pages.bytes()};
   std::string maps;

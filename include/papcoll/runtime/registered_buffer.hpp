@@ -26,7 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 class RegisteredBuffer {
  public:
   /// `data` has whole pages. Throws argument_error, system_error; then nothing has changed.
-  RegisteredBuffer(TeamCore& core, const AddressRange& data, std::size_t page)
+  [[gnu::cold]] RegisteredBuffer(TeamCore& core, const AddressRange& data, std::size_t page)
       : arena_(arena_of(core)), known_(registrations_of(core)), process_(getpid()) {
     memory_.data = data;
     memory_.pages = data.whole_pages(page);
@@ -47,7 +47,7 @@ class RegisteredBuffer {
   RegisteredBuffer(const RegisteredBuffer&) = delete;
   RegisteredBuffer& operator=(const RegisteredBuffer&) = delete;
 
-  ~RegisteredBuffer() {
+  [[gnu::cold]] ~RegisteredBuffer() {
     known_->remove(memory_);
     if (getpid() != process_) {
       fill_hole(memory_.pages);
@@ -118,8 +118,8 @@ inline std::string why_no_registration(const TeamCore& core) {
 }
 
 /// Why the buffer cannot be moved, as the end of a sentence that begins "it"; empty if it can.
-inline std::string why_not_registered(const TeamCore& core, const AddressRange& data,
-                                      const AddressRange& pages) {
+[[gnu::cold]] inline std::string why_not_registered(const TeamCore& core, const AddressRange& data,
+                                                    const AddressRange& pages) {
   const Surroundings& s = core.surroundings();
   const PeerMemory& peers = (s.node != nullptr ? s.node : s.partial_node)->peers;
   if (peers.place(address_of(data.begin), data.bytes()).mapped != 0) {

@@ -222,7 +222,7 @@ class TeamCore final {
   // --- teams within this one, see Hierarchy
 
   /// This team is one of `parent`'s, whose ranks `ranks` are this one's, in this order.
-  void belong_to(TeamCore& parent, std::vector<int> ranks) {
+  [[gnu::cold]] void belong_to(TeamCore& parent, std::vector<int> ranks) {
     parent_ = &parent;
     failures_.set_parent(parent.failures_);
     basis_.names.reserve(ranks.size());

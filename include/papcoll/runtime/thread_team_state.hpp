@@ -39,7 +39,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// The memory of a team of threads, and each rank's side of it.
 class ThreadTeamState {
  public:
-  ThreadTeamState(int ranks, const Options& options) : memory_(checked(ranks, options), options) {
+  [[gnu::cold]] ThreadTeamState(int ranks, const Options& options)
+      : memory_(checked(ranks, options), options) {
     Doorbells::initialise(memory_.bells, ranks);
     board_of(memory_.node_of(0, ranks, options), options.chunk_bytes)
         .initialise(options.first_epoch);
@@ -130,7 +131,8 @@ class ThreadTeamState {
   }
 
   /// Where the threads sit, if that is described: Linux moves threads that are not bound.
-  static detail::Shared<const MachineOnDemand> machine_of(int ranks, const MachineSource& source) {
+  [[gnu::cold]] static detail::Shared<const MachineOnDemand> machine_of(
+      int ranks, const MachineSource& source) {
     if (source.is_default()) return nullptr;
     const Machine described = source.read();
     if (described.size() == 0) {
@@ -152,7 +154,8 @@ class ThreadTeamState {
   }
 
   /// Makes the teams within this one.
-  void divide_all(const GroupColours& groups, const Options& options, bool by_caches) {
+  [[gnu::cold]] void divide_all(const GroupColours& groups, const Options& options,
+                                bool by_caches) {
     const auto plans = detail::make_shared<const HierarchyPlans>(
         groups, std::vector<int>(cores_.size(), 0), 0, options.chunk_bytes, by_caches);
     division_memory_ = zeros(plans->bytes().heads + plans->bytes().channels + 1);

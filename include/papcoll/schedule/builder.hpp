@@ -150,9 +150,9 @@ class Builder {
       b.group_.push_back(global(p));
     }
     if (b.me_ < 0) {
-      throw error(
-          detail::joined({"papcoll: among(): position ", me_,
-                          " is not in the group it asks for: only members may speak for a group"}));
+      detail::throw_error<error>(
+          {"papcoll: among(): position ", me_,
+           " is not in the group it asks for: only members may speak for a group"});
     }
     return b;
   }
@@ -175,9 +175,9 @@ class Builder {
  private:
   [[gnu::cold]] int global(int position) const {
     if (position < 0 || position >= size()) {
-      throw argument_error(
-          detail::joined({"papcoll: a schedule names position ", position,
-                          ", but there are only 0…", size() - 1, ": wrap() counts around"}));
+      detail::throw_error<argument_error>({"papcoll: a schedule names position ", position,
+                                           ", but there are only 0…", size() - 1,
+                                           ": wrap() counts around"});
     }
     return member(position);
   }

@@ -210,9 +210,8 @@ class AnySchedule {
   /// give.
   AnySchedule with_arguments(std::string_view arguments) const {
     if (table_->parse == nullptr) {
-      throw argument_error(
-          detail::joined({"papcoll: ", table_->name, " takes no arguments, but '", arguments,
-                          "' was given: leave them and the colon out"}));
+      detail::throw_error<argument_error>({"papcoll: ", table_->name, " takes no arguments, but '",
+                                           arguments, "' was given: leave them and the colon out"});
     }
     return table_->parse(arguments);
   }
@@ -250,6 +249,33 @@ template <class S, class Tag>
   schedule_of<S>(self).emit(Tag{}, b);
 }
 
+/// What a ScheduleTable points to. No lambdas, each of which is three functions.
+template <class S>
+struct ScheduleMembers {
+  static bool equal(const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); }
+  static bool commutative_only(const void* self) {
+    return commutative_only_of(schedule_of<S>(self));
+  }
+  [[gnu::cold]] static std::string arguments(const void* self) {
+    return schedule_of<S>(self).arguments();
+  }
+  [[gnu::cold]] static AnySchedule parse(std::string_view arguments) {
+    return AnySchedule{S::parse(arguments)};
+  }
+  static std::size_t segment(const void* self, int size, std::size_t bytes) {
+    return schedule_of<S>(self).segment(size, bytes);
+  }
+  static AnySchedule resolved(const void* self, int size, std::size_t bytes) {
+    return AnySchedule{schedule_of<S>(self).resolved(size, bytes)};
+  }
+  static Arrangement arrangement(const void* self, Collective c, int size) {
+    return schedule_of<S>(self).arrangement(c, size);
+  }
+  [[gnu::cold]] static void traffic(const void* self, Collective c, Traffic& told) {
+    schedule_of<S>(self).traffic(c, told);
+  }
+};
+
 template <class S, std::size_t I>
 constexpr void add_emit(ScheduleTable& t) noexcept {
   if constexpr (Emits<S, TagOfIndex<I>>) t.emit[I] = &emit_as<S, TagOfIndex<I>>;
@@ -261,48 +287,41 @@ constexpr ScheduleTable made_table(std::index_sequence<I...>) noexcept {
                 "papcoll: this schedule has parameters, of which its base PlainSchedule says that "
                 "all are equal: leave that out, add `using policy_kind = "
                 "papcoll::SchedulePolicyKind` and an `operator==` of its own");
+  using Members = ScheduleMembers<S>;
   ScheduleTable t{S::name, S::sentence, needs_of<S>};
   (add_emit<S, I>(t), ...);
   if constexpr (requires { S::own_parts_only; }) t.own_parts_only = S::own_parts_only;
   if constexpr (!std::is_empty_v<S>) {
-    t.equal = [](const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); };
+    t.equal = Members::equal;
   }
   if constexpr (requires(const S& s) { s.commutative_only(); }) {
-    t.commutative_only = [](const void* self) { return schedule_of<S>(self).commutative_only(); };
+    t.commutative_only = Members::commutative_only;
   } else if constexpr (requires { std::bool_constant<S::commutative_only>{}; }) {
     t.always_commutative_only = S::commutative_only;
   } else {
-    t.commutative_only = [](const void*) -> bool { return S::commutative_only; };
+    t.commutative_only = Members::commutative_only;
   }
   if constexpr (requires(const S& s) { s.arguments(); }) {
-    t.arguments = [](const void* self) -> std::string { return schedule_of<S>(self).arguments(); };
+    t.arguments = Members::arguments;
   }
   if constexpr (requires(std::string_view arguments) { S::parse(arguments); }) {
-    t.parse = [](std::string_view arguments) { return AnySchedule{S::parse(arguments)}; };
+    t.parse = Members::parse;
   }
   if constexpr (requires(const S& s, int size, std::size_t bytes) { s.segment(size, bytes); }) {
-    t.segment = [](const void* self, int size, std::size_t bytes) -> std::size_t {
-      return schedule_of<S>(self).segment(size, bytes);
-    };
+    t.segment = Members::segment;
   }
   if constexpr (requires(const S& s, int size, std::size_t bytes) { s.resolved(size, bytes); }) {
-    t.resolved = [](const void* self, int size, std::size_t bytes) {
-      return AnySchedule{schedule_of<S>(self).resolved(size, bytes)};
-    };
+    t.resolved = Members::resolved;
   }
   if constexpr (requires(const S& s, Collective c, int size) { s.arrangement(c, size); }) {
-    t.arrangement = [](const void* self, Collective c, int size) {
-      return schedule_of<S>(self).arrangement(c, size);
-    };
+    t.arrangement = Members::arrangement;
   } else if constexpr (requires {
                          { S::arrangement } -> std::convertible_to<Arrangement>;
                        }) {
     t.always_arranged = S::arrangement;
   }
   if constexpr (requires(const S& s, Collective c, Traffic& told) { s.traffic(c, told); }) {
-    t.traffic = [](const void* self, Collective c, Traffic& told) {
-      schedule_of<S>(self).traffic(c, told);
-    };
+    t.traffic = Members::traffic;
   }
   return t;
 }

@@ -174,9 +174,9 @@ inline bool goes_by_caches(const Call& call, const SelectionInputs& s) noexcept 
          call.bytes() <= t.caches;
 }
 
-template <Collective C>
+template <bool is_allreduce>
 const HierarchicalSpec& choose_by_nodes(const Call& call, const SelectionInputs& s) {
-  if constexpr (C == Collective::allreduce) {
+  if constexpr (is_allreduce) {
     if (has_late_node(call, s)) return s.late_node->of(s.imbalance.late_node);
     if (is_for_ring(call, s)) return hierarchical_of_ring();
   }
@@ -204,7 +204,7 @@ const Chooser ChooserOf<C>::value{
     C,
     &detail::choose_on_node<C>,
     &detail::choose_by_messages<C>,
-    &detail::choose_by_nodes<C>,
+    &detail::choose_by_nodes<C == Collective::allreduce>,
     detail::may_go_by_caches(C) ? &detail::hierarchical_of_caches : nullptr,
     &detail::run_phases<C>,
     detail::ChoosersOf<typename detail::PhasesOf<C>::type>::all,

@@ -37,7 +37,7 @@ namespace detail {
 /// A strict reader of this one kind of file.
 class TuningReader {
  public:
-  TuningReader(std::string_view text, std::string source)
+  [[gnu::cold]] TuningReader(std::string_view text, std::string source)
       : text_(text), source_(std::move(source)) {}
 
   [[gnu::cold]] Thresholds read() {
@@ -200,9 +200,9 @@ class TuningReader {
     const std::string_view before = text_.substr(0, at_);
     std::size_t line = 1;
     for (const char c : before) line += c == '\n' ? 1 : 0;
-    throw argument_error(detail::joined(
+    detail::throw_error<argument_error>(
         {"papcoll: ", source_, ", line ", line,
-         (field.empty() ? std::string{} : detail::joined({", field ", field})), ": ", what}));
+         (field.empty() ? std::string{} : detail::joined({", field ", field})), ": ", what});
   }
 
   std::string_view text_;
@@ -213,7 +213,7 @@ class TuningReader {
 };
 
 template <class = void>
-Thresholds parse_tuning(std::string_view text, const std::string& source) {
+[[gnu::cold]] Thresholds parse_tuning(std::string_view text, const std::string& source) {
   return TuningReader{text, source}.read();
 }
 PAPCOLL_COMPILE_ONCE(Thresholds parse_tuning<>(std::string_view, const std::string&))

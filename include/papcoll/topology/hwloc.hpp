@@ -95,8 +95,9 @@ inline void require_flat(std::FILE* in, const std::string& file) {
     }
     kind = 0;
     if (depth > deepest) {
-      throw argument_error(joined({"papcoll: ", file, ", line ", line, ": objects are nested ",
-                                   depth, " deep: at most ", deepest}));
+      detail::throw_error<argument_error>({"papcoll: ", file, ", line ", line,
+                                           ": objects are nested ", depth, " deep: at most ",
+                                           deepest});
     }
   }
 }
@@ -113,7 +114,7 @@ inline HwlocTopology topology_of_xml(const std::string& file) {
   constexpr std::string_view remedy = "is it XML that lstopo --of xml has written, and whole?";
   return loaded(joined({file, " (", remedy, ")"}), [&file, remedy](hwloc_topology_t t) {
     if (hwloc_topology_set_xml(t, file.c_str()) == 0) return;
-    throw argument_error(joined({"papcoll: hwloc cannot read ", file, ": ", remedy}));
+    detail::throw_error<argument_error>({"papcoll: hwloc cannot read ", file, ": ", remedy});
   });
 }
 
@@ -141,11 +142,11 @@ inline void require_small(const std::string& description) {
     if (end == at) return;
     processors *= std::clamp(number, 1UL, most_processors + 1);
     if (number > most_in_one || processors > most_processors) {
-      throw argument_error(
-          joined({"papcoll: the node \"", description, "\" has ",
-                  number > most_in_one
-                      ? joined({number, " objects of a kind in one: at most ", most_in_one})
-                      : joined({processors, " processors or more: at most ", most_processors})}));
+      detail::throw_error<argument_error>(
+          {"papcoll: the node \"", description, "\" has ",
+           number > most_in_one
+               ? joined({number, " objects of a kind in one: at most ", most_in_one})
+               : joined({processors, " processors or more: at most ", most_processors})});
     }
     at = *end == '(' ? behind(end, ')') : end;
   }
@@ -156,10 +157,11 @@ inline HwlocTopology topology_of_string(const std::string& description) {
   return loaded(description, [&description](hwloc_topology_t t) {
     // Loading goes on with the real machine after this has failed.
     if (hwloc_topology_set_synthetic(t, description.c_str()) == 0) return;
-    throw argument_error(joined({"papcoll: hwloc does not take \"", description,
-                                 "\" for a topology: write kinds of objects and how many of each "
-                                 "are in one before, down to pu, as in \"package:2 l3:4 core:8 "
-                                 "pu:1\""}));
+    detail::throw_error<argument_error>(
+        {"papcoll: hwloc does not take \"", description,
+         "\" for a topology: write kinds of objects and how many of each "
+         "are in one before, down to pu, as in \"package:2 l3:4 core:8 "
+         "pu:1\""});
   });
 }
 
@@ -282,8 +284,8 @@ inline Machine machine_of(hwloc_topology_t t, int nodes, const std::string& sour
   std::vector<Place> of_node;
   for (const hwloc_obj* const core : cores_of(t)) {
     if (of_node.size() >= Place::anywhere) {
-      throw argument_error(
-          joined({"papcoll: ", source, ": a node has at most ", Place::anywhere - 1, " cores"}));
+      detail::throw_error<argument_error>(
+          {"papcoll: ", source, ": a node has at most ", Place::anywhere - 1, " cores"});
     }
     Place place = place_on(core);
     place.core = static_cast<std::uint16_t>(of_node.size());
@@ -291,9 +293,9 @@ inline Machine machine_of(hwloc_topology_t t, int nodes, const std::string& sour
   }
   const std::size_t all = of_node.size() * static_cast<std::size_t>(nodes);
   if (all > Machine::most_described) {
-    throw argument_error(
-        joined({"papcoll: ", source, ": ", nodes, " nodes of ", of_node.size(), " cores are ", all,
-                " places: at most ", Machine::most_described}));
+    detail::throw_error<argument_error>({"papcoll: ", source, ": ", nodes, " nodes of ",
+                                         of_node.size(), " cores are ", all, " places: at most ",
+                                         Machine::most_described});
   }
   std::vector<Place> places;
   places.reserve(all);
@@ -314,8 +316,8 @@ inline Machine machine_of(hwloc_topology_t t, int nodes, const std::string& sour
 /// What a source reads and how many nodes it has, in one name: "node.xml*16".
 inline std::string with_nodes(const std::string& what, int nodes) {
   if (nodes < 1) {
-    throw argument_error(
-        joined({"papcoll: ", nodes, " nodes as ", what, " describes them: write 1 or more"}));
+    detail::throw_error<argument_error>(
+        {"papcoll: ", nodes, " nodes as ", what, " describes them: write 1 or more"});
   }
   return joined({what, "*", nodes});
 }

@@ -88,7 +88,7 @@ bool for_each_range(const std::string& list, F f) {
 }
 
 /// The processors that a list names; none if it is nothing of the kind.
-inline ProcessorSet set_of(const std::string& list) {
+[[gnu::cold]] inline ProcessorSet set_of(const std::string& list) {
   ProcessorSet set;
   const auto add = [&set](unsigned first, unsigned last) {
     for (unsigned p = first; p <= last && p < ProcessorSet::most; ++p) {

@@ -36,7 +36,7 @@ namespace detail {
 
 /// Throws unless a function of SCOTCH succeeded, which has then written why to stderr.
 inline void require_scotch(int failed, std::string_view what) {
-  if (failed != 0) throw error(joined({"papcoll: SCOTCH cannot ", what}));
+  if (failed != 0) detail::throw_error<error>({"papcoll: SCOTCH cannot ", what});
 }
 
 /// An object of SCOTCH's, which is made and ended by functions of its own.

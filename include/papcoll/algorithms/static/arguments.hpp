@@ -48,8 +48,8 @@ namespace papcoll::inline PAPCOLL_ABI {
     if (text[i] == ',' && depth == 0) cut(i);
   }
   if (depth != 0) {
-    throw argument_error(detail::joined(
-        {"papcoll: the parentheses in '", text, "' do not match: each ( needs its )"}));
+    detail::throw_error<argument_error>(
+        {"papcoll: the parentheses in '", text, "' do not match: each ( needs its )"});
   }
   cut(text.size());
   return parameters;
@@ -68,10 +68,10 @@ bool read_number(std::string_view text, std::size_t least, Number& number) noexc
                                                     const Parameter& parameter,
                                                     std::string_view kind, std::string_view text,
                                                     std::string_view example) {
-  throw argument_error(
-      detail::joined({"papcoll: ", schedule, " needs ", kind, " of at least ", parameter.least,
-                      " as its ", parameter.name, ", but was given '", text, "'",
-                      (example.empty() ? "" : detail::joined({": write ", example}))}));
+  detail::throw_error<argument_error>(
+      {"papcoll: ", schedule, " needs ", kind, " of at least ", parameter.least, " as its ",
+       parameter.name, ", but was given '", text, "'",
+       (example.empty() ? "" : detail::joined({": write ", example}))});
 }
 
 }  // namespace detail
@@ -114,9 +114,9 @@ template <class Number>
   for (std::string_view rest = text;;) {
     const std::size_t end = std::min(rest.find('x'), rest.size());
     if (!detail::read_number(rest.substr(0, end), parameter.least, extents.emplace_back())) {
-      throw argument_error(detail::joined(
+      detail::throw_error<argument_error>(
           {"papcoll: ", schedule, " needs lengths of a grid of at least ", parameter.least,
-           ", joined by x, but was given '", text, "': write 8 for rows of 8, or 4x8"}));
+           ", joined by x, but was given '", text, "': write 8 for rows of 8, or 4x8"});
     }
     if (end == rest.size()) return extents;
     rest.remove_prefix(end + 1);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -122,8 +123,8 @@ struct Bruck {
  private:
   int checked_radix() const {
     if (radix >= 2) return radix;
-    throw argument_error(
-        detail::joined({"papcoll: Bruck's algorithm has a radix of at least 2, not ", radix}));
+    detail::throw_error<argument_error>(
+        {"papcoll: Bruck's algorithm has a radix of at least 2, not ", radix});
   }
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Bruck>() noexcept)

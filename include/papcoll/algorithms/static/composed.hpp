@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/binomial.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <type_traits>
@@ -21,7 +22,7 @@ using PartServing = std::conditional_t<part_serves<S, Tag>, S, Binomial>;
                                        std::string_view needs) {
   if (part && part.serves(c)) return;
   const std::string why = part ? joined({", and ", part.name(), " does not"}) : std::string{};
-  throw argument_error(joined({"papcoll: ", needs, why}));
+  detail::throw_error<argument_error>({"papcoll: ", needs, why});
 }
 
 /// Emits a part of the schedule of this name. Throws argument_error as require_part().

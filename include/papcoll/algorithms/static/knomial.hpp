@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -53,8 +54,8 @@ struct KNomial {
  private:
   KNomialTree tree(int size) const {
     if (radix >= 2) return {radix, size};
-    throw argument_error(
-        detail::joined({"papcoll: a k-nomial tree has a radix of at least 2, not ", radix}));
+    detail::throw_error<argument_error>(
+        {"papcoll: a k-nomial tree has a radix of at least 2, not ", radix});
   }
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<KNomial>() noexcept)

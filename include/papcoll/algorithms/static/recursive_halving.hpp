@@ -68,7 +68,7 @@ struct RecursiveHalving : PlainSchedule {
 
  private:
   /// Of the n positions from lo on.
-  static void tell_halves(Traffic& t, int lo, int n) {
+  [[gnu::cold]] static void tell_halves(Traffic& t, int lo, int n) {
     if (n < 2) return;
     const int upper = n / 2;
     const int lower = n - upper;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/tree_shapes.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -45,8 +46,8 @@ struct ScatterAllgather {
   static ScatterAllgather parse(std::string_view arguments) {
     if (arguments == "Ring") return {.gathering = Gathering::ring};
     if (arguments == "Bruck") return {.gathering = Gathering::bruck};
-    throw argument_error(detail::joined(
-        {"papcoll: ScatterAllgather gathers by Ring or Bruck, not by '", arguments, "'"}));
+    detail::throw_error<argument_error>(
+        {"papcoll: ScatterAllgather gathers by Ring or Bruck, not by '", arguments, "'"});
   }
 
   void emit(Bcast, auto& b) const {

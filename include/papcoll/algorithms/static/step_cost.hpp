@@ -36,11 +36,11 @@ struct StepCost {
   static StepCost parse(std::string_view schedule, std::string_view text) {
     const auto numbers = split_arguments(text);
     if (numbers.size() != 2) {
-      throw argument_error(
-          detail::joined({"papcoll: ", schedule,
-                          " needs two numbers, nanoseconds a message and nanoseconds a KB, but "
-                          "was given '",
-                          text, "': write ", schedule, ":500,200"}));
+      detail::throw_error<argument_error>(
+          {"papcoll: ", schedule,
+           " needs two numbers, nanoseconds a message and nanoseconds a KB, but "
+           "was given '",
+           text, "': write ", schedule, ":500,200"});
     }
     return {parse_number<std::uint32_t>(schedule, parameters[0], numbers[0]),
             parse_number<std::uint32_t>(schedule, parameters[1], numbers[1])};

@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/composed.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
@@ -147,9 +148,9 @@ struct AnySuara {
   AnySchedule resolved(int size, std::size_t bytes) const {
     if (!along.empty()) return on_grid(size, bytes);
     if (!extents.empty() || folded) {
-      throw argument_error(
-          "papcoll: Suara has extents of a grid, or 'folded', and no schedules: give one for each "
-          "dimension, or leave them out and it chooses the grid, too");
+      detail::throw_error<argument_error>(
+          {"papcoll: Suara has extents of a grid, or 'folded', and no schedules: give one for each "
+           "dimension, or leave them out and it chooses the grid, too"});
     }
     return detail::chosen_suara(size, static_cast<double>(bytes));
   }

@@ -132,8 +132,8 @@ class GridTraffic {
   }
 
  private:
-  void tell_grid(std::span<const int> members, std::span<const int> extents,
-                 std::size_t dimensions) {
+  [[gnu::cold]] void tell_grid(std::span<const int> members, std::span<const int> extents,
+                               std::size_t dimensions) {
     if (dimensions == 1) return tell_line(0, members);
     const int n = static_cast<int>(members.size());
     const auto grid = UnevenGrid::of(n, rows_of_grid(n, extents, dimensions));
@@ -149,8 +149,8 @@ class GridTraffic {
     tell_rows(core, {grid.rows, grid.columns, 0}, extents, dimensions);
   }
 
-  void tell_rows(std::span<const int> members, const UnevenGrid& grid, std::span<const int> extents,
-                 std::size_t dimensions) {
+  [[gnu::cold]] void tell_rows(std::span<const int> members, const UnevenGrid& grid,
+                               std::span<const int> extents, std::size_t dimensions) {
     const std::size_t inner = dimensions - 1;
     for (int row = 0; row < grid.rows; ++row) {
       const auto first = static_cast<std::size_t>(grid.begin(row));
@@ -171,7 +171,7 @@ class GridTraffic {
     }
   }
 
-  void tell_line(std::size_t dimension, std::span<const int> members) {
+  [[gnu::cold]] void tell_line(std::size_t dimension, std::span<const int> members) {
     const int n = static_cast<int>(members.size());
     const Line* known = nullptr;
     for (const Line& line : lines_) {
@@ -209,8 +209,8 @@ class GridTraffic {
 };
 
 template <class Lazy>
-void tell_grid_traffic(Traffic& traffic, std::span<const int> extents,
-                       std::span<const AnySchedule> along, bool folded) {
+[[gnu::cold]] void tell_grid_traffic(Traffic& traffic, std::span<const int> extents,
+                                     std::span<const AnySchedule> along, bool folded) {
   GridTraffic<Lazy>{traffic, along, folded}.tell(extents);
 }
 PAPCOLL_COMPILE_ONCE(void tell_grid_traffic<>(Traffic&, std::span<const int>,

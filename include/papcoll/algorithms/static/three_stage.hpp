@@ -2,6 +2,7 @@
 
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
@@ -56,10 +57,10 @@ struct ThreeStage {
   static ThreeStage parse(std::string_view arguments) {
     const auto parts = split_arguments(arguments);
     if (parts.size() > parameters.size()) {
-      throw argument_error(detail::joined(
+      detail::throw_error<argument_error>(
           {"papcoll: ThreeStage needs a number of groups and the bytes of a segment, but was "
            "given '",
-           arguments, "': write ThreeStage:2,1M"}));
+           arguments, "': write ThreeStage:2,1M"});
     }
     ThreeStage made;
     made.groups = parse_number<int>(name, parameters[0], parts[0]);

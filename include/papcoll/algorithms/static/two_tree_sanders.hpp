@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/algorithms/static/two_tree_chunks.hpp>
+#include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -30,7 +31,7 @@ namespace detail {
 /// The colouring walks along all edges, O(P).
 class ColouredTrees {
  public:
-  explicit ColouredTrees(int size) : n_(size - 1) {
+  [[gnu::cold]] explicit ColouredTrees(int size) : n_(size - 1) {
     for (auto& nodes : nodes_) nodes.resize(static_cast<std::size_t>(size));
     for (const int tree : {0, 1}) {
       for (int p = 1; p <= n_; ++p) place(tree, p);
@@ -52,7 +53,7 @@ class ColouredTrees {
   }
 
   /// The round in which p ≥ 1 receives the tree's first chunk; of the edge's colour, modulo 2.
-  int first_round(int tree, int p) const {
+  [[gnu::cold]] int first_round(int tree, int p) const {
     const int above = parent(tree, p);
     const int earliest = above == 0 ? 0 : first_round(tree, above) + 1;
     return earliest + (earliest % 2 == colour(tree, p) ? 0 : 1);
@@ -84,7 +85,7 @@ class ColouredTrees {
   }
 
   /// Finds who is above and below a position p ≥ 1.
-  void place(int tree, int p) {
+  [[gnu::cold]] void place(int tree, int p) {
     Node& node = at({tree, p});
     int above = 0;
     int before = 0;  // the subtree has the numbers before + 1 … before + n
@@ -117,7 +118,7 @@ class ColouredTrees {
 
   /// Each edge has at most one other beside it at its sender, and one at its receiver: edges that
   /// must differ form paths and circles of even length, coloured in turn.
-  void colour_from(Edge first) {
+  [[gnu::cold]] void colour_from(Edge first) {
     Vector<Edge> open;
     auto paint = [&](Edge e, int colour) {
       if (e.child == 0 || at(e).colour >= 0) return;
@@ -187,16 +188,16 @@ struct TwoTreeSanders {
     const bool two = given.size() == 2;
     const auto is_word = [](std::string_view s) { return s == "rounds" || s == "free"; };
     if (is_word(given[0])) {
-      throw argument_error(
-          detail::joined({"papcoll: TwoTreeSanders needs the bytes of a chunk before '", given[0],
-                          "': write TwoTreeSanders:0,", given[0], ", where 0 has them chosen"}));
+      detail::throw_error<argument_error>(
+          {"papcoll: TwoTreeSanders needs the bytes of a chunk before '", given[0],
+           "': write TwoTreeSanders:0,", given[0], ", where 0 has them chosen"});
     }
     if (given.size() > 2 || (two && !is_word(given[1]))) {
-      throw argument_error(
-          detail::joined({"papcoll: TwoTreeSanders needs a number of bytes and perhaps 'rounds' or "
-                          "'free', but was "
-                          "given '",
-                          arguments, "': write TwoTreeSanders:4096,rounds"}));
+      detail::throw_error<argument_error>(
+          {"papcoll: TwoTreeSanders needs a number of bytes and perhaps 'rounds' or "
+           "'free', but was "
+           "given '",
+           arguments, "': write TwoTreeSanders:4096,rounds"});
     }
     return {.chunk_bytes = parse_bytes(name, parameters[0], given[0]),
             .synchronised = two && given[1] == "rounds"};
@@ -256,7 +257,7 @@ struct TwoTreeSanders {
   };
 
   struct Steps {
-    Steps(const TwoTreeSanders& s, std::uint32_t least_in_flight, const auto& b)
+    [[gnu::cold]] Steps(const TwoTreeSanders& s, std::uint32_t least_in_flight, const auto& b)
         : cut(TwoTreeChunks{s.chunk_bytes}.cut(b.whole(), b.element_size(), b.size())),
           flow(b),
           synchronised(s.synchronised) {

@@ -67,7 +67,7 @@ class ProcessFailures {
   }
 
   /// The ranks that live, in their order. Collective among them. Throws mpi_error.
-  OwnedComm shrink(MPI_Comm comm) const {
+  [[gnu::cold]] OwnedComm shrink(MPI_Comm comm) const {
     const ErrorsReturned guard{comm, "papcoll::shrink"};
     MPI_Comm made = MPI_COMM_NULL;
     check(shrink_(comm, &made), "MPIX_Comm_shrink", "papcoll::shrink");
@@ -80,7 +80,7 @@ class ProcessFailures {
   };
   /// The same on all ranks that live. Collective among them, which wait as in other collectives of
   /// `ranks` if MPI can. Throws mpi_error.
-  Agreed agree(const PolledCollectives& ranks, int flags) const {
+  [[gnu::cold]] Agreed agree(const PolledCollectives& ranks, int flags) const {
     constexpr const char* where = "papcoll's agreement after a death";
     const ErrorsReturned guard{ranks.comm(), where};
     auto agreed = detail::make_owned<int>(flags);

@@ -55,10 +55,11 @@ class RmaWords final : public RemoteWords {
   /// tickets would not be fast.
   RmaWords(MpiLink& link, int nodes, std::size_t n, RemoteTickets tickets) : RmaWords() {
     if (tickets == RemoteTickets::never) {
-      throw transport_unavailable("the Options forbid tickets by RMA");
+      detail::throw_error<transport_unavailable>({"the Options forbid tickets by RMA"});
     }
     if constexpr (!detail::sees_locked_windows) {
-      throw transport_unavailable("ranks cannot look at windows that they have locked");
+      detail::throw_error<transport_unavailable>(
+          {"ranks cannot look at windows that they have locked"});
     }
     const detail::PolledCollectives all_ranks = link.all_ranks();
     rank_ = all_ranks.rank(where);
@@ -177,9 +178,9 @@ class RmaWords final : public RemoteWords {
     int all = 0;
     detail::check(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size", where);
     if (!detail::mixes_windows_up || size_ == nodes || size_ == all) return;
-    throw transport_unavailable(
-        "MPI_Win_allocate of Open MPI before 5.0 can give communicators that share a node and no "
-        "rank one window: take a communicator with one rank a node, or with all ranks");
+    detail::throw_error<transport_unavailable>(
+        {"MPI_Win_allocate of Open MPI before 5.0 can give communicators that share a node and no "
+         "rank one window: take a communicator with one rank a node, or with all ranks"});
   }
 
   void allocate(const detail::PolledCollectives& all_ranks, std::size_t n) {
@@ -289,8 +290,8 @@ class RmaWords final : public RemoteWords {
 namespace detail {
 
 template <class = void>
-std::unique_ptr<RemoteWords> open_words(MpiLink& link, int nodes, std::size_t n,
-                                        RemoteTickets tickets) {
+[[gnu::cold]] std::unique_ptr<RemoteWords> open_words(MpiLink& link, int nodes, std::size_t n,
+                                                      RemoteTickets tickets) {
   return std::unique_ptr<RemoteWords>(new RmaWords(link, nodes, n, tickets));
 }
 PAPCOLL_COMPILE_ONCE(std::unique_ptr<RemoteWords> open_words<>(MpiLink&, int, std::size_t,

@@ -266,7 +266,7 @@ class ChannelEndpoint final : public Endpoint {
 namespace detail {
 
 template <class = void>
-std::unique_ptr<Endpoint> connect_channels(const Node& node) {
+[[gnu::cold]] std::unique_ptr<Endpoint> connect_channels(const Node& node) {
   return std::unique_ptr<Endpoint>(new ChannelEndpoint(node, Doorbells{node.bells, node.size}));
 }
 PAPCOLL_COMPILE_ONCE(std::unique_ptr<Endpoint> connect_channels<>(const Node&))

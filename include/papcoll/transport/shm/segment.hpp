@@ -56,8 +56,8 @@ class ShmSegment {
       if (problem.empty()) return segment;
       reasons += (reasons.empty() ? "" : "; ") + problem;
     }
-    throw transport_unavailable(
-        detail::joined({"papcoll: the ranks of a node cannot share memory: ", reasons}));
+    detail::throw_error<transport_unavailable>(
+        {"papcoll: the ranks of a node cannot share memory: ", reasons});
   }
 
   ShmSegment() noexcept = default;
@@ -148,12 +148,12 @@ class ShmSegment {
 
   [[gnu::cold]] void join(const ShmTicket& ticket, ShmWay way, const Request& request) {
     if (ticket.fd < 0) {
-      throw transport_unavailable("the first rank of its node made no memory");
+      detail::throw_error<transport_unavailable>({"the first rank of its node made no memory"});
     }
     file_ = ShmFile::open(ticket, way);
     map();
     if (bytes() != request.bytes || head()->nonce != ticket.nonce) {
-      throw transport_unavailable("found other memory than was meant");
+      detail::throw_error<transport_unavailable>({"found other memory than was meant"});
     }
   }
 
@@ -171,7 +171,7 @@ class ShmSegment {
   [[gnu::cold]] static void refuse_if_forbidden() {
     const char* wish = std::getenv("PAPCOLL_SHM");
     if (wish != nullptr && std::string_view{wish} == "named") {
-      throw transport_unavailable("PAPCOLL_SHM=named was set");
+      detail::throw_error<transport_unavailable>({"PAPCOLL_SHM=named was set"});
     }
   }
 
