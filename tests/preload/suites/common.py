@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE.parent / "programs"
 TESTS = HERE.parent.parent
 sys.path.insert(0, str(TESTS / "interpose"))
-from jobs import SKIPPED, Skip, launched, summary, wrapper  # noqa: E402 pylint: disable=C0413
+from jobs import SKIPPED, Skip, build, launched, summary, wrapper  # noqa: E402 pylint: disable=C0413
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
@@ -93,12 +93,14 @@ class Suite:
         }[source.suffix]
         if language == "mpif90" and shutil.which("gfortran") is None:
             raise Skip("there is no gfortran")
-        subprocess.run([wrapper(self.mpi, self.launcher, language), *more, str(source), "-o",
-                        str(program), *flags], check=True)
+        done = build(wrapper(self.mpi, self.launcher, language), str(source), str(program),
+                     [*more, *flags])
+        print(done.stderr, end="")
+        done.check_returncode()
         return str(program)
 
     def library(self, source):
-        return self.compiled(source, "-shared", "-fPIC", "-ldl")
+        return self.compiled(source, "-shared", "-fPIC")
 
     # ----------------------------------------------------------------------------------- jobs
 
@@ -115,7 +117,7 @@ class Suite:
             environment["DELAY_SEED"] = str(delays)
         if self.yields:  # whose waiting ranks keep their processor: there are too few
             if self._yield is None:
-                self._yield = self.compiled(TESTS / "mpich_yield.cpp", "-shared", "-fPIC", "-ldl")
+                self._yield = self.compiled(TESTS / "mpich_yield.cpp", "-shared", "-fPIC")
             preload.append(self._yield)
         if preload:
             environment["LD_PRELOAD"] = ":".join(preload)
