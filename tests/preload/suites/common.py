@@ -27,6 +27,12 @@ def command(words, why):
     return done.stdout.strip()
 
 
+def add_cache(p):
+    """The options of a suite that fetches something."""
+    p.add_argument("--cache", help="where what is fetched is kept (default: nowhere)")
+    p.add_argument("--only-fetch", action="store_true", help="what the cache lacks")
+
+
 # Of pip, where there is no network.
 PATIENCE = ["-q", "--disable-pip-version-check", "--retries", "1", "--timeout", "15"]
 
@@ -41,6 +47,10 @@ def of_pypi(cache, name, packages):
                 "cannot install from PyPI")
         (where / "ready").touch()
     return where / "bin"
+
+
+class Fetched(Exception):
+    """What a suite needs of PyPI is in its cache, and no more was asked for."""
 
 
 def parser(description):
@@ -216,6 +226,8 @@ def main(options, body):
             suite = Suite(options, directory)
             body(suite)
             return suite.end()
+        except Fetched:
+            return 0
         except Skip as e:
             print(f"SKIPPED: {e}")
             return SKIPPED
