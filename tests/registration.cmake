@@ -75,12 +75,12 @@ endif()
 
 # Files are compiled together, many at a time: what they include is read, and what they instantiate is
 # compiled, once for all of them; those in LONERS by themselves. Sets `result` to the sources of `target`.
-# Files of the rooms in PAPCOLL_TESTS_UNOPTIMISED come last: the linker takes the first of several copies
+# Files that PAPCOLL_TESTS_OPTIMISED leaves out come last: the linker takes the first of several copies
 # of an inline function, and those of -O0 are slow.
 #   papcoll_compile_together(result target SOURCES file… [LONERS name…])
 set(PAPCOLL_TESTS_TOGETHER 40 CACHE STRING "How many files of tests are compiled together at most")
-set(PAPCOLL_TESTS_UNOPTIMISED "" CACHE STRING
-    "Unit tests that are compiled with -O0: a regular expression for ROOM/FILE; empty for none")
+set(PAPCOLL_TESTS_OPTIMISED "" CACHE STRING
+    "Unit tests that are not compiled with -O0: a regular expression for ROOM/FILE; empty for all")
 set(papcoll_together ${CMAKE_CURRENT_LIST_DIR}/together.cmake)
 function(papcoll_compile_together result target)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LONERS")
@@ -97,11 +97,11 @@ function(papcoll_compile_together result target)
   endif()
   list(REMOVE_ITEM alone ${tests})
   set(unoptimised "")
-  if(PAPCOLL_TESTS_UNOPTIMISED)
-    string(REPLACE "^" "/unit/" pattern "${PAPCOLL_TESTS_UNOPTIMISED}")
+  if(PAPCOLL_TESTS_OPTIMISED)
+    string(REPLACE "^" "/unit/" pattern "${PAPCOLL_TESTS_OPTIMISED}")
     set(unoptimised ${tests})
-    list(FILTER unoptimised INCLUDE REGEX "${pattern}")
-    list(FILTER tests EXCLUDE REGEX "${pattern}")
+    list(FILTER unoptimised EXCLUDE REGEX "${pattern}")
+    list(FILTER tests INCLUDE REGEX "${pattern}")
     list(LENGTH tests number)
   endif()
   # At least two, for two processors; none where all are unoptimised.

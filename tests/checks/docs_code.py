@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The C++ in README.md and docs/ compiles: docs_code.py COMPILER [FLAG…], run in the root of the sources.
 
-A block with a main() is a program. Other blocks of a page stand in one namespace, one that begins with a
-declaration as it is, any other in a function; what they call comm, data and so on is declared in
-docs_code.hpp.
+A block with a main() is a program, of which readme.py compiles the first, and runs it. Other blocks of a
+page stand in one namespace, one that begins with a declaration as it is, any other in a function; what
+they call comm, data and so on is declared in docs_code.hpp.
 """
 
 import pathlib
@@ -53,7 +53,7 @@ def main(command):
     unit, programs, count = unit_of(pages)
     failed = 0
     with tempfile.TemporaryDirectory() as directory:
-        files = [("fragments", unit)] + [(f"{p}:{line}", code) for p, line, code in programs]
+        files = [("fragments", unit)] + [(f"{p}:{line}", code) for p, line, code in programs[1:]]
         for number, (what, code) in enumerate(files):
             # Programs as a reader compiles them; fragments without what has no say in it.
             compiled = ["-DPAPCOLL_COMPILED"] if what == "fragments" else []

@@ -179,8 +179,8 @@ def main(program, flags, directory):
                          if re.search(" [TDBRC] ", line)]
         else:
             failures.append("all headers together")
-    # In another order, too: by g++, where both compilers are there.
-    if not (is_clang and shutil.which("g++")):
+    # In another order, too: by clang++, where both compilers are there, in half the time of g++.
+    if alone:
         if not compiler.run(text_of(reversed(names)), "-fsyntax-only"):
             failures.append("all headers, the last one first")
 

@@ -5,6 +5,7 @@
 // comes with the schedule that repeats it.
 
 #include <array>
+#include <csetjmp>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include <malloc.h>
 #include <ucontext.h>
 
 namespace explore {
@@ -48,6 +50,10 @@ class Scheduler {
   static constexpr std::uint64_t most_points = 200'000;
 
   Scheduler() : fibers_(max_ranks) {
+#ifdef __GLIBC__  // each run takes and returns the same memory, which stays with the process
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
     for (Fiber& f : fibers_) f.stack = std::make_unique<std::byte[]>(stack_bytes);
   }
   Scheduler(const Scheduler&) = delete;
@@ -67,7 +73,7 @@ class Scheduler {
     current_ = ranks - 1;  // so that the first choice begins with rank 0
     const int first = decide(false);
     current_ = first;
-    swapcontext(&main_, &fiber(first).context);
+    if (_setjmp(main_) == 0) resume(fiber(first));
     running_ = false;
     return failure_;
   }
@@ -103,8 +109,7 @@ class Scheduler {
   /// Ends the run. The fibers' stacks are dropped as they are.
   [[noreturn]] void fail(const std::string& why) {
     failure_ = "rank " + std::to_string(current_) + ": " + why;
-    setcontext(&main_);
-    std::terminate();
+    _longjmp(main_, 1);
   }
 
   // --- what happened
@@ -124,7 +129,9 @@ class Scheduler {
   enum class State { ready, blocked, ended };
 
   struct Fiber {
-    ucontext_t context{};
+    ucontext_t begin{};
+    bool has_begun = false;
+    std::jmp_buf place{};  // where it goes on: unlike contexts, without a system call
     std::unique_ptr<std::byte[]> stack;
     State state = State::ready;
     const void* reason = nullptr;
@@ -136,12 +143,13 @@ class Scheduler {
     Fiber& f = fiber(r);
     f.state = State::ready;
     f.reason = nullptr;
-    getcontext(&f.context);
-    f.context.uc_stack.ss_sp = f.stack.get();
-    f.context.uc_stack.ss_size = stack_bytes;
-    f.context.uc_link = nullptr;
+    f.has_begun = false;
+    getcontext(&f.begin);
+    f.begin.uc_stack.ss_sp = f.stack.get();
+    f.begin.uc_stack.ss_size = stack_bytes;
+    f.begin.uc_link = nullptr;
     const auto self = reinterpret_cast<std::uintptr_t>(this);
-    makecontext(&f.context, reinterpret_cast<void (*)()>(&Scheduler::enter), 2,
+    makecontext(&f.begin, reinterpret_cast<void (*)()>(&Scheduler::enter), 2,
                 static_cast<unsigned>(self), static_cast<unsigned>(self >> 32));
   }
 
@@ -163,7 +171,7 @@ class Scheduler {
     for (int r = 0; r < ranks_; ++r) {
       if (fiber(r).state == State::blocked) fail("deadlock: rank " + blocked_ranks() + " wait");
     }
-    setcontext(&main_);
+    _longjmp(main_, 1);
   }
 
   std::string blocked_ranks() {
@@ -193,13 +201,20 @@ class Scheduler {
   }
 
   void switch_to(int next) {
-    ucontext_t& from = fiber(current_).context;
+    Fiber& from = fiber(current_);
     current_ = next;
-    swapcontext(&from, &fiber(next).context);
+    if (_setjmp(from.place) == 0) resume(fiber(next));
+  }
+
+  [[noreturn]] static void resume(Fiber& f) {
+    if (f.has_begun) _longjmp(f.place, 1);
+    f.has_begun = true;
+    setcontext(&f.begin);
+    std::terminate();
   }
 
   std::vector<Fiber> fibers_;
-  ucontext_t main_{};
+  std::jmp_buf main_{};
   int ranks_ = 0;
   int current_ = 0;
   bool running_ = false;

@@ -32,6 +32,22 @@ def wrapper(mpi, launcher, language):
     raise Skip(f"there is no {language} beside {launcher}")
 
 
+def build(compiler, source, program, flags, cwd=None):
+    """Compiles a file, by way of ccache where it is there, since tests have programs in common, and
+    links it; the first command that fails, or the last."""
+    commands = [[compiler, *flags, "-c", source, "-o", f"{program}.o"],
+                [compiler, f"{program}.o", "-o", program, *flags, "-ldl"]]
+    if shutil.which("ccache"):
+        commands[0].insert(0, "ccache")
+    for command in commands:
+        # Whatever the directory: the sources have absolute names.
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd,
+                              env={**os.environ, "CCACHE_NOHASHDIR": "1"})
+        if done.returncode != 0:
+            break
+    return done
+
+
 def launched(mpi, launcher, ranks, program, flags=()):
     """The words of a job, on however few processors."""
     more = []
@@ -63,9 +79,8 @@ class Job:
                           ".c": ("mpicc", []),
                           ".f90": ("mpif90", ["-fallow-argument-mismatch", "-w"])}[source.suffix]
         # Here, where Fortran leaves its modules.
-        done = subprocess.run([self.wrapper(language), "-O1", "-g", *more,
-                               str(source), "-o", program, *flags, "-ldl"],
-                              capture_output=True, text=True, check=False, cwd=self.directory)
+        done = build(self.wrapper(language), str(source), program, ["-O1", "-g", *more, *flags],
+                     cwd=self.directory)
         if language == "mpif90" and done.returncode != 0 and shutil.which("gfortran") is None:
             raise Skip("there is no gfortran")
         check(done.returncode == 0, done.stderr)

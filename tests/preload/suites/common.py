@@ -14,7 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 PROGRAMS = HERE.parent / "programs"
 TESTS = HERE.parent.parent
 sys.path.insert(0, str(TESTS / "interpose"))
-from jobs import SKIPPED, Skip, launched, summary, wrapper  # noqa: E402 pylint: disable=C0413
+from jobs import SKIPPED, Skip, build, launched, summary, wrapper  # noqa: E402 pylint: disable=C0413
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
@@ -25,6 +25,12 @@ def command(words, why):
     if done.returncode != 0:
         raise Skip(f"{why}: {(done.stderr.strip().splitlines() or ['no reason'])[-1]}")
     return done.stdout.strip()
+
+
+def add_cache(p):
+    """The options of a suite that fetches something."""
+    p.add_argument("--cache", help="where what is fetched is kept (default: nowhere)")
+    p.add_argument("--only-fetch", action="store_true", help="what the cache lacks")
 
 
 # Of pip, where there is no network.
@@ -41,6 +47,10 @@ def of_pypi(cache, name, packages):
                 "cannot install from PyPI")
         (where / "ready").touch()
     return where / "bin"
+
+
+class Fetched(Exception):
+    """What a suite needs of PyPI is in its cache, and no more was asked for."""
 
 
 def parser(description):
@@ -93,12 +103,14 @@ class Suite:
         }[source.suffix]
         if language == "mpif90" and shutil.which("gfortran") is None:
             raise Skip("there is no gfortran")
-        subprocess.run([wrapper(self.mpi, self.launcher, language), *more, str(source), "-o",
-                        str(program), *flags], check=True)
+        done = build(wrapper(self.mpi, self.launcher, language), str(source), str(program),
+                     [*more, *flags])
+        print(done.stderr, end="")
+        done.check_returncode()
         return str(program)
 
     def library(self, source):
-        return self.compiled(source, "-shared", "-fPIC", "-ldl")
+        return self.compiled(source, "-shared", "-fPIC")
 
     # ----------------------------------------------------------------------------------- jobs
 
@@ -115,7 +127,7 @@ class Suite:
             environment["DELAY_SEED"] = str(delays)
         if self.yields:  # whose waiting ranks keep their processor: there are too few
             if self._yield is None:
-                self._yield = self.compiled(TESTS / "mpich_yield.cpp", "-shared", "-fPIC", "-ldl")
+                self._yield = self.compiled(TESTS / "mpich_yield.cpp", "-shared", "-fPIC")
             preload.append(self._yield)
         if preload:
             environment["LD_PRELOAD"] = ":".join(preload)
@@ -214,6 +226,8 @@ def main(options, body):
             suite = Suite(options, directory)
             body(suite)
             return suite.end()
+        except Fetched:
+            return 0
         except Skip as e:
             print(f"SKIPPED: {e}")
             return SKIPPED

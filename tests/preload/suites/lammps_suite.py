@@ -50,6 +50,8 @@ def found_lmp(suite, options):
 
 def body(suite, options):
     lmp = found_lmp(suite, options)
+    if options.only_fetch:
+        raise common.Fetched
     steps = options.steps
     plain = once(suite, lmp, "plain", False, steps, 0)
     preloaded = once(suite, lmp, "preloaded", True, steps, 0)
@@ -65,7 +67,7 @@ def body(suite, options):
 
 def main():
     parser = common.parser(__doc__)
-    parser.add_argument("--cache", help="where what is fetched is kept (default: nothing is)")
+    common.add_cache(parser)
     parser.add_argument("--lmp", help="a LAMMPS for this MPI")
     parser.add_argument("--steps", type=int, default=500)
     options = parser.parse_args()

@@ -54,6 +54,8 @@ def body(suite, options):
     if ("Open MPI" in library) != (suite.mpi == "openmpi"):
         raise common.Skip(f"mpi4py of {python} is not for {suite.mpi}")
     tests = sources(cache, version)
+    if options.only_fetch:
+        raise common.Fetched
     modules = sorted(p.stem for p in [*tests.glob("test_cco_*.py"), *tests.glob("test_op.py")]
                      if not options.modules or re.search(options.modules, p.stem))
     # Rank 0's report alone; others' lines would be mixed into it.
@@ -81,7 +83,7 @@ def body(suite, options):
 def main():
     parser = common.parser(__doc__)
     parser.add_argument("--python", default="/usr/bin/python3")
-    parser.add_argument("--cache", help="where what is fetched is kept (default: nowhere)")
+    common.add_cache(parser)
     parser.add_argument("--venv", metavar="VERSION", help="such as 4.1.2")
     parser.add_argument("--major", type=int, default=5, help="version of PyPI's MPI (default: 5)")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 3, 4, 5])

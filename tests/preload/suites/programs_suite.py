@@ -156,7 +156,7 @@ def case_many_communicators(suite, options):
 def case_churn(suite, options):
     """Communicators made, used once and freed: how long, and nothing left."""
     program = suite.compiled("churn.c")
-    n = options.rounds
+    n = options.rounds or (10000 if options.full else 2000)
     times = {}
     for name, preloaded, after in (("plain", False, None), ("preloaded", True, None),
                                    ("preloaded, from the first call on", True, "1")):
@@ -245,10 +245,10 @@ def main():
     parser.add_argument("--harsh", action="store_true",
                         help="torture with what plain MPI does not survive, too; preloaded only")
     parser.add_argument("--communicators", type=int, default=1000, help="alive at a time")
-    parser.add_argument("--rounds", type=int, default=10000, help="of churn")
+    parser.add_argument("--rounds", type=int, help="of churn")
     parser.add_argument("--full", action="store_true",
-                        help="100000 calls of torture, all fatal errors, and churn within twice "
-                             "plain MPI's time")
+                        help="100000 calls of torture, all fatal errors, and 10000 rounds of churn, "
+                             "within twice plain MPI's time")
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     options = parser.parse_args()
     if unknown := set(options.cases) - set(CASES):
