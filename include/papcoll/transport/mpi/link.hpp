@@ -40,10 +40,8 @@ class MpiLink {
   /// The private communicator. The first use is collective. Throws transport_unavailable, on all
   /// ranks, if MPI has run out of communicators.
   MPI_Comm comm() {
-    const MPI_Comm comm = private_.get();
-    if (comm != MPI_COMM_NULL) [[likely]]
-      return comm;
-    connect(all_ranks_);
+    if (private_.get() == MPI_COMM_NULL) [[unlikely]]
+      connect(all_ranks_);
     return private_.get();
   }
   /// What a rank does while the first use, or another collective of MPI, waits for its peers.
