@@ -64,7 +64,17 @@ SITE = ("/forwarding_site.hpp", r"[\w:*&<> ]+ \w+\([^()]*(\)|,$)",
 MEMBERS = [(re.compile(rf"^(\s*)({pattern})"), text) for pattern, text in MEMBERS]
 
 SITE_MEMBER = re.compile(rf"^(  )((?! |explicit|return|static)(?:{SITE[1]}))")
+# A collective's three functions in erased.hpp.
+ERASED = re.compile(r"^PAPCOLL_ERASED\((\w+), \w+,\s*(\([^()]*\)).*?\)$", re.DOTALL | re.MULTILINE)
 NAMESPACE = re.compile(r"^(namespace papcoll)::inline PAPCOLL_ABI(.*)$")
+
+
+def erased(match):
+    name, parameters = match.groups()
+    flat = " ".join(parameters.split())
+    text = (f"void {name}{parameters}; /** As {name}(), non-blocking. */ Request i{name}{flat}; "
+            f"/** As {name}(), persistent. */ Persistent {name}_init{flat};")
+    return text + "\n" * (match.group().count("\n") - text.count("\n"))
 
 
 def filtered(path, lines):
@@ -84,4 +94,5 @@ def filtered(path, lines):
 
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:
-        sys.stdout.write("\n".join(filtered(sys.argv[1], file.read().split("\n"))))
+        text = ERASED.sub(erased, file.read())
+    sys.stdout.write("\n".join(filtered(sys.argv[1], text.split("\n"))))

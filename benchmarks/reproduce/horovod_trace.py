@@ -19,7 +19,7 @@ import random
 import struct
 import sys
 
-# As include/papcoll/profile/trace_format.hpp.
+# As analysis/include/papcoll/profile/trace_format.hpp.
 COLLECTIVES = {"bcast": 1, "gather": 2, "gatherv": 3, "allgather": 6, "allreduce": 12}
 SUM, FLOAT, INT8 = 2, 12, 15
 HEADER_BYTES = 4096

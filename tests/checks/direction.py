@@ -138,11 +138,12 @@ def matches(header: str, rooms) -> bool:
 
 def main() -> int:
     complaints = []
-    includes = {}
+    includes, root_of = {}, {}
     for root, path in sorted((r, p) for r in ROOTS for p in r.rglob("*")
                              if p.suffix in (".hpp", ".ipp", ".cuh")):
         name = str(path.relative_to(root).with_suffix(""))
         text = path.read_text(encoding="utf-8")
+        root_of[name] = root
         includes[name] = re.findall(r"^\s*#\s*include\s*<papcoll/(.*)\.(?:[hi]pp|cuh)>", text, re.MULTILINE)
         if not text.startswith("#pragma once\n"):
             complaints.append(f"{name}: does not begin with #pragma once")
@@ -169,6 +170,8 @@ def main() -> int:
                 complaints.append(f"{name}: includes {other}, which does not exist")
             elif there is None:
                 continue
+            elif root_of[name] == ROOTS[0] and root_of[other] != ROOTS[0]:
+                complaints.append(f"{name}: includes {other}, which papcoll::analysis has")
             elif there[0] > here[0]:
                 complaints.append(f"{name}: includes {other}, which stands below it")
             elif there[1] != here[1] and any(

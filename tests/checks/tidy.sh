@@ -22,7 +22,7 @@ scotch=""
 for directory_of in /usr/include /usr/include/scotch /usr/local/include; do
   [ -e "$directory_of/scotch.h" ] && scotch="-isystem $directory_of" && break
 done
-[ -n "$scotch" ] || sed -i '/mapping.scotch/d' "$directory/all.cpp"
+[ -n "$scotch" ] || sed -i '/baselines.scotch/d' "$directory/all.cpp"
 
 echo '#include <cuda_runtime_api.h>' | clang++ @"$flags" -fsyntax-only -x c++ - 2>/dev/null ||
   sed -i -e '/gpu.cuda_runtime/d' -e '/cuda_ipc_transport/d' "$directory/all.cpp"

@@ -35,7 +35,8 @@ def wrapper(mpi, launcher, language):
 def build(compiler, source, program, flags, cwd=None):
     """Compiles a file, by way of ccache where it is there, since tests have programs in common, and
     links it; the first command that fails, or the last."""
-    commands = [[compiler, *flags, "-c", source, "-o", f"{program}.o"],
+    of_compiler = [flag for flag in flags if flag != "-shared"]  # of which clang warns there
+    commands = [[compiler, *of_compiler, "-c", source, "-o", f"{program}.o"],
                 [compiler, f"{program}.o", "-o", program, *flags, "-ldl"]]
     if shutil.which("ccache"):
         commands[0].insert(0, "ccache")

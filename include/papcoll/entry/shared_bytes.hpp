@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/base/data_view.hpp>
-#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
@@ -114,7 +113,8 @@ inline bool lists_share_bytes(const Region& a, const Region& b) {
   for_each_run(b, [&](std::uintptr_t from, std::uintptr_t to) {
     all.push_back({from, to, false});
   });
-  heap_sort(all.data(), all.size(),
+  // In each call: heap_sort() takes twice as long.
+  std::sort(all.begin(), all.end(),
             [](const Bytes& x, const Bytes& y) { return x.first < y.first; });
   std::uintptr_t end_of_a = 0;
   std::uintptr_t end_of_b = 0;

@@ -2,7 +2,6 @@
 
 #include <papcoll/automatic.hpp>
 #include <papcoll/base/collective_list.hpp>
-#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
@@ -176,7 +175,8 @@ inline detail::Vector<std::pair<std::intptr_t, std::intptr_t>> sorted_ranges(con
     const std::intptr_t first = base + block.at;
     ranges.emplace_back(first, first + block.length * static_cast<std::intptr_t>(b.size));
   }
-  heap_sort(ranges.data(), ranges.size());
+  // In each call, and most lists are in order.
+  if (!std::is_sorted(ranges.begin(), ranges.end())) std::sort(ranges.begin(), ranges.end());
   return ranges;
 }
 

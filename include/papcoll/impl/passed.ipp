@@ -137,7 +137,7 @@ inline void check_blocks_of_list(const Caller& caller, const BufferLayout& l) {
     end = place_of(l, i) + static_cast<std::ptrdiff_t>(l.lengths[i]);
   }
   if (ascending) return;
-  heap_sort(order.data(), order.size(), [&](std::size_t a, std::size_t b) {
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const std::ptrdiff_t at = place_of(l, a);
     const std::ptrdiff_t other = place_of(l, b);
     return at != other ? at < other : a < b;
