@@ -76,7 +76,7 @@ constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
     row.needs = requirement::commutative_operator;
   }
   row.serves = detail::schedule_serves<S>;
-  if constexpr (std::is_trivially_destructible_v<S>) {
+  if constexpr (requires { typename std::bool_constant<(static_cast<void>(S{}), true)>; }) {
     row.plan = AnySchedule::of<S>;
   } else {
     row.plan = detail::make_schedule<S>;

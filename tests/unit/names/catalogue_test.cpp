@@ -171,3 +171,19 @@ TEST_CASE("a program has a catalogue of its own with one line an algorithm") {
   CHECK(n.row->needs == requirement::commutative_operator);
   CHECK_THROWS_AS(parse_name("Bruck", mine), unknown_algorithm);
 }
+
+namespace {
+/// Its default parameter is known at run time only.
+struct WithRadix : Nothing {
+  static constexpr std::string_view name = "WithRadix";
+  WithRadix() : radix(std::stoi("3")) {}
+  friend bool operator==(const WithRadix&, const WithRadix&) = default;
+  int radix;
+};
+}  // namespace
+
+TEST_CASE("a row's schedule may have a default that is not constant") {
+  static constexpr CatalogueRow row = static_row<WithRadix>();
+  CHECK(row.plan().name() == "WithRadix");
+  CHECK(row.plan() == AnySchedule{WithRadix{}});
+}
