@@ -240,7 +240,7 @@ class ChannelEndpoint final : public Endpoint {
       require_size(p, a.awaited, h.total);
       a.to = a.awaited.to;
     } else {
-      a.kept = detail::make_owned<std::byte[]>(h.total);
+      a.kept = detail::Owned<std::byte[]>{new std::byte[h.total]};  // all of it is written
       a.to = a.kept.get();
     }
     a.any = true;
