@@ -174,6 +174,8 @@ TEST_CASE("a communicator whose ranks are bound elsewhere counts its processors 
   {
     const OnOneProcessor bound;
     if (!bound.is()) return;
+    // Ranks that change places too quickly to notice each other by the time of their yields.
+    comm.core().waiter().times.given_away = std::chrono::hours{1};
     CHECK(turns(comm, true));
   }
   CHECK(turns(comm, false));

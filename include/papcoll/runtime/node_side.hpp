@@ -281,9 +281,7 @@ class NodeSide {
   /// Ranks may have been bound to other processors. A part of a team has only some of the ranks
   /// that share them.
   [[gnu::cold, gnu::noinline]] void count_processors() {
-    const Waiter& waiter = basis_.waiter;
-    const bool shares = waiter.oversubscribed || waiter.yield_took > waiter.times.given_away;
-    if (!shared_->census.look(shared_->monitor.looks(), shares)) return;
+    if (!shared_->census.look(shared_->monitor.looks())) return;
     set_oversubscribed(
         detail::outnumber(static_cast<std::size_t>(basis_.size()), shared_->census.processors()));
   }

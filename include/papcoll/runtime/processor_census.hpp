@@ -38,11 +38,10 @@ class ProcessorCensus {
     say();
   }
 
-  /// At the `looks`-th look, from 1 on, in its call. `shares`: this rank has a reason to believe
-  /// that it shares its processor; without one it does not ask the system. Returns true, on all
-  /// ranks, if their number of processors has changed.
-  bool look(std::uint32_t looks, bool shares) noexcept {
-    if (looks % period == period - 1 && shares) {
+  /// At the `looks`-th look, from 1 on, in its call. Returns true, on all ranks, if their number of
+  /// processors has changed.
+  bool look(std::uint32_t looks) noexcept {
+    if (looks % period == period - 1) {
       try {
         say();
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it says so later
