@@ -28,6 +28,13 @@ enum class RemoteTickets : unsigned char {
   never,
 };
 
+/// By what a call that names no algorithm gets one. All ranks find the same.
+enum class Selection : unsigned char {
+  learned,      ///< by the call, by how ranks arrive, and by what candidates cost that are tried
+  by_arrivals,  ///< by the call, and by how ranks arrive
+  repeatable,   ///< by the call alone: the same from run to run
+};
+
 /// What may be set when a team is made. All ranks pass the same.
 struct Options {
   /// How long a call may wait, its transfers included, before it throws deadline_exceeded; 0: for
@@ -64,6 +71,7 @@ struct Options {
   /// What describes the machine, for OnTopology and for groups of ranks on a node: Linux, unless a
   /// description in code or a producer such as topology/network_file.hpp is given.
   MachineSource machine{};
+  Selection selection = Selection::learned;  ///< by what calls that name no algorithm get one
   /// File with thresholds of this machine, as `papcoll-bench --tune` writes it; empty: the one that
   /// the environment variable PAPCOLL_TUNING names, if any. What it says must be the same on all
   /// ranks.

@@ -39,6 +39,23 @@ struct Sane {
   static constexpr int notes_ahead = 0;
   static constexpr int looks_ahead = 0;
   static constexpr bool notes_when_gone = false;
+  static constexpr bool costs_when_gone = false;
+};
+
+/// What ranks were told that calls cost.
+struct Costs final : papcoll::CostListener {
+  std::uint64_t sum = 0;
+  void add(const papcoll::CallCost& cost) noexcept override {
+    sum = sum * 31 + cost.in_call + cost.after_last;
+  }
+  void settle() noexcept override { sum = sum * 31 + 1; }
+};
+
+/// What a rank knows after a look.
+struct View {
+  Imbalance imbalance;
+  std::uint64_t costs = 0;
+  friend bool operator==(const View&, const View&) = default;
 };
 
 /// Ranks that leave as soon as they have announced themselves, and rank 0, which waits for all.
@@ -74,7 +91,7 @@ class Calls {
 
   /// All have come to the same, which is what one who knows all comes to.
   std::string finish() {
-    const std::vector<Imbalance> right = expected();
+    const std::vector<View> right = expected();
     for (int r = 0; r < ranks_; ++r) {
       const auto& seen = seen_[static_cast<std::size_t>(r)];
       if (seen != right) return "rank " + std::to_string(r) + " has another view";
@@ -94,6 +111,10 @@ class Calls {
     watch.note(epoch, arrival(epoch, rank), kind, true);
   }
 
+  static void note_cost(Watch& watch, std::uint32_t epoch, int rank) {
+    watch.note_cost(epoch, {0x8001, 1, 2}, arrival(epoch, rank) % 1009);
+  }
+
   void call(int rank) {
     Site& site = sites_[static_cast<std::size_t>(rank)];
     Watch& watch = watches_[static_cast<std::size_t>(rank)];
@@ -104,8 +125,9 @@ class Calls {
     const std::uint32_t epoch = site.epoch();
     if (!Fault::notes_when_gone) note(watch, epoch + Fault::notes_ahead, rank);
     if (Watch::looks(epoch)) {
-      watch.look(epoch + Fault::looks_ahead);
-      seen_[static_cast<std::size_t>(rank)].push_back(watch.of(kind));
+      Costs costs;
+      watch.look(epoch + Fault::looks_ahead, &costs);
+      seen_[static_cast<std::size_t>(rank)].push_back({watch.of(kind), costs.sum});
     }
     site.announce(nullptr, 0, 0);
     if (rank == 0) {
@@ -116,25 +138,29 @@ class Calls {
         return true;
       });
     }
+    if (!Fault::costs_when_gone) note_cost(watch, epoch, rank);
     site.leave();
+    if (Fault::costs_when_gone) note_cost(watch, epoch, rank);
     if (Fault::notes_when_gone) note(watch, epoch, rank);
     site.bells().ring_all();
   }
 
   /// One rank after the other, which none would be without the fault.
-  std::vector<Imbalance> expected() {
+  std::vector<View> expected() {
     memory_.assign(memory_.size(), Line{});
     const SmallBoard board{begin(), ranks_, chunk_bytes};
     Watch watch{board, 0};
-    std::vector<Imbalance> seen;
+    std::vector<View> seen;
     for (std::uint32_t e = first_; e != first_ + static_cast<std::uint32_t>(calls_); ++e) {
       for (int r = 0; r < ranks_; ++r) {
         Watch of_rank{board, r};
         note(of_rank, e + Fault::notes_ahead, r);
+        note_cost(of_rank, e, r);
       }
       if (!Watch::looks(e)) continue;
-      watch.look(e);
-      seen.push_back(watch.of(kind));
+      Costs costs;
+      watch.look(e, &costs);
+      seen.push_back({watch.of(kind), costs.sum});
     }
     return seen;
   }
@@ -145,7 +171,7 @@ class Calls {
   std::vector<Line> memory_;
   std::deque<Site> sites_;
   std::deque<Watch> watches_;
-  std::vector<std::vector<Imbalance>> seen_;
+  std::vector<std::vector<View>> seen_;
 };
 
 /// Stores that are not sequentially consistent are seen late.
@@ -168,6 +194,9 @@ struct ForgetsTooSoon : Sane {
 struct NotesWhenGone : Sane {
   static constexpr bool notes_when_gone = true;
 };
+struct CostsWhenGone : Sane {
+  static constexpr bool costs_when_gone = true;
+};
 
 template <class Fault>
 bool found(int ranks) {
@@ -181,7 +210,7 @@ bool found(int ranks) {
 
 }  // namespace
 
-TEST_CASE("All ranks come to the same view of arrivals", "[explore][imbalance]") {
+TEST_CASE("All ranks come to the same view of arrivals and costs", "[explore][imbalance]") {
   for (const std::uint32_t first : {1U, 0xfffffffaU}) {
     INFO("first epoch " << first);
     Calls<Sane> two{2, first, 12};
@@ -199,4 +228,5 @@ TEST_CASE("What would make views differ is found", "[explore][imbalance]") {
   CHECK(found<LooksTooSoon>(2));
   CHECK(found<ForgetsTooSoon>(2));
   CHECK(found<NotesWhenGone>(2));
+  CHECK(found<CostsWhenGone>(2));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
@@ -155,6 +156,31 @@ struct WatchedClass {
   constexpr bool is_large() const noexcept { return index % 3 == large; }
 };
 
+/// What a call cost in the mean over its ranks, in nanoseconds, as all of them have agreed.
+struct CallCost {
+  CallTrial trial;
+  std::uint64_t in_call = 0;     ///< from its arrival to its end
+  std::uint64_t after_last = 0;  ///< from the last arrival to its end; 0 of a rank that left before
+};
+
+/// Who is told what calls cost, in the same calls on all ranks.
+class CostListener {
+ public:
+  virtual void add(const CallCost& cost) noexcept = 0;
+  /// All that is known by now was added.
+  virtual void settle() noexcept = 0;
+  /// How often that has led to another choice.
+  std::uint32_t changes() const noexcept { return changes_; }
+
+ protected:
+  CostListener() = default;
+  CostListener(const CostListener&) = default;
+  CostListener& operator=(const CostListener&) = default;
+  ~CostListener() = default;
+
+  std::uint32_t changes_ = 0;
+};
+
 /// Watches the arrivals of the ranks of a board, and comes to the same view on all of them.
 ///
 ///     call      …  e         …    t          t+1 …          t, t′: multiples of `period`
@@ -199,13 +225,20 @@ class BasicArrivalMonitor {
                                                                std::memory_order_relaxed);
   }
 
+  /// This rank, which has noted its arrival, is about to leave the call, after so many nanoseconds.
+  void note_cost(std::uint32_t epoch, CallTrial trial, std::uint64_t ns) noexcept {
+    board_.arrivals(rank_).cost[epoch % Board::remembered].store(CostWord{epoch, trial, ns}.packed(),
+                                                                 std::memory_order_relaxed);
+  }
+
   static constexpr bool looks(std::uint32_t epoch) noexcept { return epoch % period == 0; }
 
-  /// In such a call, after it could be entered.
-  [[gnu::noinline]] void look(std::uint32_t epoch) noexcept {
+  /// In such a call, after it could be entered. `costs`, or null, is told what calls cost.
+  [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
     const std::uint32_t end = epoch - static_cast<std::uint32_t>(Board::frames);
-    for (std::uint32_t e = end - period + 1; e != end + 1; ++e) learn(e);
+    for (std::uint32_t e = end - period + 1; e != end + 1; ++e) learn(e, costs);
     for (detail::RecentCalls& r : recent_) r.settle();
+    if (costs != nullptr) costs->settle();
     ++looks_;
   }
 
@@ -245,8 +278,58 @@ class BasicArrivalMonitor {
     }
   };
 
+  /// What a rank notes of the cost of a call. 0 is none.
+  struct CostWord {
+    static constexpr std::uint64_t most_ns = (std::uint64_t{1} << 33U) - 1;
+
+    std::uint32_t epoch;
+    CallTrial trial;
+    std::uint64_t ns;
+
+    static std::uint64_t tag(std::uint32_t epoch) noexcept {
+      return epoch / Board::remembered & 0xffU;
+    }
+    std::uint64_t packed() const noexcept {
+      return tag(epoch) << 56U | std::uint64_t{trial.kind} << 40U |
+             std::uint64_t{trial.candidate} << 36U | std::uint64_t{trial.candidates} << 33U |
+             std::min(ns, most_ns);
+    }
+    static CostWord of(std::uint64_t word, std::uint32_t epoch) noexcept {
+      return {epoch,
+              {static_cast<std::uint16_t>(word >> 40U), static_cast<std::uint8_t>(word >> 36U & 15U),
+               static_cast<std::uint8_t>(word >> 33U & 7U)},
+              word & most_ns};
+    }
+  };
+
+  /// Of one call, if all ranks have noted it alike. `arrival(r)` is when rank r arrived, from any
+  /// origin.
+  template <class At>
+  void learn_cost(std::uint32_t epoch, CostListener& costs, At&& arrival) const noexcept {
+    const auto word = [&](int r) {
+      return board_.arrivals(r).cost[epoch % Board::remembered].load(std::memory_order_relaxed);
+    };
+    const std::uint64_t mine = word(rank_);
+    const CallTrial trial = CostWord::of(mine, epoch).trial;
+    if (trial.kind == 0 || mine >> 56U != CostWord::tag(epoch)) return;
+    std::int64_t last = arrival(0);
+    for (int r = 0; r < board_.ranks(); ++r) {
+      if ((word(r) ^ mine) > CostWord::most_ns) return;
+      last = std::max(last, arrival(r));
+    }
+    CallCost all;
+    for (int r = 0; r < board_.ranks(); ++r) {
+      const auto ns = static_cast<std::int64_t>(CostWord::of(word(r), epoch).ns);
+      all.in_call += static_cast<std::uint64_t>(ns);
+      all.after_last +=
+          static_cast<std::uint64_t>(std::max<std::int64_t>(arrival(r) + ns - last, 0));
+    }
+    const auto ranks = static_cast<std::uint64_t>(board_.ranks());
+    costs.add({trial, all.in_call / ranks, all.after_last / ranks});
+  }
+
   /// Of one call, if all ranks have noted it alike.
-  void learn(std::uint32_t epoch) noexcept {
+  void learn(std::uint32_t epoch, CostListener* costs) noexcept {
     const auto word = [&](int r) {
       return board_.arrivals(r).at[epoch % Board::remembered].load(std::memory_order_relaxed);
     };
@@ -258,8 +341,9 @@ class BasicArrivalMonitor {
       if (!Word::is_of(w, epoch) || Word::kind_of(w) != Word::kind_of(mine)) return;
       in_arena = in_arena && Word::arena_of(w);
     }
-    Imbalance call = detail::imbalance_of(
-        board_.ranks(), [&, origin = word(0)](int r) { return Word::between(origin, word(r)); });
+    const auto arrival = [&, origin = word(0)](int r) { return Word::between(origin, word(r)); };
+    if (costs != nullptr) learn_cost(epoch, *costs, arrival);
+    Imbalance call = detail::imbalance_of(board_.ranks(), arrival);
     call.in_arena = in_arena;
     recent_[Word::kind_of(mine)].add(call);
     if (!WatchedClass{static_cast<std::uint8_t>(Word::kind_of(mine))}.is_small()) ++longer_calls_;

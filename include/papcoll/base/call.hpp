@@ -25,6 +25,30 @@ enum class MemoryKind : unsigned char {
   managed,  ///< either may
 };
 
+/// How ranks of a node reach buffers that they do not map.
+enum class PeerReach : unsigned char {
+  by_option,  ///< as Options::peer_access says
+  staged,     ///< through memory that all map
+  pulled,     ///< by the kernel's copies
+};
+
+/// What was chosen for a call, for whoever counts what it costs: see CallLearner.
+struct CallTrial {
+  std::uint16_t kind = 0;       ///< of calls among which one choice stands; 0: nothing was chosen
+  std::uint8_t candidate = 0;   ///< the number of what runs, up to 15
+  std::uint8_t candidates = 0;  ///< how many are tried, up to 7; 0: the choice is made
+
+  /// Does each rank note what its call of that number costs? Of calls that take long always, of
+  /// others whose choice is made now and then.
+  constexpr bool is_timed(std::uint32_t epoch, bool is_long) const noexcept {
+    if (kind == 0) return false;
+    constexpr std::uint32_t one_in = 32;
+    const std::uint32_t drawn = (epoch / one_in * 0x9e3779b9U >> 16U) % one_in;
+    return candidates != 0 || is_long || epoch % one_in == drawn;
+  }
+  friend bool operator==(const CallTrial&, const CallTrial&) = default;
+};
+
 /// In Call::types: the buffers are in memory of a device.
 inline constexpr std::uint64_t types_on_device = std::uint64_t{1} << 39;
 
@@ -68,6 +92,8 @@ struct Call {
   std::uint64_t types = 0;
   std::uint32_t split = 0;  ///< a hash of `counts`, where all ranks have the same
 
+  CallTrial trial{};
+  PeerReach reach = PeerReach::by_option;
   MemoryKind memory = MemoryKind::host;  ///< of in and out
   /// Where the elements lie if they are not neighbours, else null; in place both are the same.
   const DataView* in_view = nullptr;

@@ -40,6 +40,7 @@ struct ChosenAlgorithm {
     spec.order = given.order;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
     const bool by_messages = caller.non_blocking || given.order;
+    selection_of(caller.core).learner.make_room();
     const SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
     choose(spec, call, inputs, chooser);
     is_watched = watches_across_nodes(call, inputs);
@@ -58,7 +59,7 @@ struct ChosenAlgorithm {
   TeamCore& core = caller.core;
   const ChosenAlgorithm chosen{caller, given, call, chooser};
   if (remembers && chosen.spec.arrival != nullptr) {
-    selection_of(core).choices.keep(call, core.looks(), *chosen.spec.arrival);
+    selection_of(core).choices.keep(call, core.looks(), core.next_epoch(), *chosen.spec.arrival);
   }
   const auto run = [&] {
     if (chosen.spec.hierarchical != nullptr) {
@@ -81,7 +82,8 @@ struct ChosenAlgorithm {
   const bool remembers = given.is_free() && core.on_one_node();
   if (remembers) {
     state_contract(call, given);
-    const ArrivalAlgorithm* const before = selection_of(core).choices.find(call, core.looks());
+    const ArrivalAlgorithm* const before =
+        selection_of(core).choices.find(call, core.looks(), core.next_epoch());
     if (before != nullptr) {
       if (!call.apart) [[likely]]
         return core.run(*before, call);

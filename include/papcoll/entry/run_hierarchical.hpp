@@ -58,9 +58,11 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   AlgorithmSpec chosen;
   chosen.transport = &t;
   chosen.order = orders;
-  choose_flat(chosen, call, inputs_of(team, call, by_messages, false), chooser);
-  if (chosen.arrival != nullptr) return team.run(*chosen.arrival, call);
-  team.run(chosen.schedule, t, call, chosen.order);
+  Call picked = call;
+  selection_of(team).learner.make_room();
+  choose_flat(chosen, picked, inputs_of(team, call, by_messages, false), chooser);
+  if (chosen.arrival != nullptr) return team.run(*chosen.arrival, picked);
+  team.run(chosen.schedule, t, picked, chosen.order);
 }
 
 /// A team with its hierarchy, in a call of the chooser's collective.

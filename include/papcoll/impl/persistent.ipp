@@ -89,11 +89,12 @@ class PreparedCall {
   /// What a choice depends on that changes from call to call.
   struct Known {
     Imbalance arrivals;
+    std::uint32_t choices = 0;
     bool oversubscribed = false;
     friend bool operator==(const Known&, const Known&) = default;
   };
   Known known() const noexcept {
-    Known k{core_->imbalance_of(call_), core_->waiter().oversubscribed};
+    Known k{core_->imbalance_of(call_), core_->choices(), core_->waiter().oversubscribed};
     k.arrivals.seen = 0;
     return k;
   }
@@ -141,8 +142,8 @@ class PreparedCall {
     runs_ = settled.arrival;
     plan_ = plan_of(settled);
     call_.plan = plan_.plan == nullptr ? nullptr : &plan_;
-    // What lies apart is packed on the way.
-    if (!core.on_one_node() || call_.apart) runs_ = nullptr;
+    // What lies apart is packed on the way; and while candidates are tried, calls differ.
+    if (!core.on_one_node() || call_.apart || call_.trial.candidates != 0) runs_ = nullptr;
     if (core.on_one_node()) looks_ = core.looks();
     known_ = known();
     registrations_ = registrations(core);

@@ -255,6 +255,21 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return detail::joined({"rank order: along the machine it would be no better", on});
 }
 
+/// What a node's candidates cost in calls of this kind.
+[[gnu::cold]] inline std::string explain_tried(const CallLearner& learner, const CallTrial& trial,
+                                               const Chooser& chooser) {
+  std::string text;
+  learner.each_tried(trial.kind, [&](const CallLearner::Tried& t) {
+    const NodeCandidate& c = chooser.candidates_on_node[t.candidate];
+    text += joined({(text.empty() ? "" : ", "), c.algorithm->name,
+                    (c.reach == PeerReach::pulled ? " by the kernel" : "")});
+    if (t.ns != 0) text += " " + shown_time(t.ns);
+    if (t.is_dropped) text += " (dropped)";
+    if (t.is_best && learner.is_settled(trial.kind)) text += " (chosen)";
+  });
+  return text;
+}
+
 /// What is chosen for a call that names no algorithm, but may be the order of the ranks, and why.
 [[gnu::cold]] inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call,
                                             const OrderSource& order = {}) {
@@ -264,7 +279,8 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   chosen.transport = team.transport;
   chosen.order = order;
   const Chooser& chooser = chooser_of(call.collective);
-  choose(chosen, call, s, chooser);
+  Call picked = call;
+  choose(chosen, picked, s, chooser);
   if (chosen.hierarchical != nullptr && chosen.hierarchical->by_caches) {
     e.algorithm = "Hierarchical:DynamicLeader,auto";
     e.reason = detail::joined(
@@ -281,7 +297,11 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
                                               "there")});
   } else if (chosen.arrival != nullptr) {
     e.algorithm = detail::joined({chosen.arrival->name, over});
-    e.reason = with_values(chooser.on_node(call, s).why, call.collective, *s.thresholds);
+    const NodeChoice first = chooser.on_node(call, s);
+    e.reason = first.algorithm == chosen.arrival
+                   ? with_values(first.why, call.collective, *s.thresholds)
+                   : "by what calls of this kind cost, or to find that out";
+    if (s.learner != nullptr) e.tried = explain_tried(*s.learner, picked.trial, chooser);
   } else {
     e.algorithm = chosen.schedule.name() + over;
     if (chosen.order) e.algorithm = detail::joined({chosen.order.name(), "+", e.algorithm});
@@ -365,6 +385,7 @@ template <class>
   t += detail::joined({"; imbalanced above a wait of ", detail::shown_time(e.imbalanced_from),
                        "\n  memory     ", e.memory, "\n"});
   if (!e.order.empty()) t += detail::joined({"  order      ", e.order, "\n"});
+  if (!e.tried.empty()) t += detail::joined({"  tried      ", e.tried, "\n"});
   for (const std::string& r : e.refused) t += detail::joined({"  not        ", r, "\n"});
   return t;
 }

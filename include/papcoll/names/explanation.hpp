@@ -37,6 +37,7 @@ struct Explanation {
   /// Of a static schedule across nodes or along the machine: which rank plays which position, and
   /// why. Else empty.
   std::string order;
+  std::string tried;  ///< what its candidates cost so far; empty where none was tried
   std::vector<std::string> refused;  ///< algorithms that cannot run this call, by reasons
 
   /// All of it, a line for each.

@@ -132,9 +132,6 @@ class BasicBoard {
     // Kilobytes of the rank's pool that had pages when it left these epochs; never fewer than
     // before. Orders as `called`.
     Atomic<std::uint32_t> pooled[records];
-    // What the rank's reads of others' pools took in the last call in which one asked for it, ps a
-    // byte, and above it the epoch. Order as `called`.
-    Atomic<std::uint64_t> pool_reads;
     // Non-blocking calls that the rank refused, in words that only RefusedRequests reads: how many
     // rows of numbers, and the last of them, row i in refused[i mod refusals], what came before it
     // in refused_before[i mod refusals]. Written by the owner, the count last; the last row grows.
@@ -155,12 +152,13 @@ class BasicBoard {
     Atomic<std::uint32_t> now;
   };
 
-  /// When the rank arrived in recent calls, call e in at[e mod remembered], in words that only
-  /// ArrivalMonitor reads. Relaxed: a word is read by who knows, from Left::epoch, that its rank
+  /// When the rank arrived in recent calls, call e in at[e mod remembered], and what they cost it,
+  /// in words that only ArrivalMonitor reads. Relaxed: a word is read by who knows, from Left::epoch, that its rank
   /// has left the call, and written again in e + remembered, which nobody enters before all readers
   /// of e are done (see there).
   struct alignas(cache_line) Arrivals {
     Atomic<std::uint64_t> at[remembered];
+    Atomic<std::uint64_t> cost[remembered];
   };
 
   /// The processors that the rank may run on, as BoundProcessors (topology/bound_processors.hpp),

@@ -5,7 +5,6 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/pool.hpp>
-#include <papcoll/node/pool_trials.hpp>
 #include <papcoll/node/work_words.hpp>
 
 #include <atomic>
@@ -92,22 +91,6 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
     return true;
   }
 
-  bool pool_is_slow(std::size_t n) noexcept {
-    const bool slow = trials_.is_slow(n, epoch_, Board::frames, [&](std::uint32_t e, auto f) {
-      for (int r = 0; r < Base::size(); ++r) {
-        const std::uint64_t reads = board_.left(r).pool_reads.load(std::memory_order_relaxed);
-        if (reads >> 32U == e) f(static_cast<std::uint32_t>(reads));
-      }
-    });
-    if (trials_.is_trial()) pool_.stay();
-    return slow;
-  }
-
-  detail::PoolReads::Timer time_reading(int r, std::size_t n) noexcept {
-    const bool timed = (offer_of(r).in.mapped & asks_for_time) != 0;
-    return {timed ? &reads_ : nullptr, r, n};
-  }
-
   /// Before this rank's memory goes: what late peers may still read of its pool stays for ever.
   void keep_what_is_lent() noexcept {
     if (pool_is_lent()) pool_.leak();
@@ -120,7 +103,6 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
       : Base(board, bells, rank, first_epoch),
         node_(node),
         pool_(node),
-        reads_(board.ranks()),
         pool_used_(first_epoch - 1) {}
 
   using Base::board_;
@@ -129,23 +111,9 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
 
   const Node* node_;  ///< null: the ranks share the board alone
 
-  /// In BufferPlace::mapped of a pool: its readers are to time themselves.
-  static constexpr std::uint32_t asks_for_time = 2;
-
-  /// A descriptor as peers are to see it.
-  BufferDescriptor shown(BufferDescriptor offer) const noexcept {
-    if (trials_.is_timed() && offer.in.mapped != 0) offer.in.mapped |= asks_for_time;
-    return offer;
-  }
-
   /// Before this rank leaves: shows what it could lend.
   void end_lending() noexcept {
     pool_.end_call();
-    trials_.end_call();
-    if (reads_.any()) [[unlikely]] {
-      board_.left(rank_).pool_reads.store(std::uint64_t{epoch_} << 32U | reads_.take(),
-                                          std::memory_order_relaxed);
-    }
     const std::size_t bytes = pool_.backed();
     if (bytes == 0) return;  // the records begin with that
     board_.left(rank_).pooled[epoch_ % Board::records].store(
@@ -178,8 +146,6 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
 
   PeerMemory common_;
   Pool pool_;
-  detail::PoolTrials trials_;
-  detail::PoolReads reads_;
   std::uint32_t pool_used_;  ///< the last epoch in which this rank used its pool
 };
 

@@ -109,8 +109,6 @@ class ForwardingSite {
   std::byte* shared_pool(std::size_t n) { return node().shared_pool(n); }
   bool pools_hold(std::size_t n) { return node().pools_hold(n); }
   bool use_pool() { return node().use_pool(); }
-  bool pool_is_slow(std::size_t n) { return node().pool_is_slow(n); }
-  auto time_reading(int r, std::size_t n) { return node().time_reading(r, n); }
 
  protected:
   /// Calls that may be under way at once: a slow rank may still read slots of a former call. Memory

@@ -78,8 +78,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
 
   void offer(const BufferDescriptor& buffers, std::uint32_t chunks) noexcept {
     offered_ = true;
-    const BufferDescriptor shown = Base::shown(buffers);
-    announce(reinterpret_cast<const std::byte*>(&shown), sizeof shown, chunks);
+    announce(reinterpret_cast<const std::byte*>(&buffers), sizeof buffers, chunks);
   }
 
   void publish(std::uint32_t chunks, int audience) noexcept {

@@ -27,13 +27,7 @@ class Pool {
       : node_(node), base_(node != nullptr ? node->pool : nullptr) {}
 
   /// A call ends: in the next get() may give other memory.
-  void end_call() noexcept {
-    at_ = nullptr;
-    stays_ = false;
-  }
-
-  /// This call's memory is at the beginning of the node's, as that of the last call that said so.
-  void stay() noexcept { stays_ = true; }
+  void end_call() noexcept { at_ = nullptr; }
 
   /// n bytes, the same in all of a call that asks for no more than at first.
   std::byte* get(std::size_t n) {
@@ -112,7 +106,7 @@ class Pool {
 
   /// Where in the pool the n bytes of the next call begin.
   std::size_t next_place(std::size_t n) {
-    if (stays_ || n < turns_from || n > window() / 2 || !take_window()) return 0;
+    if (n < turns_from || n > window() / 2 || !take_window()) return 0;
     const std::size_t at = next_ + n <= window() ? next_ : 0;
     next_ = at + (n + most_line - 1) / most_line * most_line;
     return at;
@@ -165,7 +159,6 @@ class Pool {
   const Node* node_;
   std::byte* base_;  ///< where it is in the node's memory, as far as there is room
   bool has_window_ = false;
-  bool stays_ = false;       ///< in this call
   std::size_t next_ = 0;     ///< where the next call's begins, if there is room
   std::byte* at_ = nullptr;  ///< in this call, once it has asked
   std::size_t at_bytes_ = 0;

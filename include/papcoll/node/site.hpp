@@ -77,10 +77,6 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   pools_hold(n)                   have all ranks a shared_pool(n)? All find the same in a call,
 ///                                   processes not before they have made a few with this n
 ///   use_pool()                      may it be written now? Not while a former call's are read
-///   pool_is_slow(n)                 asked once a call, before its pool, of n bytes for peers that
-///                                   could as well be pulled from where they lie: had they better
-///                                   be?
-///   time_reading(r, n)              lives while n bytes of r's pool are read
 template <class S>
 concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
                         std::byte* to, std::size_t n, const BufferDescriptor& buffers) {
@@ -133,8 +129,6 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.shared_pool(n) } -> std::same_as<std::byte*>;
   { s.pools_hold(n) } -> std::same_as<bool>;
   { s.use_pool() } -> std::same_as<bool>;
-  { s.pool_is_slow(n) } -> std::same_as<bool>;
-  s.time_reading(r, n);
 };
 
 /// Which type of site something is for, where the type itself is not known: equal if the types are.
@@ -224,5 +218,12 @@ struct Chunks {
   /// Bytes of chunk k.
   std::size_t bytes(std::uint32_t k) const noexcept { return length(k) * size; }
 };
+
+/// Does the kernel copy from private buffers of peers, rather than that they stage them?
+template <Site S>
+bool pulls_first(const S& s, const Call& c) noexcept {
+  if (c.reach == PeerReach::by_option) return s.peers().prefers_pulls();
+  return c.reach == PeerReach::pulled && s.peers().pulls();
+}
 
 }  // namespace papcoll::inline PAPCOLL_ABI

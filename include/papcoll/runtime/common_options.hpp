@@ -27,7 +27,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   } catch (const error& e) {
     if (problem.empty()) problem = bare(e.what());
   }
-  const std::array<std::int64_t, 12> mine{options.deadline.count(),
+  const std::array<std::int64_t, 13> mine{options.deadline.count(),
                                           static_cast<std::int64_t>(options.chunk_bytes),
                                           static_cast<std::int64_t>(options.window),
                                           options.first_epoch,
@@ -36,10 +36,11 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
                                           static_cast<std::int64_t>(options.peer_access),
                                           static_cast<std::int64_t>(options.copy_method),
                                           static_cast<std::int64_t>(options.tickets),
+                                          static_cast<std::int64_t>(options.selection),
                                           static_cast<std::int64_t>(hash_of(options.groups)),
                                           static_cast<std::int64_t>(hash_of(options.machine)),
                                           static_cast<std::int64_t>(tuning.hash())};
-  std::array<std::int64_t, 12> first = mine;
+  std::array<std::int64_t, 13> first = mine;
   all_ranks.bcast(first.data(), sizeof first, 0, where);
   if (problem.empty()) problem = problem_of(options.groups, all_ranks.size(where));
   if (problem.empty() && mine != first) {

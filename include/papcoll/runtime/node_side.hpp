@@ -61,6 +61,8 @@ class NodeSide {
     return site.last_in_frame_matched();
   }
   void end() noexcept {
+    if (times_) [[unlikely]]
+      note_cost();
     shared_->site.leave();
     in_call_ = false;
   }
@@ -140,6 +142,12 @@ class NodeSide {
     const std::uint32_t epoch = shared_->site.epoch();
     with_messages_[epoch % NodeBoard::frames] = make_stamp(epoch, 1);
   }
+
+  /// Who hears what calls cost, from the same call on on all ranks of the team.
+  void set_cost_listener(CostListener* costs) noexcept { costs_ = costs; }
+
+  /// How often what calls cost has led to another choice.
+  std::uint32_t choices() const noexcept { return costs_ != nullptr ? costs_->changes() : 0; }
 
   /// What the ranks have learnt of arrivals in calls of this kind.
   Imbalance seen(const Call& call) const noexcept {
@@ -264,18 +272,30 @@ class NodeSide {
     ArrivalMonitor& monitor = shared_->monitor;
     const std::uint32_t epoch = site.epoch();
     const WatchedClass kind = call != nullptr ? kind_of(*call) : WatchedClass{};
-    const bool notes = ArrivalMonitor::notes(epoch, kind);
+    times_ = call != nullptr && costs_ != nullptr && call->trial.is_timed(epoch, kind.is_large());
+    const bool notes = times_ || ArrivalMonitor::notes(epoch, kind);
     const auto arrival = notes ? Waiter::Clock::now() : Waiter::Clock::time_point{};
     if (!site.enter()) basis_.waiter.until([&] { return site.enter(); }, Naps::brief);
     if (notes) {
       monitor.note(epoch, static_cast<std::uint64_t>(arrival.time_since_epoch().count()), kind,
                    call != nullptr && is_in_arena(*call));
+      if (times_) {
+        arrival_ = arrival;
+        trial_ = call->trial;
+      }
     }
     if (ArrivalMonitor::looks(epoch)) {
-      monitor.look(epoch);
+      monitor.look(epoch, costs_);
       shared_->copies.look(basis_.waiter, monitor.looks(), monitor.longer_calls());
       if (is_outermost_) count_processors();
     }
+  }
+
+  [[gnu::noinline]] void note_cost() noexcept {
+    times_ = false;
+    const auto took = Waiter::Clock::now() - arrival_;
+    shared_->monitor.note_cost(shared_->site.epoch(), trial_,
+                               static_cast<std::uint64_t>(took.count()));
   }
 
   /// Ranks may have been bound to other processors. A part of a team has only some of the ranks
@@ -311,6 +331,10 @@ class NodeSide {
   std::array<NodeSide*, 2> parts_{};
   bool is_outermost_ = true;
   bool in_call_ = false;  ///< between begin() and end()
+  bool times_ = false;    ///< the call under way, which began at arrival_
+  CallTrial trial_;
+  Waiter::Clock::time_point arrival_;
+  CostListener* costs_ = nullptr;
   /// For each frame the last call in it in which this rank passed messages, (epoch, 1); 0: none.
   std::array<Stamp, NodeBoard::frames> with_messages_{};
 };

@@ -149,6 +149,13 @@ class TeamCore final {
 
   // --- what the ranks know of each other's arrivals
 
+  /// Who hears what calls cost, where the ranks share memory: set in the same call on all ranks.
+  void set_cost_listener(CostListener* costs) noexcept { node_.set_cost_listener(costs); }
+  /// How often what calls cost has led to another choice.
+  std::uint32_t choices() const noexcept { return node_.choices(); }
+  /// The number on the node's board of the next blocking call. Only where the ranks share memory.
+  std::uint32_t next_epoch() noexcept { return node_.site().epoch() + 1; }
+
   /// Changes whenever what the ranks of a node know of arrivals and processors may have changed.
   /// Only where they share memory.
   std::uint32_t looks() const noexcept { return node_.looks(); }

@@ -28,7 +28,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// once, and a program compiles the candidates of the collectives that it calls.
 struct Chooser {
   Collective collective;
-  /// Among the algorithms that read their peers' memory, for all ranks on one node.
+  /// Among the algorithms that read their peers' memory, for all ranks on one node: all that there
+  /// are,
+  std::span<const detail::NodeCandidate> candidates_on_node;
+  /// those that are tried for a call,
+  Shortlist (*list_on_node)(const Call&, const SelectionInputs&) noexcept;
+  /// and what is taken until more is known.
   detail::NodeChoice (*on_node)(const Call&, const SelectionInputs&) noexcept;
   /// Among those that pass messages.
   AnySchedule (*by_messages)(const Call&, const SelectionInputs&);
@@ -202,6 +207,8 @@ const Chooser& chooser_of(Collective c) noexcept {
 template <Collective C>
 const Chooser ChooserOf<C>::value{
     C,
+    detail::candidates_on_node<C>,
+    &detail::list_on_node<C>,
     &detail::choose_on_node<C>,
     &detail::choose_by_messages<C>,
     &detail::choose_by_nodes<C == Collective::allreduce>,
@@ -211,13 +218,23 @@ const Chooser ChooserOf<C>::value{
 };
 
 /// Completes a spec that names no algorithm, on a team without groups: in the memory of the node
-/// (on_node.hpp), or by messages.
-inline void choose_flat(AlgorithmSpec& s, const Call& call, const SelectionInputs& inputs,
+/// (on_node.hpp), as its learner picks for the call of that number, or by messages. The call then
+/// says what was picked.
+inline void choose_flat(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                         const Chooser& chooser) {
   // The algorithms to choose among are compiled for NodeSite; they want all ranks there.
   if (!inputs.by_messages && s.transport->takes_node_site() &&
       call.reducer.size <= inputs.chunk_bytes) {
-    s.arrival = chooser.on_node(call, inputs).algorithm;
+    const Shortlist list = chooser.list_on_node(call, inputs);
+    if (list.count != 0 && inputs.learner != nullptr) {
+      const CallKind kind{detail::is_imbalanced(call, inputs), detail::is_in_arena(call, inputs)};
+      call.trial = inputs.learner->pick(kind.key(call), list, inputs.epoch);
+      const detail::NodeCandidate& picked = chooser.candidates_on_node[call.trial.candidate];
+      call.reach = picked.reach;
+      s.arrival = picked.algorithm;
+    } else {
+      s.arrival = chooser.on_node(call, inputs).algorithm;
+    }
     // Where each rank has a place in each chunk, a chunk must be long enough.
     if (s.arrival != nullptr && s.arrival->id == arrival_traits<StaticOrder, BlockCopies>.id &&
         inputs.chunk_bytes < chunk_bytes_for_blocks(inputs.size)) {
@@ -235,7 +252,7 @@ inline void choose_flat(AlgorithmSpec& s, const Call& call, const SelectionInput
 /// which they agree every 16 calls by what each has noted on the board (arrival/imbalance.hpp): all
 /// choose alike. On one node chosen_call.hpp keeps what was chosen until the call or that look at
 /// the arrivals is another.
-inline void choose(AlgorithmSpec& s, const Call& call, const SelectionInputs& inputs,
+inline void choose(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                    const Chooser& chooser) {
   if (detail::goes_by_caches(call, inputs)) {
     s.hierarchical = &chooser.by_caches();

@@ -4,6 +4,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/select/learner.hpp>
 
 #include <array>
 #include <cstddef>
@@ -12,22 +13,29 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// What calls that name no algorithm ran last, one of each collective. On a node the choice is a
-/// function of the call and of what its ranks know of arrivals, so that it stands until one of them
-/// is another. Choosing anew takes 15 ns, 7 % of a call of 8 bytes (2 pinned ranks, Zen 4).
+/// function of the call and of what its ranks know of arrivals and costs, so that it stands until
+/// one of them is another; while candidates are tried, for a burst of calls.
 class SelectionCache {
  public:
   /// For a call whose contract is stated; `looks`: how often arrivals were looked at. Null if it is
-  /// to be chosen.
-  const ArrivalAlgorithm* find(const Call& call, std::uint32_t looks) const noexcept {
+  /// to be chosen; else the call says what was picked.
+  const ArrivalAlgorithm* find(Call& call, std::uint32_t looks,
+                               std::uint32_t epoch) const noexcept {
     const Choice& c = of_[static_cast<std::size_t>(call.collective)];
     const bool stands = c.looks == looks && c.count == call.count &&
-                        c.element == call.reducer.size && c.asked == asked_of(call);
-    return stands ? c.algorithm : nullptr;
+                        c.element == call.reducer.size && c.asked == asked_of(call) &&
+                        (c.trial.candidates == 0 || c.burst == epoch / CallLearner::burst);
+    if (!stands) return nullptr;
+    call.trial = c.trial;
+    call.reach = c.reach;
+    return c.algorithm;
   }
 
-  void keep(const Call& call, std::uint32_t looks, const ArrivalAlgorithm& algorithm) noexcept {
-    of_[static_cast<std::size_t>(call.collective)] = {&algorithm, call.count, call.reducer.size,
-                                                      looks, asked_of(call)};
+  void keep(const Call& call, std::uint32_t looks, std::uint32_t epoch,
+            const ArrivalAlgorithm& algorithm) noexcept {
+    of_[static_cast<std::size_t>(call.collective)] = {
+        &algorithm,     call.count, call.reducer.size,          looks,
+        asked_of(call), call.trial, epoch / CallLearner::burst, call.reach};
   }
 
   void forget() noexcept { of_ = {}; }
@@ -39,6 +47,9 @@ class SelectionCache {
     std::size_t element = 0;
     std::uint32_t looks = 0;
     std::uint32_t asked = 0;  ///< see asked_of()
+    CallTrial trial;
+    std::uint32_t burst = 0;  ///< while candidates are tried: the calls for which it stands
+    PeerReach reach = PeerReach::by_option;
   };
 
   /// What is asked of the order of combination, and whether blocks differ. Put together from bytes:

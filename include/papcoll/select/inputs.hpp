@@ -9,6 +9,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
+class CallLearner;
 class LateNodeCache;
 class MachineOrders;
 class PlanCache;
@@ -25,8 +26,12 @@ struct SelectionInputs {
   int near_groups = 0;          ///< on one node: groups that share caches; 0: all do, or unknown
   bool by_messages = false;     ///< non-blocking, or in predicted order
   bool between_nodes = false;   ///< every rank is on a node of its own
+  bool pulls = false;           ///< ranks may copy from each other's memory by the kernel
+  bool prefers_pulls = false;   ///< and do, wherever that serves
   std::size_t chunk_bytes = 0;
-  Imbalance imbalance;  ///< of calls of this size
+  const CallLearner* learner = nullptr;  ///< null: nothing is tried
+  std::uint32_t epoch = 0;               ///< the number of the call on the node's board
+  Imbalance imbalance;                   ///< of calls of this size
   const Thresholds* thresholds = nullptr;
   LateNodeCache* late_node = nullptr;  ///< what was made for it before; null: it is not looked for
   SuaraCache* suara = nullptr;         ///< what was found before; null: nothing

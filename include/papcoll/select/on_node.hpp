@@ -4,10 +4,13 @@
 #include <papcoll/algorithms/arrival/blocks.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/select/inputs.hpp>
+#include <papcoll/select/learner.hpp>
 #include <papcoll/select/thresholds.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -249,6 +252,124 @@ NodeChoice choose_on_node(const Call& call, const SelectionInputs& s) noexcept {
                   "papcoll: nothing is chosen for this collective here: add its branch");
     return take<StaticOrder, Exchange>("a barrier");
   }
+}
+
+/// One of the ways in which calls of a collective may run on a node.
+struct NodeCandidate {
+  const ArrivalAlgorithm* algorithm;
+  PeerReach reach = PeerReach::staged;
+  std::size_t least = 0;  ///< bytes of the call, below which it is not tried
+  std::size_t most = std::numeric_limits<std::size_t>::max();
+  bool for_imbalanced = false;  ///< it is tried for these only
+};
+
+/// In the order of their numbers; the first ones are tried first.
+template <Collective C>
+inline constexpr auto candidates_on_node = [] {
+  constexpr const ArrivalAlgorithm* slices = &arrival_algorithm<StaticOrder, PeerSlices>;
+  constexpr std::size_t kilobyte = 1024;
+  if constexpr (C == Collective::allreduce) {
+    return std::array{
+        NodeCandidate{&arrival_algorithm<StaticOrder, Exchange>, PeerReach::staged, 0,
+                      16 * kilobyte},
+        NodeCandidate{&arrival_algorithm<StaticOrder, MultiLeader>, PeerReach::staged, 256},
+        NodeCandidate{slices, PeerReach::staged, kilobyte},
+        NodeCandidate{slices, PeerReach::pulled, 16 * kilobyte},
+        NodeCandidate{&arrival_algorithm<ArrivalOrder, Accumulator>, PeerReach::staged, 256},
+        NodeCandidate{&arrival_algorithm<DynamicLeader, LeaderFan>, PeerReach::staged, 0,
+                      64 * kilobyte},
+        NodeCandidate{&arrival_algorithm<ArrivalOrder, SplitTail>, PeerReach::staged,
+                      16 * kilobyte, NodeCandidate{}.most, true},
+        NodeCandidate{&arrival_algorithm<ArrivalOrder, CombiningTree>, PeerReach::staged,
+                      16 * kilobyte, NodeCandidate{}.most, true},
+    };
+  } else if constexpr (C == Collective::reduce) {
+    return std::array{
+        NodeCandidate{&arrival_algorithm<StaticOrder, Exchange>},
+        NodeCandidate{&arrival_algorithm<DynamicLeader, LeaderFan>},
+        NodeCandidate{slices, PeerReach::staged, kilobyte},
+        NodeCandidate{slices, PeerReach::pulled, 16 * kilobyte},
+        NodeCandidate{&arrival_algorithm<ArrivalOrder, Accumulator>, PeerReach::staged, kilobyte},
+        NodeCandidate{&arrival_algorithm<ArrivalOrder, Chain>, PeerReach::staged, 16 * kilobyte,
+                      NodeCandidate{}.most, true},
+        NodeCandidate{&arrival_algorithm<ArrivalOrder, CombiningTree>, PeerReach::staged,
+                      16 * kilobyte, NodeCandidate{}.most, true},
+    };
+  } else if constexpr (C == Collective::bcast) {
+    return std::array{
+        NodeCandidate{&arrival_algorithm<DynamicLeader, LeaderFan>},
+        NodeCandidate{slices, PeerReach::staged, kilobyte},
+        NodeCandidate{slices, PeerReach::pulled, 4 * kilobyte},
+    };
+  } else if constexpr (C == Collective::allgather) {
+    return std::array{
+        NodeCandidate{&arrival_algorithm<StaticOrder, Exchange>},
+        NodeCandidate{&arrival_algorithm<StaticOrder, BlockCopies>},
+        NodeCandidate{slices, PeerReach::staged, kilobyte},
+        NodeCandidate{slices, PeerReach::pulled, 4 * kilobyte},
+        NodeCandidate{&arrival_algorithm<StaticOrder, BlockCopies>, PeerReach::pulled,
+                      4 * kilobyte},
+    };
+  } else if constexpr (C == Collective::reduce_scatter) {
+    return std::array{
+        NodeCandidate{&arrival_algorithm<StaticOrder, Exchange>},
+        NodeCandidate{slices, PeerReach::staged, 256},
+        NodeCandidate{slices, PeerReach::pulled, 4 * kilobyte},
+    };
+  } else if constexpr (C == Collective::barrier) {
+    return std::array{NodeCandidate{&arrival_algorithm<StaticOrder, Exchange>}};
+  } else if constexpr (is_prefix_reduction(C)) {
+    return std::array{
+        NodeCandidate{&arrival_algorithm<StaticOrder, PrefixRuns>},
+        NodeCandidate{&arrival_algorithm<StaticOrder, PrefixRuns>, PeerReach::pulled,
+                      4 * kilobyte},
+    };
+  } else {
+    return std::array{
+        NodeCandidate{&arrival_algorithm<StaticOrder, BlockCopies>},
+        NodeCandidate{&arrival_algorithm<StaticOrder, BlockCopies>, PeerReach::pulled,
+                      4 * kilobyte},
+    };
+  }
+}();
+
+/// May the call run so, with the same bits as by any other candidate that may?
+inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
+  const ArrivalAlgorithm& a = *c.algorithm;
+  // Blocks that differ have no length that all know.
+  const std::size_t bytes = call.is_uneven() ? std::numeric_limits<std::size_t>::max()
+                                             : call.bytes();
+  if (bytes < c.least || (bytes > c.most && !call.is_uneven())) return false;
+  if (c.for_imbalanced && !is_imbalanced(call, s)) return false;
+  if (call.is_uneven() && !a.takes_counts) return false;
+  if (s.size > a.most_ranks) return false;
+  const bool pulls = c.reach == PeerReach::pulled;
+  if (pulls ? !s.pulls || is_in_arena(call, s) : s.prefers_pulls && a.lends_buffers) return false;
+  if (!is_reduction(call.collective)) return true;
+  if (call.reproducible) {
+    return a.contract == NumericalContract::reproducible && a.lends_results == false &&
+           (s.near_groups < 2 || !a.lends_buffers);
+  }
+  return !call.rank_order || a.keeps_order_on_request;
+}
+
+/// The candidates that are tried for a call, by their numbers; first what choose_on_node() says.
+template <Collective C>
+Shortlist list_on_node(const Call& call, const SelectionInputs& s) noexcept {
+  Shortlist list;
+  const auto& all = candidates_on_node<C>;
+  const ArrivalAlgorithm* const first = choose_on_node<C>(call, s).algorithm;
+  const auto add = [&](bool is_first) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if ((all[i].algorithm == first) == is_first && may_run(all[i], call, s)) {
+        list.add(static_cast<std::uint8_t>(i));
+      }
+    }
+  };
+  add(true);
+  const bool is_listed = list.count != 0;
+  add(false);
+  return is_listed || !call.reproducible ? list : Shortlist{};
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -7,6 +7,7 @@
 #include <papcoll/select/cache.hpp>
 #include <papcoll/select/inputs.hpp>
 #include <papcoll/select/late_node_cache.hpp>
+#include <papcoll/select/learner.hpp>
 #include <papcoll/select/suara_cache.hpp>
 #include <papcoll/select/thresholds.hpp>
 #include <papcoll/select/tuning.hpp>
@@ -20,6 +21,7 @@ struct SelectionState final : TeamPart {
   static constexpr PartKind kind = PartKind::selection;
 
   Thresholds thresholds;
+  CallLearner learner;
   LateNodeCache late_node;
   SuaraCache suara;
   SelectionCache choices;
@@ -37,6 +39,7 @@ struct SelectionState final : TeamPart {
   }
   SelectionState& state = team.parts().get<SelectionState>();
   state.thresholds = thresholds;
+  team.set_cost_listener(&state.learner);
   return state;
 }
 
@@ -53,6 +56,7 @@ inline void set_thresholds(TeamCore& team, const Thresholds& thresholds) {
   state.thresholds = thresholds;
   state.suara.forget();
   state.choices.forget();
+  state.learner.forget();
 }
 
 /// What decides how the team's next call runs if no algorithm is named. `by_messages`: it can only
@@ -84,8 +88,15 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     s.orders = &team.machine_orders();
     s.plans = &team.plans();
   }
+  if (team.on_one_node()) {
+    const PeerMemory& peers = team.surroundings().node->peers;
+    s.pulls = peers.pulls();
+    s.prefers_pulls = peers.prefers_pulls();
+    if (team.options().selection == Selection::learned) s.learner = &state.learner;
+    s.epoch = team.next_epoch();
+  }
   s.chunk_bytes = team.options().chunk_bytes;
-  s.imbalance = team.imbalance_of(call);
+  if (team.options().selection != Selection::repeatable) s.imbalance = team.imbalance_of(call);
   s.thresholds = &state.thresholds;
   return s;
 }

@@ -1,4 +1,4 @@
-// What a rank writes for its peers: where calls put it, and when it is better pulled.
+// What a rank writes for its peers: where calls put it.
 
 #include "catch.hpp"
 
@@ -6,21 +6,15 @@
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/pool.hpp>
-#include <papcoll/node/pool_trials.hpp>
 #include <papcoll/node/taken_pools.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <set>
-#include <string>
-#include <utility>
 #include <vector>
 
 using papcoll::Pool;
-using papcoll::detail::PoolReads;
-using papcoll::detail::PoolTrials;
 
 namespace {
 
@@ -59,37 +53,6 @@ std::byte* next_of(Pool& pool, std::size_t n) {
   return pool.get_shared(n);
 }
 
-/// Calls of 32 KB, each with its number, which each reader takes so many ps a byte for.
-class TriedCalls {
- public:
-  explicit TriedCalls(std::vector<std::uint32_t> readers) : readers_(std::move(readers)) {}
-
-  /// s: slow, p: by the pool, w: the first call of a trial, t: the second.
-  char next(std::size_t n = 32768) {
-    ++epoch_;
-    trials_.end_call();
-    const bool slow = trials_.is_slow(n, epoch_, 4, [&](std::uint32_t e, auto f) {
-      if (timed_.count(e) == 0) return;
-      for (const std::uint32_t ps : readers_) f(ps);
-    });
-    if (trials_.is_timed()) timed_.insert(epoch_);
-    if (trials_.is_trial()) return trials_.is_timed() ? 't' : 'w';
-    return slow ? 's' : 'p';
-  }
-  std::string next_calls(int n) {
-    std::string all;
-    for (int i = 0; i < n; ++i) all += next();
-    return all;
-  }
-  void set_readers(std::vector<std::uint32_t> ps) { readers_ = std::move(ps); }
-
- private:
-  PoolTrials trials_;
-  std::uint32_t epoch_ = 0;
-  std::vector<std::uint32_t> readers_;
-  std::set<std::uint32_t> timed_;
-};
-
 }  // namespace
 
 TEST_CASE("calls use the pool in turns, and each keeps its place", "[node]") {
@@ -117,12 +80,6 @@ TEST_CASE("a call's memory is at the beginning of the pool where turns gain noth
   for (int call = 0; call < 3; ++call) {
     CHECK(next_of(pool, 64) == memory.bytes.data());
     CHECK(next_of(pool, 5 * megabyte) == memory.bytes.data());
-    next_of(pool, 50'000);
-    pool.end_call();
-    pool.stay();
-    CHECK(pool.get_shared(50'000) == memory.bytes.data());
-    pool.end_call();
-    CHECK(pool.get(50'000) == memory.bytes.data());
   }
   PoolMemory little{100'000};
   Pool without_turns{&little.node};
@@ -184,72 +141,4 @@ TEST_CASE("what a call left in the pool stays when the next call takes the room 
   std::fill_n(lent, n, std::byte{7});
   REQUIRE(next_of(pool, 50'000) != nullptr);
   CHECK(std::count(lent, lent + n, std::byte{7}) == static_cast<std::ptrdiff_t>(n));
-}
-
-TEST_CASE("trials find out if peers had better pull", "[node]") {
-  const std::uint32_t fast = PoolTrials::slow_ps_a_byte;
-  const std::uint32_t slow = fast + 1;
-  SECTION("what is read fast goes by the pool, and is tried again and again") {
-    TriedCalls calls{{fast}};
-    // What readers timed is looked at four calls later.
-    CHECK(calls.next_calls(8) == "sswtsssp");
-    const std::string p64(64, 'p');
-    CHECK(calls.next_calls(66) == p64 + "wt");
-    CHECK(calls.next_calls(70) == p64 + "ppppwt");
-    // One of its readers may have lost its processor.
-    calls.set_readers({slow});
-    CHECK(calls.next_calls(6) == "ppppwt");
-    calls.set_readers({fast});
-    CHECK(calls.next_calls(70) == p64 + "ppppwt");
-    calls.set_readers({slow});
-    CHECK(calls.next_calls(6) == "ppppwt");
-    CHECK(calls.next_calls(70) == "ppps" + std::string(64, 's') + "wt");
-  }
-  SECTION("what is read slowly is pulled") {
-    TriedCalls calls{{slow}};
-    CHECK(calls.next_calls(4) == "sswt");
-    CHECK(calls.next_calls(4 + 128 + 2) == std::string(4 + 128, 's') + "wt");
-    CHECK(calls.next_calls(4 + 256 + 2) == std::string(4 + 256, 's') + "wt");
-    calls.set_readers({fast});
-    CHECK(calls.next_calls(70) == "sssp" + std::string(64, 'p') + "wt");
-  }
-  SECTION("most readers decide") {
-    TriedCalls calls{{slow, fast, 9 * slow, fast}};
-    CHECK(calls.next_calls(8) == "sswtsssp");
-    calls.set_readers({slow, fast, slow});
-    CHECK(calls.next_calls(64 + 6 + 6) == std::string(64, 'p') + "wtppppwtppps");
-  }
-  SECTION("nobody has read it: as before") {
-    TriedCalls calls{{}};
-    CHECK(calls.next_calls(68) == "sswt" + std::string(64, 's'));
-  }
-  SECTION("sizes are told apart") {
-    TriedCalls calls{{fast}};
-    CHECK(calls.next_calls(10).back() == 'p');
-    CHECK(calls.next(megabyte) == 's');
-    CHECK(calls.next() == 'p');
-  }
-}
-
-TEST_CASE("reads are timed where somebody asks", "[node]") {
-  PoolReads reads{4};
-  { const PoolReads::Timer none{nullptr, 1, 1000}; }
-  CHECK_FALSE(reads.any());
-  { const PoolReads::Timer timer{&reads, 1, 1000}; }
-  REQUIRE(reads.any());
-  CHECK(reads.take() >= 1);
-  CHECK_FALSE(reads.any());
-}
-
-TEST_CASE("of each peer's reads the mean counts, but for the slowest", "[node]") {
-  PoolReads reads{6};
-  const auto note = [&](int peer, int ns) { reads.note(peer, 1000, std::chrono::nanoseconds{ns}); };
-  note(1, 900);
-  note(3, 40);
-  note(5, 70);
-  note(1, 50);
-  note(1, 60);
-  CHECK(reads.take() == 55);  // of 40, 55 and 70
-  note(0, 0);
-  CHECK(reads.take() == 1);
 }

@@ -45,7 +45,7 @@ TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
 }
 
 TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]") {
-  ThreadTeam team{3, {.deadline = patience}};
+  ThreadTeam team{3, {.deadline = patience, .selection = Selection::by_arrivals}};
   CHECK(problems(team, [](Rank& comm) {
           detail::set_thresholds(comm.core(), automatic::calm());
           comm.core().set_oversubscribed(false);  // else arrivals decide less
@@ -216,14 +216,14 @@ TEST_CASE("a choice is remembered until what decides is another", "[automatic]")
   call.collective = Collective::reduce;
   call.count = 4;
   call.reducer.size = 8;
-  CHECK(choices.find(call, 7) == nullptr);
-  choices.keep(call, 7, arrival_algorithm<StaticOrder, Exchange>);
-  CHECK(choices.find(call, 7) == &arrival_algorithm<StaticOrder, Exchange>);
-  CHECK(choices.find(call, 8) == nullptr);
+  CHECK(choices.find(call, 7, 100) == nullptr);
+  choices.keep(call, 7, 100, arrival_algorithm<StaticOrder, Exchange>);
+  CHECK(choices.find(call, 7, 104) == &arrival_algorithm<StaticOrder, Exchange>);
+  CHECK(choices.find(call, 8, 100) == nullptr);
   const auto is_another = [&](auto&& change) {
     Call other = call;
     change(other);
-    return choices.find(other, 7) == nullptr;
+    return choices.find(other, 7, 100) == nullptr;
   };
   CHECK(is_another([](Call& c) { c.collective = Collective::bcast; }));
   CHECK(is_another([](Call& c) { c.count = 5; }));
@@ -231,5 +231,16 @@ TEST_CASE("a choice is remembered until what decides is another", "[automatic]")
   CHECK(is_another([](Call& c) { c.rank_order = true; }));
   CHECK(is_another([](Call& c) { c.reproducible = true; }));
   choices.forget();
-  CHECK(choices.find(call, 7) == nullptr);
+  CHECK(choices.find(call, 7, 100) == nullptr);
+  // While candidates are tried, for a burst of calls, which then say what was picked.
+  const CallTrial trial{0x8123, 3, 2};
+  call.trial = trial;
+  call.reach = PeerReach::pulled;
+  choices.keep(call, 7, 100, arrival_algorithm<StaticOrder, Exchange>);
+  call.trial = {};
+  call.reach = PeerReach::by_option;
+  CHECK(choices.find(call, 7, 103) == &arrival_algorithm<StaticOrder, Exchange>);
+  CHECK(call.trial == trial);
+  CHECK(call.reach == PeerReach::pulled);
+  CHECK(choices.find(call, 7, 104) == nullptr);
 }

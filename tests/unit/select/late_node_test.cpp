@@ -66,7 +66,8 @@ struct LateNodes {
     inputs.thresholds = &thresholds;
     AlgorithmSpec s;
     s.transport = &messages;
-    choose(s, call(long_call), inputs, ChooserOf<Collective::allreduce>::value);
+    Call long_one = call(long_call);
+    choose(s, long_one, inputs, ChooserOf<Collective::allreduce>::value);
     REQUIRE(s.hierarchical != nullptr);
     const std::string name = s.hierarchical->inter.schedule.name();
     return name == "StragglAR" ? 0 : std::stoi(name.substr(std::string{"StragglAR:best,"}.size()));

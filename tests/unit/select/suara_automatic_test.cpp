@@ -37,7 +37,7 @@ struct Nodes {
     return c;
   }
 
-  std::string chosen(const Call& c) {
+  std::string chosen(Call c) {
     inputs.thresholds = &thresholds;
     AlgorithmSpec s;
     s.transport = &messages;

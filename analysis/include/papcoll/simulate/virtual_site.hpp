@@ -113,17 +113,6 @@ class VirtualSite : public BasicNodeSite<VirtualBoard, VirtualBells> {
  public:
   using Base::Base;
 
-  /// As trials would find it: nobody could pull instead.
-  static bool pool_is_slow(std::size_t) noexcept { return false; }
-  /// Not trivial, so that one which is only made is used.
-  struct NoTimer {
-    NoTimer() noexcept {}  // NOLINT(modernize-use-equals-default)
-    NoTimer(const NoTimer&) = delete;
-    NoTimer& operator=(const NoTimer&) = delete;
-    ~NoTimer() {}  // NOLINT(modernize-use-equals-default)
-  };
-  static NoTimer time_reading(int, std::size_t) noexcept { return {}; }
-
   void expect_again(std::size_t at, std::size_t n) noexcept {
     next_at_ = at;
     next_bytes_ = n > most_expected ? 0 : n;

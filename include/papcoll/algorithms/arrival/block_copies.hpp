@@ -19,7 +19,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Phases   1. Each rank shows what it has for others: in the line of its flag, if that is all of
 //             40 bytes; in its slot, if it is short; where peers see its buffer, there; else in
 //             its pool, part by part; or in its buffer, from where the kernel copies long blocks,
-//             if it may and pools are slow: PoolTrials.
+//             if that is asked for: PeerReach.
 //          2. Each rank copies its own block, and then those of the others, of whoever is there; it
 //             fills up to 1 MB of its pool before.
 //          3. A rank whose buffer is read waits until all have read their blocks. All others leave
@@ -86,9 +86,8 @@ class BlockCopies::Run {
   static constexpr std::size_t slot_most = 4096;
   /// Of all blocks together from here on a rank lends its input.
   static constexpr std::size_t lent_from = 8192;
-  /// Of a block in the mean, from here on the kernel copies it, if it may and pools are slow: one
-  /// copy, not two.
-  static constexpr std::size_t pulled_from = 8192;
+  /// Of a block in the mean, from here on the kernel may copy it: one copy, not two.
+  static constexpr std::size_t pulled_from = 4096;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
   template <Site S>
@@ -177,7 +176,7 @@ class BlockCopies::Run {
       place = input;
       return Way::lent;
     }
-    if (may_pull && s.pool_is_slow(shown_bytes_)) {
+    if (may_pull && pulls_first(s, c)) {
       place = input;
       return Way::pulled;
     }
@@ -430,9 +429,6 @@ class BlockCopies::Run {
     if (guarded && !s.begin_reading()) return failed_ = true, false;
     if (way == Way::pulled) {
       s.peers().pull(c.out + block.at, r, s.offer_of(r).in.at + from, n);
-    } else if (way == Way::pool) {
-      const auto timer = s.time_reading(r, n);
-      s.read(c.out + block.at + done, area_of(s, r, way) + from, n);
     } else {
       s.read(c.out + block.at + done, area_of(s, r, way) + from, n);
     }

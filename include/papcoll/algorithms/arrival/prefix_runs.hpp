@@ -14,8 +14,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 // PrefixRuns: every rank combines what is there, downwards from itself
 // --------------------------------------------------------------------
 // Phases   1. Each rank shows its contribution: in the line of its flag, its slot, its pool, or its
-//             input, where peers see that, or where the kernel may copy from it and pools are
-//             slow: PoolTrials.
+//             input, where peers see that, or where the kernel is to copy from it: PeerReach.
 //          2. Chunk by chunk, rank r combines the contributions of r−1, r−2, … as far as ranks are
 //             there, until it reaches rank 0, or a rank that has its result: that holds all the
 //             rest. It shows its own result to the ranks above.
@@ -73,10 +72,8 @@ class PrefixRuns::Run {
   /// Up to here they go through the slot: longer ones are quicker through the pool, whose places
   /// calls use in turns.
   static constexpr std::size_t slot_most = 4096;
-  /// From here on the kernel copies what private buffers have, if it may and pools are slow.
-  /// exscan, 2 pinned ranks without a shared L3, Zen 4, µs through the pool, and by the kernel in
-  /// MPI: 32 KB 16, 4.6; 256 KB 120, 20.
-  static constexpr std::size_t pulled_from = 16384;
+  /// From here on the kernel may copy what private buffers have.
+  static constexpr std::size_t pulled_from = 4096;
   /// A rank shows so many chunks more than it has results before it combines.
   static constexpr std::uint32_t ahead = 16;
   /// From here on results are shown: a copy of a short one costs more than combining again.
@@ -138,7 +135,7 @@ class PrefixRuns::Run {
       return Way::lent;
     }
     const bool may_pull = separate && s.peers().pulls() && c.bytes() >= pulled_from;
-    if (may_pull && s.pool_is_slow(c.bytes())) {
+    if (may_pull && pulls_first(s, c)) {
       offer = {{reinterpret_cast<std::uintptr_t>(c.in), 0},
                {reinterpret_cast<std::uintptr_t>(c.out), 0}};
       return Way::pulled;
@@ -287,14 +284,7 @@ class PrefixRuns::Run {
     const Way way = way_of(s, p);
     const bool guarded = lends(way);
     if (guarded && !s.begin_reading()) return failed_ = true, false;
-    if (way == Way::pool) {
-      const std::size_t n = chunks_.bytes(done_);
-      // To combine takes longer than the copy whose time trials judge.
-      const auto timer = s.time_reading(p, is_empty_ ? n : n + n / 2);
-      combine(s, c, p, way, what, is_low);
-    } else {
-      combine(s, c, p, way, what, is_low);
-    }
+    combine(s, c, p, way, what, is_low);
     if (guarded && !s.end_reading()) return failed_ = true, false;
     return true;
   }

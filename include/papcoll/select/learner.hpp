@@ -1,0 +1,286 @@
+#pragma once
+
+#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/vector.hpp>
+#include <papcoll/config.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Candidates for a call by their numbers, the most promising first.
+struct Shortlist {
+  static constexpr std::size_t most = 4;
+
+  std::array<std::uint8_t, most> ids{};
+  std::uint8_t count = 0;
+
+  void add(std::uint8_t id) noexcept {
+    if (count < most && !has(id)) ids[count++] = id;
+  }
+  bool has(std::uint8_t id) const noexcept {
+    return std::find(ids.begin(), ids.begin() + count, id) != ids.begin() + count;
+  }
+};
+
+/// What a kind of calls is told apart by: one choice stands for all calls of a kind.
+struct CallKind {
+  bool imbalanced = false;
+  bool in_arena = false;
+
+  /// Never 0.
+  std::uint16_t key(const Call& call) const noexcept {
+    const auto size = static_cast<unsigned>(std::bit_width(call.bytes()));
+    return static_cast<std::uint16_t>(
+        0x8000U | static_cast<unsigned>(call.collective) << 11U | size << 5U |
+        (imbalanced ? imbalanced_bit : 0U) | (in_arena ? 8U : 0U) | (call.rank_order ? 4U : 0U) |
+        (call.reproducible ? 2U : 0U) | (call.is_uneven() ? 1U : 0U));
+  }
+  static constexpr std::uint16_t imbalanced_bit = 16;
+  static_assert(collective_count <= 16);
+};
+
+/// Finds out by trying which candidate is the quickest for each kind of calls, and comes to the
+/// same on all ranks of a board.
+///
+/// A kind begins with the first of its list. In some bursts of calls, which the number of the call
+/// draws, another one runs; each rank notes what the call cost it, and at each look of
+/// ArrivalMonitor all see the same costs. Whoever is much slower is dropped after a few samples;
+/// among the others the median decides once each has enough. Of a kind whose choice is made a call
+/// is timed now and then: if its cost is clearly another than it was, its candidates are tried
+/// again, but not soon after the last time, and not those that were very slow.
+///
+///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    … 
+///     runs       first   second  first    third     | third is dropped: first, second
+///
+/// Invariant: what is here changes only in settle(), which all ranks call in the same call, by what
+/// add() was given, which is the same on all of them; pick() is a function of that, of the call and
+/// of its number. So all ranks pick alike.
+class CallLearner final : public CostListener {
+ public:
+  static constexpr std::size_t most_kinds = 512;
+  static constexpr std::uint32_t burst = 4;  ///< calls in a row that run the same candidate
+
+  /// Before a call that pick() is asked for: takes memory for what the next look may bring.
+  void make_room() {
+    if (kinds_.size() < most_kinds && kinds_.size() < count_ + ArrivalMonitor::period) {
+      kinds_.resize(kinds_.size() + 2 * ArrivalMonitor::period);
+    }
+  }
+
+  /// What a call of a kind runs, whose number on the board is `epoch`.
+  CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
+    CallTrial trial{kind, list.ids[0], 0};
+    if (list.count < 2) return trial;
+    const Kind* const k = find(kind);
+    if (k != nullptr && k->is_settled) {
+      if (list.has(k->best)) trial.candidate = k->best;
+      return trial;
+    }
+    trial.candidates = list.count;
+    if (k == nullptr) return trial;
+    const std::uint32_t drawn = (epoch / burst + kind) * 0x9e3779b9U >> 16U;
+    std::array<std::uint8_t, Shortlist::most> others;
+    std::size_t n = 0;
+    if (list.has(k->best)) trial.candidate = k->best;
+    for (std::size_t i = 0; i < list.count; ++i) {
+      const std::uint8_t id = list.ids[i];
+      if (id != trial.candidate && !k->is_dropped(id)) others[n++] = id;
+    }
+    if (n != 0 && drawn % 2 == 0) trial.candidate = others[drawn / 2 % n];
+    return trial;
+  }
+
+  /// The choice for a kind is made, so that pick() says the same until a look.
+  bool is_settled(std::uint16_t kind) const noexcept {
+    const Kind* const k = find(kind);
+    return k != nullptr && k->is_settled;
+  }
+
+  /// What is known of one that was tried.
+  struct Tried {
+    std::uint8_t candidate = 0;
+    std::uint32_t calls = 0;  ///< whose cost was counted
+    std::uint32_t ns = 0;     ///< the median of the last ones; 0: none
+    bool is_dropped = false;
+    bool is_best = false;
+  };
+  /// Of a kind, in the order in which they were met.
+  template <class F>
+  void each_tried(std::uint16_t kind, F&& f) const {
+    const Kind* const k = find(kind);
+    if (k == nullptr) return;
+    for (const Samples& s : k->tried) {
+      if (s.id == Samples::none) return;
+      const bool is_best = s.id == k->best;
+      const std::uint32_t ns = s.count != 0 ? s.median() : is_best ? k->cost : 0;
+      f(Tried{s.id, s.count, ns, s.is_dropped, is_best});
+    }
+  }
+
+  void add(const CallCost& cost) noexcept override {
+    Kind* const k = find_or_begin(cost.trial.kind);
+    if (k == nullptr) return;
+    k->seen = looks_;
+    k->candidates = std::max(k->candidates, cost.trial.candidates);
+    const bool tails = (cost.trial.kind & CallKind::imbalanced_bit) != 0;
+    const std::uint64_t ns = tails ? cost.after_last : cost.in_call;
+    Samples* const s = k->samples_of(cost.trial.candidate);
+    if (s != nullptr) s->add(ns);
+  }
+
+  void settle() noexcept override {
+    ++looks_;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (kinds_[i].seen + 1 == looks_ && kinds_[i].settle(looks_)) ++changes_;
+    }
+  }
+
+  /// What was learned is of no use any more.
+  void forget() noexcept {
+    count_ = 0;
+    ++changes_;
+  }
+
+ private:
+  /// What a candidate cost.
+  struct Samples {
+    static constexpr std::uint32_t kept = 8;
+    static constexpr std::uint8_t none = 0xff;
+
+    std::uint8_t id = none;
+    bool is_dropped = false;
+    std::uint8_t pardons = 0;  ///< so many times more it is not tried again with the others
+    std::uint32_t count = 0;
+    std::array<std::uint32_t, kept> ns{};
+
+    void add(std::uint64_t cost) noexcept {
+      ns[count++ % kept] = static_cast<std::uint32_t>(std::min<std::uint64_t>(cost, UINT32_MAX));
+    }
+    std::uint32_t median() const noexcept {
+      std::array<std::uint32_t, kept> sorted = ns;
+      const auto n = static_cast<std::ptrdiff_t>(std::min(count, kept));
+      std::nth_element(sorted.begin(), sorted.begin() + (n - 1) / 2, sorted.begin() + n);
+      return sorted[static_cast<std::size_t>((n - 1) / 2)];
+    }
+    void clear() noexcept { count = 0; }
+  };
+
+  struct Kind {
+    std::uint16_t key = 0;
+    std::uint8_t candidates = 0;  ///< how many are listed
+    std::uint8_t best = 0;
+    bool is_settled = false;
+    std::uint32_t seen = 0;     ///< the look with its last sample
+    std::uint32_t again = 0;    ///< the first look at which it may be tried again
+    std::uint32_t pause = 256;  ///< looks between two times
+    std::uint32_t cost = 0;     ///< of the best, when the choice was made
+    std::array<Samples, 6> tried{};
+
+    Samples* samples_of(std::uint8_t id) noexcept {
+      for (Samples& s : tried) {
+        if (s.id == Samples::none) s.id = id;
+        if (s.id == id) return &s;
+      }
+      return nullptr;
+    }
+    bool is_dropped(std::uint8_t id) const noexcept {
+      return std::any_of(tried.begin(), tried.end(),
+                         [id](const Samples& s) { return s.id == id && s.is_dropped; });
+    }
+
+    /// Returns whether the choice is another, or made.
+    bool settle(std::uint32_t looks) noexcept {
+      if (is_settled) return watch(looks);
+      const std::uint8_t before = best;
+      constexpr std::uint32_t few = 3;
+      std::uint32_t least = UINT32_MAX;
+      for (const Samples& s : tried) {
+        if (s.is_dropped || s.count < few || s.median() >= least) continue;
+        least = s.median();
+        best = s.id;
+      }
+      if (least == UINT32_MAX) return false;
+      std::size_t left = 0;
+      std::size_t known = 0;
+      bool enough = true;
+      for (Samples& s : tried) {
+        if (s.id == Samples::none) continue;
+        ++known;
+        if (s.is_dropped) continue;
+        const bool much = s.count >= 2 && s.median() / 2 > least;
+        const bool clearly = s.count >= few + 1 && s.median() > least + least / 8;
+        if (s.id != best && (much || clearly)) {
+          s.is_dropped = true;
+          s.pardons = s.median() / 3 > least ? 4 : 0;
+          continue;
+        }
+        ++left;
+        enough = enough && s.count >= Samples::kept;
+      }
+      if (known < candidates || (left > 1 && !enough)) return best != before;
+      is_settled = true;
+      cost = least;
+      again = looks + pause;
+      samples_of(best)->clear();
+      return true;
+    }
+
+    /// Is the cost of the best as it was?
+    bool watch(std::uint32_t looks) noexcept {
+      Samples& s = *samples_of(best);
+      if (s.count < Samples::kept) return false;
+      const std::uint32_t now = s.median();
+      s.clear();
+      const bool is_as_it_was = now <= cost + cost / 2 && cost <= now + now / 2;
+      if (is_as_it_was || looks - again > UINT32_MAX / 2) return false;
+      is_settled = false;
+      pause = std::min<std::uint32_t>(2 * pause, 1U << 20U);
+      candidates = 0;
+      for (Samples& t : tried) {
+        t.clear();
+        if (t.pardons == 0) {
+          t.is_dropped = false;
+        } else {
+          --t.pardons;
+        }
+      }
+      return true;
+    }
+  };
+
+  const Kind* find(std::uint16_t key) const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (kinds_[i].key == key) return &kinds_[i];
+    }
+    return nullptr;
+  }
+
+  /// Null: there is no room, and no kind that was not seen for long.
+  Kind* find_or_begin(std::uint16_t key) noexcept {
+    constexpr std::uint32_t long_ago = 4096;
+    Kind* place = nullptr;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (kinds_[i].key == key) return &kinds_[i];
+      if (looks_ - kinds_[i].seen > long_ago) place = &kinds_[i];
+    }
+    if (count_ < most_kinds) place = &kinds_[count_++];  // see make_room()
+    if (place != nullptr) {
+      *place = Kind{};
+      place->key = key;
+    }
+    return place;
+  }
+
+  detail::Vector<Kind> kinds_;  ///< the first count_ are in use
+  std::size_t count_ = 0;
+  std::uint32_t looks_ = 0;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,186 @@
+// Which candidate is the quickest: ranks find out by trying, at little cost, and alike.
+
+#include "catch.hpp"
+
+#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/select/learner.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <random>
+#include <vector>
+
+using namespace papcoll;
+
+namespace {
+
+constexpr std::uint16_t balanced = 0x8000U | 5U << 5U;
+constexpr std::uint16_t imbalanced = balanced | CallKind::imbalanced_bit;
+
+Shortlist list_of(std::size_t n) {
+  Shortlist list;
+  for (std::size_t i = 0; i < n; ++i) list.add(static_cast<std::uint8_t>(i));
+  return list;
+}
+
+/// Calls of one kind on a board with several ranks, each with a learner of its own, whose
+/// candidates cost what is said.
+class Calls {
+ public:
+  explicit Calls(int ranks, std::uint32_t first_epoch = 1)
+      : ranks_(ranks), epoch_(first_epoch - 1), memory_(NodeBoard::bytes(ranks, 64) / 8 + 8) {
+    auto* const at = reinterpret_cast<std::byte*>(memory_.data());
+    const auto off = (0 - reinterpret_cast<std::uintptr_t>(at)) % cache_line;
+    for (int r = 0; r < ranks; ++r) {
+      monitors_.emplace_back(NodeBoard{at + off, ranks, 64}, r);
+      learners_.emplace_back();
+    }
+  }
+
+  /// The cost of a candidate on a rank, in nanoseconds.
+  template <class Cost>
+  std::uint8_t call(const Shortlist& list, Cost&& cost, std::uint16_t kind = balanced) {
+    ++epoch_;
+    for (CallLearner& l : learners_) l.make_room();
+    const CallTrial trial = learners_[0].pick(kind, list, epoch_);
+    for (int r = 0; r < ranks_; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      if (learners_[i].pick(kind, list, epoch_) != trial) differs_ = true;
+      const std::uint64_t ns = cost(r, trial.candidate);
+      if (trial.is_timed(epoch_, false)) {
+        monitors_[i].note(epoch_, 1'000'000'000ULL * epoch_ + static_cast<unsigned>(r), {}, false);
+        monitors_[i].note_cost(epoch_, trial, ns);
+      }
+    }
+    for (std::size_t i = 0; i < learners_.size(); ++i) {
+      if (ArrivalMonitor::looks(epoch_)) monitors_[i].look(epoch_, &learners_[i]);
+    }
+    return trial.candidate;
+  }
+
+  bool is_settled(std::uint16_t kind = balanced) const { return learners_[0].is_settled(kind); }
+  bool differs() const noexcept { return differs_; }
+
+ private:
+  int ranks_;
+  std::uint32_t epoch_;
+  std::vector<std::uint64_t> memory_;
+  std::deque<ArrivalMonitor> monitors_;
+  std::deque<CallLearner> learners_;
+  bool differs_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("the quickest candidate is found, and little is lost to trying", "[select][learner]") {
+  std::minstd_rand random{7};
+  const std::vector<std::vector<std::uint64_t>> all{
+      {1000, 1100},       {1100, 1000},       {1000, 3000, 3000, 3000}, {3000, 1000, 2000, 1500},
+      {1000, 1020, 1040}, {2000, 1000, 1050}, {1000, 4000},             {1500, 1000, 1400, 1300}};
+  for (const std::vector<std::uint64_t>& costs : all) {
+    Calls calls{2};
+    const Shortlist list = list_of(costs.size());
+    const std::uint64_t least = *std::min_element(costs.begin(), costs.end());
+    std::uint8_t last = 0;
+    std::uint64_t took = 0;
+    for (int i = 0; i < 1000; ++i) {
+      // One call in some 50 is held up.
+      const std::uint64_t noise = random() % 50 == 0 ? 20'000 : random() % 50;
+      last = calls.call(list, [&](int, std::uint8_t c) { return costs[c] + noise; });
+      took += costs[last];
+      if (i == 200) CHECK(calls.is_settled());
+    }
+    CAPTURE(costs, static_cast<int>(last), took);
+    CHECK(costs[last] * 100 <= least * 105);
+    // The first one runs until the second look.
+    const std::uint64_t begins = 32 * (std::min<std::uint64_t>(costs[0], 2 * least) - least);
+    CHECK(took <= 1000 * least * 105 / 100 + begins);
+    CHECK_FALSE(calls.differs());
+  }
+}
+
+TEST_CASE("ranks that measure differently choose alike", "[select][learner]") {
+  for (const int ranks : {2, 3, 8}) {
+    for (const std::uint32_t first : {1U, 0xffffff00U}) {
+      Calls calls{ranks, first};
+      std::minstd_rand random{static_cast<unsigned>(ranks)};
+      const Shortlist list = list_of(4);
+      for (int i = 0; i < 3000; ++i) {
+        calls.call(
+            list, [&](int rank, std::uint8_t c) { return random() % (1000U << (rank + c) % 4); },
+            i % 3 == 0 ? imbalanced : balanced);
+      }
+      CHECK_FALSE(calls.differs());
+    }
+  }
+}
+
+TEST_CASE("a candidate whose cost has changed is noticed", "[select][learner]") {
+  Calls calls{2};
+  const Shortlist list = list_of(3);
+  const auto before = [](int, std::uint8_t c) { return c == 1 ? 1000U : 2000U; };
+  const auto after = [](int, std::uint8_t c) { return c == 1 ? 3000U : 2000U + c; };
+  for (int i = 0; i < 20'000; ++i) calls.call(list, before);
+  CHECK(calls.call(list, before) == 1);
+  for (int i = 0; i < 2000; ++i) calls.call(list, after);
+  CHECK(calls.is_settled());
+  CHECK(calls.call(list, after) != 1);
+}
+
+TEST_CASE("a candidate that was very slow is not tried again soon", "[select][learner]") {
+  Calls calls{2};
+  const Shortlist list = list_of(3);
+  int slow = 0;
+  const auto cost = [&](std::uint32_t of_best) {
+    return [&, of_best](int rank, std::uint8_t c) {
+      if (rank == 0 && c == 2) ++slow;
+      return c == 2 ? 50'000U : of_best + 10U * c;
+    };
+  };
+  for (int i = 0; i < 10'000; ++i) calls.call(list, cost(1000));
+  CHECK(slow > 1);
+  const int before = slow;
+  for (int i = 0; i < 10'000; ++i) calls.call(list, cost(4000));
+  CHECK(slow == before);
+}
+
+TEST_CASE("one candidate is taken, and none that is not listed", "[select][learner]") {
+  CallLearner learner;
+  Shortlist only;
+  only.add(3);
+  CHECK(learner.pick(balanced, only, 17) == CallTrial{balanced, 3, 0});
+  Calls calls{2};
+  for (int i = 0; i < 500; ++i) {
+    calls.call(list_of(3), [](int, std::uint8_t c) { return c == 2 ? 100U : 900U; });
+  }
+  CHECK(calls.call(list_of(3), [](int, std::uint8_t) { return 100U; }) == 2);
+  for (int i = 0; i < 500; ++i) {
+    CHECK(calls.call(list_of(2), [](int, std::uint8_t) { return 900U; }) < 2);
+  }
+}
+
+TEST_CASE("kinds tell calls apart by all that a choice depends on", "[select][learner]") {
+  Call call;
+  call.collective = Collective::reduce;
+  call.count = 4;
+  call.reducer.size = 8;
+  const std::uint16_t key = CallKind{}.key(call);
+  CHECK(key != 0);
+  CHECK(CallKind{true, false}.key(call) != key);
+  CHECK(CallKind{false, true}.key(call) != key);
+  const auto is_another = [&](auto&& change) {
+    Call other = call;
+    change(other);
+    return CallKind{}.key(other) != key;
+  };
+  CHECK_FALSE(is_another([](Call& c) { c.count = 7; }));  // to a factor of two
+  CHECK(is_another([](Call& c) { c.count = 8; }));
+  CHECK(is_another([](Call& c) { c.count = std::size_t{1} << 36U; }));
+  CHECK(is_another([](Call& c) { c.collective = Collective::bcast; }));
+  CHECK(is_another([](Call& c) { c.rank_order = true; }));
+  CHECK(is_another([](Call& c) { c.reproducible = true; }));
+}
