@@ -227,8 +227,8 @@ class BasicArrivalMonitor {
 
   /// This rank, which has noted its arrival, is about to leave the call, after so many nanoseconds.
   void note_cost(std::uint32_t epoch, CallTrial trial, std::uint64_t ns) noexcept {
-    board_.arrivals(rank_).cost[epoch % Board::remembered].store(CostWord{epoch, trial, ns}.packed(),
-                                                                 std::memory_order_relaxed);
+    board_.arrivals(rank_).cost[epoch % Board::remembered].store(
+        CostWord{epoch, trial, ns}.packed(), std::memory_order_relaxed);
   }
 
   static constexpr bool looks(std::uint32_t epoch) noexcept { return epoch % period == 0; }
@@ -295,10 +295,11 @@ class BasicArrivalMonitor {
              std::min(ns, most_ns);
     }
     static CostWord of(std::uint64_t word, std::uint32_t epoch) noexcept {
-      return {epoch,
-              {static_cast<std::uint16_t>(word >> 40U), static_cast<std::uint8_t>(word >> 36U & 15U),
-               static_cast<std::uint8_t>(word >> 33U & 7U)},
-              word & most_ns};
+      CallTrial trial;
+      trial.kind = static_cast<std::uint16_t>(word >> 40U);
+      trial.candidate = static_cast<std::uint8_t>(word >> 36U & 15U);
+      trial.candidates = static_cast<std::uint8_t>(word >> 33U & 7U);
+      return {epoch, trial, word & most_ns};
     }
   };
 

@@ -153,9 +153,9 @@ class BasicBoard {
   };
 
   /// When the rank arrived in recent calls, call e in at[e mod remembered], and what they cost it,
-  /// in words that only ArrivalMonitor reads. Relaxed: a word is read by who knows, from Left::epoch, that its rank
-  /// has left the call, and written again in e + remembered, which nobody enters before all readers
-  /// of e are done (see there).
+  /// in words that only ArrivalMonitor reads. Relaxed: a word is read by who knows, from
+  /// Left::epoch, that its rank has left the call, and written again in e + remembered, which
+  /// nobody enters before all readers of e are done (see there).
   struct alignas(cache_line) Arrivals {
     Atomic<std::uint64_t> at[remembered];
     Atomic<std::uint64_t> cost[remembered];

@@ -37,10 +37,10 @@ struct CallKind {
   /// Never 0.
   std::uint16_t key(const Call& call) const noexcept {
     const auto size = static_cast<unsigned>(std::bit_width(call.bytes()));
-    return static_cast<std::uint16_t>(
-        0x8000U | static_cast<unsigned>(call.collective) << 11U | size << 5U |
-        (imbalanced ? imbalanced_bit : 0U) | (in_arena ? 8U : 0U) | (call.rank_order ? 4U : 0U) |
-        (call.reproducible ? 2U : 0U) | (call.is_uneven() ? 1U : 0U));
+    return static_cast<std::uint16_t>(0x8000U | static_cast<unsigned>(call.collective) << 11U |
+                                      size << 5U | (imbalanced ? imbalanced_bit : 0U) |
+                                      (in_arena ? 8U : 0U) | (call.rank_order ? 4U : 0U) |
+                                      (call.reproducible ? 2U : 0U) | (call.is_uneven() ? 1U : 0U));
   }
   static constexpr std::uint16_t imbalanced_bit = 16;
   static_assert(collective_count <= 16);
@@ -56,7 +56,7 @@ struct CallKind {
 /// is timed now and then: if its cost is clearly another than it was, its candidates are tried
 /// again, but not soon after the last time, and not those that were very slow.
 ///
-///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    … 
+///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second
 ///
 /// Invariant: what is here changes only in settle(), which all ranks call in the same call, by what

@@ -278,8 +278,8 @@ inline constexpr auto candidates_on_node = [] {
         NodeCandidate{&arrival_algorithm<ArrivalOrder, Accumulator>, PeerReach::staged, 256},
         NodeCandidate{&arrival_algorithm<DynamicLeader, LeaderFan>, PeerReach::staged, 0,
                       64 * kilobyte},
-        NodeCandidate{&arrival_algorithm<ArrivalOrder, SplitTail>, PeerReach::staged,
-                      16 * kilobyte, NodeCandidate{}.most, true},
+        NodeCandidate{&arrival_algorithm<ArrivalOrder, SplitTail>, PeerReach::staged, 16 * kilobyte,
+                      NodeCandidate{}.most, true},
         NodeCandidate{&arrival_algorithm<ArrivalOrder, CombiningTree>, PeerReach::staged,
                       16 * kilobyte, NodeCandidate{}.most, true},
     };
@@ -321,8 +321,7 @@ inline constexpr auto candidates_on_node = [] {
   } else if constexpr (is_prefix_reduction(C)) {
     return std::array{
         NodeCandidate{&arrival_algorithm<StaticOrder, PrefixRuns>},
-        NodeCandidate{&arrival_algorithm<StaticOrder, PrefixRuns>, PeerReach::pulled,
-                      4 * kilobyte},
+        NodeCandidate{&arrival_algorithm<StaticOrder, PrefixRuns>, PeerReach::pulled, 4 * kilobyte},
     };
   } else {
     return std::array{
@@ -337,8 +336,8 @@ inline constexpr auto candidates_on_node = [] {
 inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
   const ArrivalAlgorithm& a = *c.algorithm;
   // Blocks that differ have no length that all know.
-  const std::size_t bytes = call.is_uneven() ? std::numeric_limits<std::size_t>::max()
-                                             : call.bytes();
+  const std::size_t bytes =
+      call.is_uneven() ? std::numeric_limits<std::size_t>::max() : call.bytes();
   if (bytes < c.least || (bytes > c.most && !call.is_uneven())) return false;
   if (c.for_imbalanced && !is_imbalanced(call, s)) return false;
   if (call.is_uneven() && !a.takes_counts) return false;

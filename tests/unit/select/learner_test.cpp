@@ -78,9 +78,14 @@ class Calls {
 
 TEST_CASE("the quickest candidate is found, and little is lost to trying", "[select][learner]") {
   std::minstd_rand random{7};
-  const std::vector<std::vector<std::uint64_t>> all{
-      {1000, 1100},       {1100, 1000},       {1000, 3000, 3000, 3000}, {3000, 1000, 2000, 1500},
-      {1000, 1020, 1040}, {2000, 1000, 1050}, {1000, 4000},             {1500, 1000, 1400, 1300}};
+  const std::vector<std::vector<std::uint64_t>> all{{1000, 1100},
+                                                    {1100, 1000},
+                                                    {1000, 3000, 3000, 3000},
+                                                    {3000, 1000, 2000, 1500},
+                                                    {1000, 1020, 1040},
+                                                    {2000, 1000, 1050},
+                                                    {1000, 4000},
+                                                    {1500, 1000, 1400, 1300}};
   for (const std::vector<std::uint64_t>& costs : all) {
     Calls calls{2};
     const Shortlist list = list_of(costs.size());
