@@ -12,7 +12,7 @@
 #include <papcoll/explain.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/reduce.hpp>
-#include <papcoll/select/thresholds.hpp>
+#include <papcoll/select/peer_costs.hpp>
 #include <papcoll/shared_vector.hpp>
 
 #include <algorithm>
@@ -30,24 +30,18 @@ namespace automatic {
 
 using papcoll::Collective;
 
-/// Low, so that what is measured on a busy machine makes choices change all the time.
-inline papcoll::Thresholds nervous() {
-  papcoll::Thresholds t;
-  t.arrivals.late_percent = 100;
-  t.arrivals.own_ns = t.arrivals.own_ns_oversubscribed = 2000;
-  t.allreduce.late_exchange = 16;
-  t.allreduce.late_leader = t.allreduce.late_leader_ordered = 100'000;
-  return t;
+/// So that what is measured on a busy machine makes choices change all the time.
+inline papcoll::PeerCosts nervous() {
+  papcoll::PeerCosts costs;
+  costs.late_percent = 1000;
+  return costs;
 }
 
-/// So high that only a rank that is tens of milliseconds late counts.
-inline papcoll::Thresholds calm() {
-  papcoll::Thresholds t;
-  t.arrivals.late_percent = 100;
-  t.arrivals.own_ns = t.arrivals.own_ns_oversubscribed = 2'000'000;
-  t.allreduce.late_exchange = 64;
-  t.allreduce.late_leader = t.allreduce.late_leader_ordered = 4096;
-  return t;
+/// So that only a rank that is tens of milliseconds late counts.
+inline papcoll::PeerCosts calm() {
+  papcoll::PeerCosts costs;
+  costs.late_percent = 100'000;
+  return costs;
 }
 
 /// What a rank would have run, call by call, and saw.

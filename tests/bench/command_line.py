@@ -319,10 +319,9 @@ def test_tune(directory):
     tuning = json.loads(file.read_text(encoding="utf-8"))
     found = tuning["thresholds"]
     expect(tuning["papcoll_tuning"] == 1
-           and "multi_leader" in found["allreduce"] and "late_exchange" in found["reduce"]
-           and "late_percent" in found["arrivals"] and "binomial" in found["bcast"]
-           and found["allreduce"]["multi_leader"]["value"] in (0, 64, 1024)
-           and "64: " in found["allreduce"]["multi_leader"]["measured"], "a tuning file", result)
+           and "recursive_doubling" in found["allreduce"] and "binomial" in found["bcast"]
+           and found["reduce"]["binomial"]["value"] in (0, 64, 1024)
+           and "64: " in found["reduce"]["binomial"]["measured"], "a tuning file", result)
     file.write_text(json.dumps(tuning, indent=1), encoding="utf-8")
     environment = {**os.environ, "PAPCOLL_TUNING": str(file)}
     result = run("allreduce", "--sizes", "8", *QUICK, env=environment)

@@ -54,8 +54,6 @@ def test_tune(file):
     expect(all(values.get(name, 0) > 0 for name in costs), f"costs, not {values}", result)
     expect(0 <= values.get("network.gap_ns", -1) <= values.get("network.alpha_ns", 0),
            f"a gap that is a part of the latency, not {values}", result)
-    expect(not {"arrivals.own_ns", "arrivals.late_percent", "allreduce.multi_leader"} & values.keys(),
-           f"nothing that only ranks of one node can show, not {values}", result)
     for group, thresholds in found.items():
         for name, threshold in thresholds.items():
             line = f"{group}.{name} = {threshold['value']}  ({threshold['measured']})"

@@ -57,7 +57,7 @@ TEST_CASE("processes that arrive unevenly choose alike", "[automatic]") {
     const OwnComm own;
     papcoll::Communicator comm{
         own.get(), {.deadline = patience, .peer_access = access, .first_epoch = 0xffffff00U}};
-    papcoll::detail::set_thresholds(comm.core(), automatic::nervous());
+    papcoll::detail::set_costs(comm.core(), automatic::nervous());
     std::size_t chosen = 0;
     CHECK(automatic::calls_that_agree(comm, 500, ++seed, chosen) == "");
   }
@@ -66,16 +66,16 @@ TEST_CASE("processes that arrive unevenly choose alike", "[automatic]") {
 TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]") {
   const OwnComm own;
   if (own.size() < 2 || own.size() > 4) return;  // too much noise for the system to wake up 8
-  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  papcoll::Communicator comm{own.get(),
+                             {.deadline = patience, .selection = papcoll::Selection::by_arrivals}};
   if (comm.nodes() > 1) return;
-  papcoll::detail::set_thresholds(comm.core(), automatic::calm());
+  papcoll::detail::set_costs(comm.core(), automatic::calm());
   comm.core().set_oversubscribed(false);  // else arrivals decide less
   // Of two ranks, neither can begin without the other.
   const bool two = comm.size() == 2;
-  CHECK(automatic::follows_changes(comm, 1024, "Exchange+", two ? "Exchange+" : "DynamicLeader+") ==
-        "");
-  CHECK(automatic::follows_changes(comm, 1 << 17, "PeerSlices+",
-                                   two ? "PeerSlices+" : "Accumulator+") == "");
+  CHECK(automatic::follows_changes(comm, 8, "Exchange+", "Exchange+") == "");
+  CHECK(automatic::follows_changes(comm, 1 << 17, "MultiLeader+",
+                                   two ? "MultiLeader+" : "SplitTail+") == "");
 }
 
 TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each other",

@@ -58,22 +58,6 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return detail::joined({f.full_name(), " (", f.of(t), ")"});
 }
 
-/// Puts its group before and its value behind the name of each threshold of the collective.
-[[gnu::cold]] inline std::string with_values(std::string_view why, Collective collective,
-                                             const Thresholds& t) {
-  const auto in_name = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
-  std::string text;
-  while (!why.empty()) {
-    std::size_t n = 0;
-    while (n < why.size() && in_name(why[n])) ++n;
-    const std::string_view word = why.substr(0, n == 0 ? 1 : n);
-    const ThresholdField* const f = threshold_named(name_of(collective), word);
-    text += f == nullptr ? std::string(word) : with_value(*f, t);
-    why.remove_prefix(word.size());
-  }
-  return text;
-}
-
 /// What the closed forms take of the thresholds.
 [[gnu::cold]] inline std::string the_network(const Thresholds& t) {
   return detail::joined({with_value(*threshold("network", "alpha_ns"), t), ", ",
@@ -255,19 +239,26 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return detail::joined({"rank order: along the machine it would be no better", on});
 }
 
-/// What a node's candidates cost in calls of this kind.
-[[gnu::cold]] inline std::string explain_tried(const CallLearner& learner, const CallTrial& trial,
-                                               const Chooser& chooser) {
-  std::string text;
-  learner.each_tried(trial.kind, [&](const CallLearner::Tried& t) {
-    const NodeCandidate& c = chooser.candidates_on_node[t.candidate];
-    text += joined({(text.empty() ? "" : ", "), c.algorithm->name,
-                    (c.reach == PeerReach::pulled ? " by the kernel" : "")});
-    if (t.ns != 0) text += " " + shown_time(t.ns);
-    if (t.is_dropped) text += " (dropped)";
-    if (t.is_best && learner.is_settled(trial.kind)) text += " (chosen)";
-  });
-  return text;
+/// Why a candidate runs on a node, and what the others cost by the model and in calls of this kind.
+[[gnu::cold]] inline void explain_on_node(Explanation& e, const Call& call, const CallTrial& trial,
+                                          const SelectionInputs& s, const Chooser& chooser) {
+  const Shortlist list = shortlist(chooser.on_node, call, s);
+  const bool is_settled = s.learner != nullptr && s.learner->is_settled(trial.kind);
+  e.reason = list.count == 1                  ? "no other candidate is promising"
+             : is_settled                     ? "it was the quickest when candidates were tried"
+             : trial.candidate == list.ids[0] ? "the model of the node expects least of it"
+                                              : "it is tried, or was the quickest so far";
+  for (std::size_t i = 0; i < list.count; ++i) {
+    const NodeCandidate& c = chooser.on_node[list.ids[i]];
+    e.candidates += joined({(i == 0 ? "" : "; "), c.algorithm->name,
+                            (c.reach == PeerReach::pulled ? " by the kernel" : ""), ": expected ",
+                            shown_time(static_cast<std::uint64_t>(prior_of(c, call, s)))});
+    if (s.learner == nullptr) continue;
+    s.learner->each_tried(trial.kind, [&](const CallLearner::Tried& t) {
+      if (t.candidate != list.ids[i] || t.ns == 0) return;
+      e.candidates += joined({", measured ", shown_time(t.ns), (t.is_dropped ? ", dropped" : "")});
+    });
+  }
 }
 
 /// What is chosen for a call that names no algorithm, but may be the order of the ranks, and why.
@@ -297,11 +288,7 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
                                               "there")});
   } else if (chosen.arrival != nullptr) {
     e.algorithm = detail::joined({chosen.arrival->name, over});
-    const NodeChoice first = chooser.on_node(call, s);
-    e.reason = first.algorithm == chosen.arrival
-                   ? with_values(first.why, call.collective, *s.thresholds)
-                   : "by what calls of this kind cost, or to find that out";
-    if (s.learner != nullptr) e.tried = explain_tried(*s.learner, picked.trial, chooser);
+    explain_on_node(e, call, picked.trial, s, chooser);
   } else {
     e.algorithm = chosen.schedule.name() + over;
     if (chosen.order) e.algorithm = detail::joined({chosen.order.name(), "+", e.algorithm});
@@ -385,7 +372,7 @@ template <class>
   t += detail::joined({"; imbalanced above a wait of ", detail::shown_time(e.imbalanced_from),
                        "\n  memory     ", e.memory, "\n"});
   if (!e.order.empty()) t += detail::joined({"  order      ", e.order, "\n"});
-  if (!e.tried.empty()) t += detail::joined({"  tried      ", e.tried, "\n"});
+  if (!e.candidates.empty()) t += detail::joined({"  candidates ", e.candidates, "\n"});
   for (const std::string& r : e.refused) t += detail::joined({"  not        ", r, "\n"});
   return t;
 }

@@ -37,7 +37,9 @@ struct Explanation {
   /// Of a static schedule across nodes or along the machine: which rank plays which position, and
   /// why. Else empty.
   std::string order;
-  std::string tried;  ///< what its candidates cost so far; empty where none was tried
+  /// Of a call that names no algorithm, on one node: what else could run, with what it costs by the
+  /// model, and what it took where it was tried.
+  std::string candidates;
   std::vector<std::string> refused;  ///< algorithms that cannot run this call, by reasons
 
   /// All of it, a line for each.

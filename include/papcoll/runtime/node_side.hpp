@@ -146,6 +146,8 @@ class NodeSide {
   /// Who hears what calls cost, from the same call on on all ranks of the team.
   void set_cost_listener(CostListener* costs) noexcept { costs_ = costs; }
 
+  /// On how many processors the ranks may run, as they have counted together; 0: unknown.
+  std::size_t processors() const noexcept { return shared_ ? shared_->census.processors() : 0; }
   /// How often what calls cost has led to another choice.
   std::uint32_t choices() const noexcept { return costs_ != nullptr ? costs_->changes() : 0; }
 

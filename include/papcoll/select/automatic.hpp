@@ -28,13 +28,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// once, and a program compiles the candidates of the collectives that it calls.
 struct Chooser {
   Collective collective;
-  /// Among the algorithms that read their peers' memory, for all ranks on one node: all that there
-  /// are,
-  std::span<const detail::NodeCandidate> candidates_on_node;
-  /// those that are tried for a call,
-  Shortlist (*list_on_node)(const Call&, const SelectionInputs&) noexcept;
-  /// and what is taken until more is known.
-  detail::NodeChoice (*on_node)(const Call&, const SelectionInputs&) noexcept;
+  /// The algorithms that read their peers' memory, for all ranks on one node.
+  std::span<const detail::NodeCandidate> on_node;
   /// Among those that pass messages.
   AnySchedule (*by_messages)(const Call&, const SelectionInputs&);
   /// Of a call that goes by nodes.
@@ -208,8 +203,6 @@ template <Collective C>
 const Chooser ChooserOf<C>::value{
     C,
     detail::candidates_on_node<C>,
-    &detail::list_on_node<C>,
-    &detail::choose_on_node<C>,
     &detail::choose_by_messages<C>,
     &detail::choose_by_nodes<C == Collective::allreduce>,
     detail::may_go_by_caches(C) ? &detail::hierarchical_of_caches : nullptr,
@@ -225,20 +218,17 @@ inline void choose_flat(AlgorithmSpec& s, Call& call, const SelectionInputs& inp
   // The algorithms to choose among are compiled for NodeSite; they want all ranks there.
   if (!inputs.by_messages && s.transport->takes_node_site() &&
       call.reducer.size <= inputs.chunk_bytes) {
-    const Shortlist list = chooser.list_on_node(call, inputs);
-    if (list.count != 0 && inputs.learner != nullptr) {
-      const CallKind kind{detail::is_imbalanced(call, inputs), detail::is_in_arena(call, inputs)};
-      call.trial = inputs.learner->pick(kind.key(call), list, inputs.epoch);
-      const detail::NodeCandidate& picked = chooser.candidates_on_node[call.trial.candidate];
+    const Shortlist list = detail::shortlist(chooser.on_node, call, inputs);
+    if (list.count != 0) {
+      call.trial.candidate = list.ids[0];
+      if (inputs.learner != nullptr) {
+        const CallKind kind{detail::goes_by_arrivals(call, inputs),
+                            detail::is_in_arena(call, inputs)};
+        call.trial = inputs.learner->pick(kind.key(call), list, inputs.epoch);
+      }
+      const detail::NodeCandidate& picked = chooser.on_node[call.trial.candidate];
       call.reach = picked.reach;
       s.arrival = picked.algorithm;
-    } else {
-      s.arrival = chooser.on_node(call, inputs).algorithm;
-    }
-    // Where each rank has a place in each chunk, a chunk must be long enough.
-    if (s.arrival != nullptr && s.arrival->id == arrival_traits<StaticOrder, BlockCopies>.id &&
-        inputs.chunk_bytes < chunk_bytes_for_blocks(inputs.size)) {
-      s.arrival = nullptr;
     }
   }
   if (s.arrival == nullptr) {

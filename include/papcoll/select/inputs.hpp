@@ -2,6 +2,7 @@
 
 #include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/config.hpp>
+#include <papcoll/select/peer_costs.hpp>
 #include <papcoll/select/thresholds.hpp>
 
 #include <cstddef>
@@ -20,6 +21,8 @@ struct SelectionInputs {
   int size = 1;
   int nodes = 1;                ///< or groups
   bool oversubscribed = false;  ///< more ranks than processors on the node
+  int processors = 0;           ///< of the node that the ranks may run on; 0: unknown
+  bool two_levels = false;      ///< ranks of the node are near each other in groups
   bool grouped = false;         ///< several nodes, or groups, at least one of several ranks
   int largest_node = 1;         ///< of them: ranks of the largest
   bool nodes_in_order = true;   ///< of a scan: ranks of each are neighbours in rank order
@@ -33,6 +36,7 @@ struct SelectionInputs {
   std::uint32_t epoch = 0;               ///< the number of the call on the node's board
   Imbalance imbalance;                   ///< of calls of this size
   const Thresholds* thresholds = nullptr;
+  const PeerCosts* costs = &usual_peer_costs;
   LateNodeCache* late_node = nullptr;  ///< what was made for it before; null: it is not looked for
   SuaraCache* suara = nullptr;         ///< what was found before; null: nothing
   MachineOrders* orders = nullptr;     ///< along the machine; null: it has one node, or is unknown
@@ -42,8 +46,8 @@ struct SelectionInputs {
   /// nanoseconds.
   std::uint64_t imbalanced_from(std::size_t bytes) const noexcept {
     const std::uint64_t own =
-        imbalance.own != 0 ? imbalance.own : thresholds->own_time(bytes, size, oversubscribed);
-    return own * thresholds->arrivals.late_percent / 100;
+        imbalance.own != 0 ? imbalance.own : costs->own_time(bytes, size, oversubscribed);
+    return own * costs->late_percent / 100;
   }
 };
 

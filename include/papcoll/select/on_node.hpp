@@ -5,31 +5,28 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/select/inputs.hpp>
 #include <papcoll/select/learner.hpp>
+#include <papcoll/select/peer_costs.hpp>
 #include <papcoll/select/thresholds.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
-
-/// An arrival-driven algorithm, null for none, and why it was chosen: part of a sentence, in
-/// which thresholds of the collective are called by their own names.
-struct NodeChoice {
-  const ArrivalAlgorithm* algorithm = nullptr;
-  const char* why = "";
-};
-
-template <class Arrival, class Schedule>
-NodeChoice take(const char* why) noexcept {
-  return {&arrival_algorithm<Arrival, Schedule>, why};
-}
 
 /// Do ranks wait long enough for the last one that it pays to begin without it? Not where bits must
 /// not depend on arrivals: neither may the algorithm.
 inline bool is_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
   return !call.reproducible && s.imbalance.waiting > s.imbalanced_from(call.bytes());
+}
+
+/// The same of a call on one node: of two ranks of an allreduce one has nothing to combine until
+/// the other comes.
+inline bool goes_by_arrivals(const Call& call, const SelectionInputs& s) noexcept {
+  return is_imbalanced(call, s) && (s.size > 2 || call.collective != Collective::allreduce);
 }
 
 /// Does a call on several nodes depend on arrivals, and show them to all ranks?
@@ -59,316 +56,244 @@ inline bool is_in_arena(const Call& call, const SelectionInputs& s) noexcept {
   return !call.reproducible && s.imbalance.in_arena;
 }
 
-/// Is it long enough for PeerSlices? `t`: the thresholds of its collective.
-template <class Group>
-bool is_for_slices(const Call& call, const SelectionInputs& s, const Group& t) noexcept {
-  return call.bytes() > (is_in_arena(call, s) ? t.slices_arena : t.slices);
-}
-
-/// May the order of combination be that of the arrivals?
-inline bool follows_arrivals(const Call& call, const SelectionInputs& s) noexcept {
-  return !call.rank_order && s.size <= SplitTail::most_ranks;
-}
-
-template <class = void>
-NodeChoice choose_allreduce_balanced(const Call& call, const SelectionInputs& s) noexcept {
-  const Thresholds::Allreduce& t = s.thresholds->allreduce;
-  const std::size_t bytes = call.bytes();
-  if (s.oversubscribed) {
-    // Ranks that share a processor come one after the other, however balanced they are.
-    if (follows_arrivals(call, s)) {
-      if (bytes <= t.exchange_oversubscribed) {
-        return take<StaticOrder, Exchange>(
-            "balanced, oversubscribed, at most exchange_oversubscribed bytes");
-      }
-      if (is_in_arena(call, s) && bytes > t.accumulator_arena) {
-        return take<StaticOrder, PeerSlices>(
-            "oversubscribed, in the arena, above accumulator_arena bytes");
-      }
-      return take<ArrivalOrder, Accumulator>(
-          "oversubscribed, the operator commutes, above exchange_oversubscribed");
-    }
-    if (bytes <= t.exchange_oversubscribed_ordered) {
-      return take<StaticOrder, Exchange>(
-          "balanced, oversubscribed, in rank order, at most exchange_oversubscribed_ordered bytes");
-    }
-    if (is_in_arena(call, s)) {
-      return take<StaticOrder, PeerSlices>(
-          "oversubscribed, in the arena, in rank order, above exchange_oversubscribed_ordered");
-    }
-    if (bytes <= t.leader_oversubscribed) {
-      return take<DynamicLeader, LeaderFan>(
-          "oversubscribed, in rank order, at most leader_oversubscribed");
-    }
-  } else if (s.size <= 2) {
-    if (bytes <= t.exchange_two_ranks) {
-      return take<StaticOrder, Exchange>("balanced, two ranks, at most exchange_two_ranks bytes");
-    }
-  } else if (bytes <= t.exchange_more_ranks) {
-    return take<StaticOrder, Exchange>("balanced, at most exchange_more_ranks bytes");
-  }
-  if (is_in_arena(call, s)) {
-    if (bytes <= t.multi_leader_arena) {
-      return take<StaticOrder, MultiLeader>("balanced, at most multi_leader_arena bytes");
-    }
-    return take<StaticOrder, PeerSlices>("balanced, in the arena, above multi_leader_arena bytes");
-  }
-  if (bytes <= t.multi_leader)
-    return take<StaticOrder, MultiLeader>("balanced, at most multi_leader bytes");
-  return take<StaticOrder, PeerSlices>("balanced, above multi_leader bytes");
-}
-
-template <class = void>
-NodeChoice choose_allreduce_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
-  const Thresholds::Allreduce& t = s.thresholds->allreduce;
-  const std::size_t bytes = call.bytes();
-  if (s.size <= 2) {
-    NodeChoice together = choose_allreduce_balanced<>(call, s);
-    together.why = "imbalanced, but of two ranks one has nothing to combine until the other comes";
-    return together;
-  }
-  if (bytes * static_cast<std::size_t>(s.size) <= t.late_exchange) {
-    return take<StaticOrder, Exchange>(
-        "imbalanced, and all ranks together have at most late_exchange bytes");
-  }
-  if (call.rank_order) {
-    if (bytes > t.late_leader_ordered && s.size <= CombiningTree::most_ranks) {
-      return take<ArrivalOrder, CombiningTree>(
-          "imbalanced, in rank order, above late_leader_ordered bytes");
-    }
-    return take<DynamicLeader, LeaderFan>(
-        "imbalanced, in rank order, at most late_leader_ordered bytes");
-  }
-  if (follows_arrivals(call, s)) {
-    if (s.oversubscribed) {
-      return take<ArrivalOrder, Accumulator>("imbalanced, oversubscribed, the operator commutes");
-    }
-    if (bytes > t.late_leader && is_in_arena(call, s)) {
-      return take<ArrivalOrder, SplitTail>(
-          "imbalanced, in the arena, the operator commutes, above late_leader bytes");
-    }
-    if (bytes > t.late_leader) {
-      return take<ArrivalOrder, Accumulator>(
-          "imbalanced, the operator commutes, above late_leader bytes");
-    }
-  }
-  return take<DynamicLeader, LeaderFan>("imbalanced, at most late_leader bytes");
-}
-
-template <class = void>
-NodeChoice choose_reduce(const Call& call, const SelectionInputs& s) noexcept {
-  const Thresholds::Reduce& t = s.thresholds->reduce;
-  const std::size_t bytes = call.bytes();
-  const bool in_arena = is_in_arena(call, s);
-  const bool commutes = follows_arrivals(call, s);
-  if (is_imbalanced(call, s)) {
-    if (bytes <= t.late_exchange) {
-      return take<StaticOrder, Exchange>("imbalanced, at most late_exchange bytes");
-    }
-    if (commutes && bytes <= t.late_accumulator && !in_arena && s.size > 2) {
-      return take<ArrivalOrder, Accumulator>(
-          "imbalanced, the operator commutes, at most late_accumulator bytes");
-    }
-    if (commutes)
-      return take<ArrivalOrder, Chain>("imbalanced, the operator commutes, above late_exchange");
-    if (s.size <= CombiningTree::most_ranks) {
-      return take<ArrivalOrder, CombiningTree>(
-          "imbalanced, in rank order, above late_exchange bytes");
-    }
-    return take<DynamicLeader, LeaderFan>(
-        "imbalanced, in rank order, too many ranks for CombiningTree");
-  }
-  if (in_arena) {
-    if (bytes <= t.slices_arena) {
-      return take<DynamicLeader, LeaderFan>("balanced, in the arena, at most slices_arena bytes");
-    }
-    if (s.oversubscribed && commutes) {
-      return take<ArrivalOrder, Accumulator>(
-          "balanced, oversubscribed, the operator commutes, in the arena, above slices_arena "
-          "bytes");
-    }
-    return take<StaticOrder, PeerSlices>("balanced, in the arena, above slices_arena bytes");
-  }
-  if (s.size <= 2) return take<StaticOrder, Exchange>("balanced, two ranks");
-  if (bytes <= t.exchange) return take<StaticOrder, Exchange>("balanced, at most exchange bytes");
-  if (commutes) {
-    return take<ArrivalOrder, Accumulator>("balanced, the operator commutes, above exchange bytes");
-  }
-  if (bytes <= t.slices) {
-    return take<DynamicLeader, LeaderFan>("balanced, in rank order, at most slices bytes");
-  }
-  return take<StaticOrder, PeerSlices>("balanced, in rank order, above slices bytes");
-}
-
-/// Of a reduce_scatter nobody has its block before the last arrival, so that arrivals do not count.
-template <class = void>
-NodeChoice choose_reduce_scatter(const Call& call, const SelectionInputs& s) noexcept {
-  const Thresholds::ReduceScatter& t = s.thresholds->reduce_scatter;
-  if (!is_in_arena(call, s)) return take<StaticOrder, Exchange>("on one node");
-  const std::size_t bytes = elements_of_all_blocks(call, s.size) * call.reducer.size;
-  if (s.oversubscribed) {
-    if (bytes > t.slices_arena_oversubscribed) {
-      return take<StaticOrder, PeerSlices>(
-          "in the arena, oversubscribed, all blocks above slices_arena_oversubscribed bytes");
-    }
-    return take<StaticOrder, Exchange>(
-        "in the arena, oversubscribed, all blocks at most slices_arena_oversubscribed bytes");
-  }
-  if (bytes > t.slices_arena) {
-    return take<StaticOrder, PeerSlices>("in the arena, all blocks above slices_arena bytes");
-  }
-  return take<StaticOrder, Exchange>("in the arena, all blocks at most slices_arena bytes");
-}
-
-/// The choice among the algorithms that read their peers' memory. A template, so that a program
-/// compiles the algorithms of the collectives it calls.
-template <Collective C>
-NodeChoice choose_on_node(const Call& call, const SelectionInputs& s) noexcept {
-  const char* const above =
-      is_in_arena(call, s) ? "in the arena, above slices_arena bytes" : "above slices bytes";
-  const char* const at_most =
-      is_in_arena(call, s) ? "in the arena, at most slices_arena bytes" : "at most slices bytes";
-  if constexpr (C == Collective::alltoall || C == Collective::gather || C == Collective::scatter) {
-    return take<StaticOrder, BlockCopies>("on one node");
-  } else if constexpr (is_prefix_reduction(C)) {
-    return take<StaticOrder, PrefixRuns>("on one node");
-  } else if constexpr (C == Collective::allreduce) {
-    return is_imbalanced(call, s) ? choose_allreduce_imbalanced<>(call, s)
-                                  : choose_allreduce_balanced<>(call, s);
-  } else if constexpr (C == Collective::reduce) {
-    return choose_reduce<>(call, s);
-  } else if constexpr (C == Collective::bcast) {
-    if (is_for_slices(call, s, s.thresholds->bcast)) return take<StaticOrder, PeerSlices>(above);
-    return take<DynamicLeader, LeaderFan>(at_most);
-  } else if constexpr (C == Collective::allgather) {
-    if (call.is_uneven()) return take<StaticOrder, BlockCopies>("contributions that differ");
-    if (is_for_slices(call, s, s.thresholds->allgather))
-      return take<StaticOrder, PeerSlices>(above);
-    return take<StaticOrder, Exchange>(at_most);
-  } else if constexpr (C == Collective::reduce_scatter) {
-    return choose_reduce_scatter<>(call, s);
-  } else {
-    static_assert(C == Collective::barrier,
-                  "papcoll: nothing is chosen for this collective here: add its branch");
-    return take<StaticOrder, Exchange>("a barrier");
-  }
-}
-
 /// One of the ways in which calls of a collective may run on a node.
 struct NodeCandidate {
   const ArrivalAlgorithm* algorithm;
-  PeerReach reach = PeerReach::staged;
-  std::size_t least = 0;  ///< bytes of the call, below which it is not tried
-  std::size_t most = std::numeric_limits<std::size_t>::max();
-  bool for_imbalanced = false;  ///< it is tried for these only
+  PeerReach reach;
+  NodeWork (*work)(const NodeLoad&) noexcept;
+  bool for_late = false;  ///< it is worth something only where ranks come late
 };
 
-/// In the order of their numbers; the first ones are tried first.
+template <class Arrival, class Schedule>
+constexpr NodeCandidate staged(NodeWork (*work)(const NodeLoad&) noexcept,
+                               bool for_late = false) noexcept {
+  return {&arrival_algorithm<Arrival, Schedule>, PeerReach::staged, work, for_late};
+}
+template <class Arrival, class Schedule>
+constexpr NodeCandidate pulled(NodeWork (*work)(const NodeLoad&) noexcept) noexcept {
+  return {&arrival_algorithm<Arrival, Schedule>, PeerReach::pulled, work};
+}
+
+/// In the order of their numbers. What each does is in its header; the formulas say what that is
+/// of the load. A template, so that a program compiles the algorithms of the collectives it calls.
 template <Collective C>
 inline constexpr auto candidates_on_node = [] {
-  constexpr const ArrivalAlgorithm* slices = &arrival_algorithm<StaticOrder, PeerSlices>;
-  constexpr std::size_t kilobyte = 1024;
+  using Load = const NodeLoad&;
   if constexpr (C == Collective::allreduce) {
     return std::array{
-        NodeCandidate{&arrival_algorithm<StaticOrder, Exchange>, PeerReach::staged, 0,
-                      16 * kilobyte},
-        NodeCandidate{&arrival_algorithm<StaticOrder, MultiLeader>, PeerReach::staged, 256},
-        NodeCandidate{slices, PeerReach::staged, kilobyte},
-        NodeCandidate{slices, PeerReach::pulled, 16 * kilobyte},
-        NodeCandidate{&arrival_algorithm<ArrivalOrder, Accumulator>, PeerReach::staged, 256},
-        NodeCandidate{&arrival_algorithm<DynamicLeader, LeaderFan>, PeerReach::staged, 0,
-                      64 * kilobyte},
-        NodeCandidate{&arrival_algorithm<ArrivalOrder, SplitTail>, PeerReach::staged, 16 * kilobyte,
-                      NodeCandidate{}.most, true},
-        NodeCandidate{&arrival_algorithm<ArrivalOrder, CombiningTree>, PeerReach::staged,
-                      16 * kilobyte, NodeCandidate{}.most, true},
+        staged<StaticOrder, Exchange>([](Load l) noexcept {
+          return l.all(1, l.write(l.bytes) + l.others() * l.combine(l.bytes));
+        }),
+        staged<StaticOrder, MultiLeader>([](Load l) noexcept {
+          const double slice = l.bytes / l.ranks;
+          const double each = l.combine(slice) + l.read(slice);
+          return l.all(2, l.write(l.bytes + slice) + l.others() * each);
+        }),
+        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
+          const double slice = l.bytes / l.ranks;
+          if (l.in_arena) return l.all(2, l.others() * (l.combine(slice) + l.write(slice)));
+          const double each = l.combine(slice) + l.read(slice);
+          return l.all(2.5, l.write(l.bytes + slice) + l.others() * each);
+        }),
+        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
+          const double slice = l.bytes / l.ranks;
+          return l.all(3, l.others() * (2 * l.pull(slice) + l.combine(slice)));
+        }),
+        staged<DynamicLeader, LeaderFan>([](Load l) noexcept {
+          return l.one(2, l.combined_by_leader() + l.write(l.bytes),
+                       l.write(l.bytes) + l.read(l.bytes));
+        }),
+        staged<ArrivalOrder, Accumulator>([](Load l) noexcept {
+          const double added = l.combine(l.bytes) + l.write(l.bytes);
+          NodeWork w =
+              l.late ? l.one(2.5, added, l.read(l.bytes)) : l.all(2.5, added + l.read(l.bytes));
+          w.turns = 1.2;
+          return w;
+        }),
+        staged<ArrivalOrder, SplitTail>(
+            [](Load l) noexcept {
+              const double copied = (l.in_arena ? 1 : 3) * l.read(l.bytes);
+              return l.all(2, copied + l.combine(l.bytes / l.ranks));
+            },
+            true),
+        staged<ArrivalOrder, CombiningTree>(
+            [](Load l) noexcept {
+              const double staged = l.in_arena ? 0 : l.write(l.bytes);
+              return l.all(3, staged + l.combine(l.bytes) + l.read(l.bytes));
+            },
+            true),
     };
   } else if constexpr (C == Collective::reduce) {
     return std::array{
-        NodeCandidate{&arrival_algorithm<StaticOrder, Exchange>},
-        NodeCandidate{&arrival_algorithm<DynamicLeader, LeaderFan>},
-        NodeCandidate{slices, PeerReach::staged, kilobyte},
-        NodeCandidate{slices, PeerReach::pulled, 16 * kilobyte},
-        NodeCandidate{&arrival_algorithm<ArrivalOrder, Accumulator>, PeerReach::staged, kilobyte},
-        NodeCandidate{&arrival_algorithm<ArrivalOrder, Chain>, PeerReach::staged, 16 * kilobyte,
-                      NodeCandidate{}.most, true},
-        NodeCandidate{&arrival_algorithm<ArrivalOrder, CombiningTree>, PeerReach::staged,
-                      16 * kilobyte, NodeCandidate{}.most, true},
+        staged<StaticOrder, Exchange>([](Load l) noexcept {
+          return l.one(1, l.others() * l.combine(l.bytes), l.write(l.bytes));
+        }),
+        staged<DynamicLeader, LeaderFan>([](Load l) noexcept {
+          return l.one(2, l.combined_by_leader() + l.read(l.bytes),
+                       l.in_arena ? 0 : l.write(l.bytes));
+        }),
+        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
+          const double slice = l.bytes / l.ranks;
+          if (l.in_arena) return l.all(2, l.others() * l.combine(slice) + l.write(slice));
+          return l.one(2.5, l.others() * l.combine(l.bytes) + l.read(l.bytes), l.write(l.bytes));
+        }),
+        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
+          const double slice = l.bytes / l.ranks;
+          const double each = l.others() * (l.pull(slice) + l.combine(slice));
+          return l.one(3, each + l.others() * l.pull(slice), each);
+        }),
+        staged<ArrivalOrder, Accumulator>([](Load l) noexcept {
+          const double each = l.combine(l.bytes) + l.write(l.bytes);
+          return l.one(l.late ? 1 : 2, each + l.read(l.bytes), l.late ? 0 : each);
+        }),
+        staged<ArrivalOrder, Chain>(
+            [](Load l) noexcept {
+              return l.one(2, l.combine(l.bytes) + l.read(l.bytes),
+                           l.in_arena ? 0 : l.write(l.bytes));
+            },
+            true),
+        staged<ArrivalOrder, CombiningTree>(
+            [](Load l) noexcept {
+              return l.one(3, l.combine(l.bytes) + l.read(l.bytes),
+                           l.in_arena ? 0 : l.write(l.bytes));
+            },
+            true),
     };
   } else if constexpr (C == Collective::bcast) {
     return std::array{
-        NodeCandidate{&arrival_algorithm<DynamicLeader, LeaderFan>},
-        NodeCandidate{slices, PeerReach::staged, kilobyte},
-        NodeCandidate{slices, PeerReach::pulled, 4 * kilobyte},
+        staged<DynamicLeader, LeaderFan>(
+            [](Load l) noexcept { return l.one(1, l.write(l.bytes), l.read(l.bytes)); }),
+        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
+          if (l.in_arena) return l.one(2, 0, l.read(l.bytes));
+          return l.one(1.5, l.write(l.bytes), l.read(l.bytes));
+        }),
+        pulled<StaticOrder, PeerSlices>(
+            [](Load l) noexcept { return l.one(2, 0, l.pull(l.bytes)); }),
     };
   } else if constexpr (C == Collective::allgather) {
     return std::array{
-        NodeCandidate{&arrival_algorithm<StaticOrder, Exchange>},
-        NodeCandidate{&arrival_algorithm<StaticOrder, BlockCopies>},
-        NodeCandidate{slices, PeerReach::staged, kilobyte},
-        NodeCandidate{slices, PeerReach::pulled, 4 * kilobyte},
-        NodeCandidate{&arrival_algorithm<StaticOrder, BlockCopies>, PeerReach::pulled,
-                      4 * kilobyte},
+        staged<StaticOrder, Exchange>(
+            [](Load l) noexcept { return l.all(1, l.write(l.bytes) + l.ranks * l.read(l.bytes)); }),
+        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.all(1.3, l.write(l.bytes) + l.ranks * l.read(l.bytes));
+        }),
+        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
+          if (l.in_arena) return l.all(2, l.ranks * l.read(l.bytes));
+          return l.all(1.5, l.write(l.bytes) + l.ranks * l.read(l.bytes));
+        }),
+        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
+          return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
+        }),
+        pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
+        }),
     };
   } else if constexpr (C == Collective::reduce_scatter) {
     return std::array{
-        NodeCandidate{&arrival_algorithm<StaticOrder, Exchange>},
-        NodeCandidate{slices, PeerReach::staged, 256},
-        NodeCandidate{slices, PeerReach::pulled, 4 * kilobyte},
+        staged<StaticOrder, Exchange>([](Load l) noexcept {
+          return l.all(1, l.others() * (l.write(l.bytes) + l.combine(l.bytes)));
+        }),
+        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
+          if (l.in_arena) return l.all(2, l.others() * l.combine(l.bytes));
+          return l.all(2.5, l.others() * (l.write(l.bytes) + l.combine(l.bytes)));
+        }),
+        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
+          return l.all(2, l.others() * (l.pull(l.bytes) + l.combine(l.bytes)));
+        }),
     };
-  } else if constexpr (C == Collective::barrier) {
-    return std::array{NodeCandidate{&arrival_algorithm<StaticOrder, Exchange>}};
+  } else if constexpr (C == Collective::alltoall) {
+    return std::array{
+        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
+          const double written = l.in_arena ? 0 : l.others() * l.write(l.bytes);
+          return l.all(l.in_arena ? 2 : 1, written + l.ranks * l.read(l.bytes));
+        }),
+        pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
+        }),
+    };
+  } else if constexpr (C == Collective::gather) {
+    return std::array{
+        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.one(1, l.ranks * l.read(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
+        }),
+        pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.one(2, l.read(l.bytes) + l.others() * l.pull(l.bytes), 0);
+        }),
+    };
+  } else if constexpr (C == Collective::scatter) {
+    return std::array{
+        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.one(1, l.in_arena ? 0 : l.others() * l.write(l.bytes), l.read(l.bytes));
+        }),
+        pulled<StaticOrder, BlockCopies>(
+            [](Load l) noexcept { return l.one(2, 0, l.pull(l.bytes)); }),
+    };
   } else if constexpr (is_prefix_reduction(C)) {
     return std::array{
-        NodeCandidate{&arrival_algorithm<StaticOrder, PrefixRuns>},
-        NodeCandidate{&arrival_algorithm<StaticOrder, PrefixRuns>, PeerReach::pulled, 4 * kilobyte},
+        staged<StaticOrder, PrefixRuns>([](Load l) noexcept {
+          return l.one(1, l.combine(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
+        }),
+        pulled<StaticOrder, PrefixRuns>(
+            [](Load l) noexcept { return l.one(2, l.pull(l.bytes) + l.combine(l.bytes), 0); }),
     };
   } else {
-    return std::array{
-        NodeCandidate{&arrival_algorithm<StaticOrder, BlockCopies>},
-        NodeCandidate{&arrival_algorithm<StaticOrder, BlockCopies>, PeerReach::pulled,
-                      4 * kilobyte},
-    };
+    static_assert(C == Collective::barrier,
+                  "papcoll: there are no candidates for this collective: add them");
+    return std::array{staged<StaticOrder, Exchange>([](Load l) noexcept { return l.all(1, 0); })};
   }
 }();
 
 /// May the call run so, with the same bits as by any other candidate that may?
 inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
   const ArrivalAlgorithm& a = *c.algorithm;
-  // Blocks that differ have no length that all know.
-  const std::size_t bytes =
-      call.is_uneven() ? std::numeric_limits<std::size_t>::max() : call.bytes();
-  if (bytes < c.least || (bytes > c.most && !call.is_uneven())) return false;
-  if (c.for_imbalanced && !is_imbalanced(call, s)) return false;
+  if (c.for_late && !goes_by_arrivals(call, s)) return false;
   if (call.is_uneven() && !a.takes_counts) return false;
   if (s.size > a.most_ranks) return false;
   const bool pulls = c.reach == PeerReach::pulled;
   if (pulls ? !s.pulls || is_in_arena(call, s) : s.prefers_pulls && a.lends_buffers) return false;
-  if (!is_reduction(call.collective)) return true;
+  // Where each rank has a place in each chunk, a chunk must be long enough.
+  if (a.id == arrival_traits<StaticOrder, BlockCopies>.id &&
+      s.chunk_bytes < chunk_bytes_for_blocks(s.size)) {
+    return false;
+  }
+  if (!is_reduction(call.collective) || is_prefix_reduction(call.collective)) return true;
   if (call.reproducible) {
-    return a.contract == NumericalContract::reproducible && a.lends_results == false &&
-           (s.near_groups < 2 || !a.lends_buffers);
+    const bool by_groups =
+        s.two_levels && (a.lends_buffers || a.id == arrival_traits<StaticOrder, MultiLeader>.id);
+    return a.contract == NumericalContract::reproducible && !a.lends_results && !by_groups;
   }
   return !call.rank_order || a.keeps_order_on_request;
 }
 
-/// The candidates that are tried for a call, by their numbers; first what choose_on_node() says.
-template <Collective C>
-Shortlist list_on_node(const Call& call, const SelectionInputs& s) noexcept {
+/// What a candidate costs by the model, in nanoseconds.
+inline double prior_of(const NodeCandidate& c, const Call& call,
+                       const SelectionInputs& s) noexcept {
+  const NodeLoad load{*s.costs, static_cast<double>(call.bytes()), static_cast<double>(s.size),
+                      is_in_arena(call, s), goes_by_arrivals(call, s)};
+  return load.nanoseconds(c.work(load), s.oversubscribed ? std::max(s.processors, 1) : s.size);
+}
+
+/// The candidates that are tried for a call, by their numbers, the one with the least prior first;
+/// none whose prior is several times that.
+inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
+                           const SelectionInputs& s) noexcept {
+  constexpr double too_much = 4;
+  constexpr double never = std::numeric_limits<double>::infinity();
+  std::array<double, 16> priors{};
+  double least = never;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    priors[i] = may_run(all[i], call, s) ? prior_of(all[i], call, s) : never;
+    least = std::min(least, priors[i]);
+  }
   Shortlist list;
-  const auto& all = candidates_on_node<C>;
-  const ArrivalAlgorithm* const first = choose_on_node<C>(call, s).algorithm;
-  const auto add = [&](bool is_first) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if ((all[i].algorithm == first) == is_first && may_run(all[i], call, s)) {
-        list.add(static_cast<std::uint8_t>(i));
-      }
-    }
-  };
-  add(true);
-  const bool is_listed = list.count != 0;
-  add(false);
-  return is_listed || !call.reproducible ? list : Shortlist{};
+  while (list.count < Shortlist::most) {
+    const auto next =
+        std::min_element(priors.begin(), priors.begin() + static_cast<std::ptrdiff_t>(all.size()));
+    if (*next == never || *next > too_much * least) break;
+    list.add(static_cast<std::uint8_t>(next - priors.begin()));
+    *next = never;
+  }
+  return list;
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

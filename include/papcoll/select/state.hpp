@@ -21,6 +21,7 @@ struct SelectionState final : TeamPart {
   static constexpr PartKind kind = PartKind::selection;
 
   Thresholds thresholds;
+  PeerCosts costs;
   CallLearner learner;
   LateNodeCache late_node;
   SuaraCache suara;
@@ -59,6 +60,14 @@ inline void set_thresholds(TeamCore& team, const Thresholds& thresholds) {
   state.learner.forget();
 }
 
+/// Instead of what they cost as far as is known; the same on all ranks, between the same two calls.
+inline void set_costs(TeamCore& team, const PeerCosts& costs) {
+  SelectionState& state = selection_of(team);
+  state.costs = costs;
+  state.choices.forget();
+  state.learner.forget();
+}
+
 /// What decides how the team's next call runs if no algorithm is named. `by_messages`: it can only
 /// pass them. `any_transport`: none is named either.
 inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messages,
@@ -89,7 +98,10 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     s.plans = &team.plans();
   }
   if (team.on_one_node()) {
-    const PeerMemory& peers = team.surroundings().node->peers;
+    const Node& node = *team.surroundings().node;
+    const PeerMemory& peers = node.peers;
+    s.two_levels = node.groups != nullptr && node.groups->count() > 1;
+    s.processors = static_cast<int>(team.processors());
     s.pulls = peers.pulls();
     s.prefers_pulls = peers.prefers_pulls();
     if (team.options().selection == Selection::learned) s.learner = &state.learner;
@@ -98,6 +110,7 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   s.chunk_bytes = team.options().chunk_bytes;
   if (team.options().selection != Selection::repeatable) s.imbalance = team.imbalance_of(call);
   s.thresholds = &state.thresholds;
+  s.costs = &state.costs;
   return s;
 }
 

@@ -17,55 +17,6 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// their group and their own.
 struct Thresholds {
   struct Allreduce {
-    // Balanced, on one node, µs per call (doubles, Zen 4, Intel MPI), near | apart:
-    //   2 pinned ranks   1 KB  Exchange 0.23 | 0.54, MultiLeader 0.26 | 0.58
-    //                    2 KB  Exchange 0.35 | 1.2,  MultiLeader 0.29 | 0.82
-    //   4 ranks, 2 cores 512 B Exchange 3.9 | 4.9,  Accumulator 4.0 | 4.9
-    //                    1 KB  Exchange 4.2 | 5.5,  Accumulator 4.1 | 5.1
-    //                    8 KB  Exchange 6.8 | 15,   Accumulator 5.1 | 8.0, DynamicLeader 8.0 |
-    //                    16 KB Exchange 10 |,       Accumulator 8.0 |,     DynamicLeader 9.6 |
-    //                    1 MB  Accumulator 127 | 251, SplitTail 181 | 790, MultiLeader 220 | 750
-    //   8 ranks, 2 cores 1 KB  Exchange 11 | 17,    Accumulator 10 | 15
-    //                    8 KB  Exchange 14 | 27,    Accumulator 11 | 19, DynamicLeader 15 |
-    //                    1 MB  Accumulator 230 | 310, SplitTail 550 | 1170, MultiLeader 570 | 1580
-    //   in the arena, 4  8 KB  Accumulator 5.1 | 8.1, PeerSlices 8.3 | 9.5
-    //                    32 KB Accumulator 10 | 15,   PeerSlices 11 | 12
-    //   in the arena, 8  8 KB  Accumulator 12 | 19,   PeerSlices 19 | 22
-    //                    32 KB Accumulator 17 | 23,   PeerSlices 22 | 23
-    std::size_t exchange_two_ranks = 1024;
-    std::size_t exchange_more_ranks = 1024;
-    /// Exchange, then Accumulator, in the arena up to the next threshold, and then PeerSlices.
-    std::size_t exchange_oversubscribed = 512;
-    std::size_t accumulator_arena = 16384;
-    /// The same in rank order: Exchange, then PeerSlices in the arena, else DynamicLeader, and from
-    /// the next threshold on MultiLeader, PeerSlices.
-    std::size_t exchange_oversubscribed_ordered = 8192;
-    std::size_t leader_oversubscribed = 65536;
-    /// MultiLeader, then PeerSlices, which goes on as MultiLeader where ranks do not see each
-    /// other's buffers. 2 pinned ranks, 64 KB: 7.1 µs as MultiLeader, and 2.5 in the arena.
-    std::size_t multi_leader = 8192;
-    /// The same where all buffers have been in the arena. Prototype, 2 pinned ranks, 8 KB: 2.7 µs
-    /// through slots, 0.6 in place.
-    std::size_t multi_leader_arena = 4096;
-
-    // Imbalanced, on one node. Of two ranks one has nothing to combine until the other comes, so
-    // they take what they take when balanced. One late, 2 pinned ranks, Zen 4, time after the last
-    // arrival, µs, near | apart; private: MultiLeader, Accumulator, SplitTail; arena:
-    // PeerSlices, SplitTail:
-    //   private   64 KB    3.8,  4.4,  9.7 |   6.4,   9.9,  22      arena   2.1,  5.9 |  2.9,  20
-    //             256 KB    14,   14,   22 |    27,    33,  118             7.9,   21 |   11,  71
-    //             1 MB      70,   76,  137 |   103,   163,  405              45,   55 |   48, 252
-    /// In bytes of all ranks together: Exchange, then DynamicLeader. Not measured yet: after the
-    /// last arrival Exchange combines all contributions, at 0.05 ns a byte, and DynamicLeader hands
-    /// one result over, at 0.2 µs.
-    std::size_t late_exchange = 4096;
-    /// DynamicLeader, then, from 64 KB on, Accumulator, or in the arena SplitTail, which shares
-    /// pieces of 16 KB out: with few there is little to share. Measured with two ranks, one 2 ms
-    /// late, 64 KB, time after its arrival, µs: DynamicLeader 41, Accumulator 22.6, SplitTail 27.6.
-    std::size_t late_leader = 65535;
-    /// The same with CombiningTree, for operators that do not commute.
-    std::size_t late_leader_ordered = 65535;
-
     /// By messages: RecursiveDoubling, then Rabenseifner (2 and 4 ranks over MPI's shared memory).
     std::size_t recursive_doubling = 8192;
 
@@ -73,56 +24,22 @@ struct Thresholds {
   } allreduce;
 
   struct Reduce {
-    /// On one node, private buffers: Exchange, of two ranks always, then Accumulator, or what
-    /// `slices` decides in rank order. Mean µs in a call, 4 ranks on 2 processors, 16 KB: Exchange
-    /// 3.7, PeerSlices 4.0, Accumulator 4.8; 64 KB: 10.0, Accumulator 10.3, DynamicLeader 13.8;
-    /// 1 MB: 296, 159, 396; 2 pinned ranks, 1 MB: Exchange 127, Accumulator 140, DynamicLeader 174.
-    std::size_t exchange = 16384;
-    /// In rank order: DynamicLeader, then PeerSlices.
-    std::size_t slices = (std::size_t{1} << 20U) - 1;
-    /// Where all buffers have been in the arena: DynamicLeader, then PeerSlices, or Accumulator
-    /// with more ranks than processors; as Allreduce::multi_leader_arena.
-    std::size_t slices_arena = 4096;
-    /// Imbalanced: Exchange, then Accumulator, then Chain, of two ranks at once, or in rank order
-    /// CombiningTree; in all of them ranks get away that have given what they have. Mean µs in a
-    /// call, one 1 to 3 ms late, 4 ranks on 2 processors, 64 KB: Exchange 213, Accumulator 212,
-    /// Chain 287, DynamicLeader 395; 1 MB: Accumulator 382, Chain 594, Exchange 1065; 4 MB: Chain
-    /// 1827, Accumulator 3393, whose accumulators do not hold all of it.
-    std::size_t late_exchange = 65536;
-    std::size_t late_accumulator = std::size_t{1} << 20U;
     std::size_t binomial = 65536;  ///< by messages, then ReduceScatterGather
 
     friend bool operator==(const Reduce&, const Reduce&) = default;
   } reduce;
 
   struct Bcast {
-    std::size_t slices = (std::size_t{1} << 20U) - 1;  ///< as those of Reduce
-    std::size_t slices_arena = 4096;
     std::size_t binomial = 65536;  ///< by messages, then ScatterAllgather
 
     friend bool operator==(const Bcast&, const Bcast&) = default;
   } bcast;
 
   struct Allgather {
-    std::size_t slices = (std::size_t{1} << 20U) - 1;  ///< on one node: Exchange, then PeerSlices
-    std::size_t slices_arena = 4096;
     std::size_t bruck = 4096;  ///< by messages, all contributions together: Bruck, then Ring
 
     friend bool operator==(const Allgather&, const Allgather&) = default;
   } allgather;
-
-  struct ReduceScatter {
-    /// On one node with buffers in the arena, all blocks together: Exchange, then PeerSlices.
-    /// Elsewhere always Exchange, since PeerSlices goes by slots there, too. Medians in µs, near, a
-    /// block of so many bytes, Exchange | PeerSlices | by messages, Pairwise; 2 pinned ranks: 512 B
-    /// 0.22 | 0.30 | 0.46; 2 KB 0.49 | 0.35 | 0.75; 64 KB 10.4 | 2.6 | 13.6.
-    std::size_t slices_arena = 2048;
-    /// The same with more ranks than processors. 8 ranks on 2: 8 B 8.0 | 15.2 | 28; 16 KB 23.8 |
-    /// 25.5 | 55.9; 64 KB 148 | 67 | 184.
-    std::size_t slices_arena_oversubscribed = 131072;
-
-    friend bool operator==(const ReduceScatter&, const ReduceScatter&) = default;
-  } reduce_scatter;
 
   struct Alltoall {
     // One call, a rank a node, simulated by benchmarks/reproduce/alltoall.py (1.5 µs a message, 0.3
@@ -140,25 +57,6 @@ struct Thresholds {
 
     friend bool operator==(const Alltoall&, const Alltoall&) = default;
   } alltoall;
-
-  /// When a call is imbalanced, on one node.
-  struct Arrivals {
-    /// Its ranks wait for the last one, in the mean, for so many hundredths of the call's own time:
-    /// what such calls took, or before that is known the estimate below. Not measured yet: ranks of
-    /// a balanced loop of calls leave, and so arrive, up to one call's own time apart, a quarter of
-    /// it waited for in the mean; and what is done before the last arrival is worth something from
-    /// one own time on.
-    std::size_t late_percent = 150;
-    /// The own time of a call, for each rank: 2 pinned ranks, 8 bytes: 0.26 µs; 8 ranks on 2
-    /// processors: 8.3 µs;
-    std::size_t own_ns = 130;
-    std::size_t own_ns_oversubscribed = 1000;
-    /// and for each rank and byte: 2 pinned ranks, 64 KB: 7.1 µs; 4 MB: 410 µs; 8 ranks on 2
-    /// processors, 64 KB: 50 µs.
-    std::size_t own_ps_a_byte = 55;
-
-    friend bool operator==(const Arrivals&, const Arrivals&) = default;
-  } arrivals;
 
   /// One node whose ranks share several L3 caches, or packages: small allreduces, reduces and
   /// barriers go by these groups, with leaders by arrival. Not measured, for want of a machine with
@@ -223,14 +121,6 @@ struct Thresholds {
   } network;
 
   friend bool operator==(const Thresholds&, const Thresholds&) = default;
-
-  /// Estimate of the time that a balanced call of so many bytes takes, in nanoseconds.
-  std::uint64_t own_time(std::size_t bytes, int ranks, bool oversubscribed) const noexcept {
-    const std::uint64_t each = oversubscribed ? arrivals.own_ns_oversubscribed : arrivals.own_ns;
-    const std::size_t ps_a_byte = arrivals.own_ps_a_byte;
-    return static_cast<std::uint64_t>(ranks) *
-           (each + bytes / 1000 * ps_a_byte + bytes % 1000 * ps_a_byte / 1000);
-  }
 };
 
 /// A threshold by the names of its group and of itself.
@@ -251,37 +141,11 @@ struct ThresholdField {
 #define PAPCOLL_THRESHOLD(group, member) \
   ThresholdField { #group, #member, offsetof(Thresholds, group.member) }
 inline constexpr std::array threshold_fields{
-    PAPCOLL_THRESHOLD(allreduce, exchange_two_ranks),
-    PAPCOLL_THRESHOLD(allreduce, exchange_more_ranks),
-    PAPCOLL_THRESHOLD(allreduce, exchange_oversubscribed),
-    PAPCOLL_THRESHOLD(allreduce, accumulator_arena),
-    PAPCOLL_THRESHOLD(allreduce, exchange_oversubscribed_ordered),
-    PAPCOLL_THRESHOLD(allreduce, leader_oversubscribed),
-    PAPCOLL_THRESHOLD(allreduce, multi_leader),
-    PAPCOLL_THRESHOLD(allreduce, multi_leader_arena),
-    PAPCOLL_THRESHOLD(allreduce, late_exchange),
-    PAPCOLL_THRESHOLD(allreduce, late_leader),
-    PAPCOLL_THRESHOLD(allreduce, late_leader_ordered),
     PAPCOLL_THRESHOLD(allreduce, recursive_doubling),
-    PAPCOLL_THRESHOLD(reduce, exchange),
-    PAPCOLL_THRESHOLD(reduce, slices),
-    PAPCOLL_THRESHOLD(reduce, slices_arena),
-    PAPCOLL_THRESHOLD(reduce, late_exchange),
-    PAPCOLL_THRESHOLD(reduce, late_accumulator),
     PAPCOLL_THRESHOLD(reduce, binomial),
-    PAPCOLL_THRESHOLD(bcast, slices),
-    PAPCOLL_THRESHOLD(bcast, slices_arena),
     PAPCOLL_THRESHOLD(bcast, binomial),
-    PAPCOLL_THRESHOLD(allgather, slices),
-    PAPCOLL_THRESHOLD(allgather, slices_arena),
     PAPCOLL_THRESHOLD(allgather, bruck),
-    PAPCOLL_THRESHOLD(reduce_scatter, slices_arena),
-    PAPCOLL_THRESHOLD(reduce_scatter, slices_arena_oversubscribed),
     PAPCOLL_THRESHOLD(alltoall, batch),
-    PAPCOLL_THRESHOLD(arrivals, late_percent),
-    PAPCOLL_THRESHOLD(arrivals, own_ns),
-    PAPCOLL_THRESHOLD(arrivals, own_ns_oversubscribed),
-    PAPCOLL_THRESHOLD(arrivals, own_ps_a_byte),
     PAPCOLL_THRESHOLD(node, caches),
     PAPCOLL_THRESHOLD(node, caches_ranks),
     PAPCOLL_THRESHOLD(network, alpha_ns),

@@ -90,24 +90,27 @@ namespace {
 
 /// What runs while three ranks come together, and when one of them is late.
 std::vector<std::string> ran_before_and_after() {
-  papcoll::ThreadTeam team{3, patient};
+  papcoll::Options options = patient;
+  options.selection = papcoll::Selection::by_arrivals;
+  papcoll::ThreadTeam team{3, options};
   std::vector<std::string> ran(2);
+  constexpr std::size_t n = 32768;
   team.run([&](Rank& comm) {
-    papcoll::detail::set_thresholds(comm.core(), automatic::calm());
+    papcoll::detail::set_costs(comm.core(), automatic::calm());
     comm.core().set_oversubscribed(false);
-    std::vector<int> data(256, 1);
+    std::vector<int> data(n, 1);
     Persistent add_up = papcoll::allreduce_init(comm, data);
     for (int phase = 0; phase < 2; ++phase) {
       for (int i = 0; i < 64; ++i) {
         if (phase == 1 && comm.rank() == 0) {
           std::this_thread::sleep_for(std::chrono::milliseconds{20});
         }
-        data.assign(256, 1);
+        data.assign(n, 1);
         add_up();
-        if (data[255] != 3) throw std::runtime_error("wrong sum");
+        if (data[n - 1] != 3) throw std::runtime_error("wrong sum");
       }
       // A plain call would run the same, or calls would not match.
-      data.assign(256, 1);
+      data.assign(n, 1);
       if (comm.rank() == 1) {
         add_up();
       } else {
@@ -115,7 +118,7 @@ std::vector<std::string> ran_before_and_after() {
       }
       if (comm.rank() == 0) {
         ran[static_cast<std::size_t>(phase)] =
-            papcoll::explain(comm, papcoll::Collective::allreduce, 1024).algorithm;
+            papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(int)).algorithm;
       }
       papcoll::barrier(comm);
     }
@@ -138,7 +141,7 @@ TEST_CASE("ranks agree while what persistent calls run changes all the time",
           "[team][persistent]") {
   papcoll::ThreadTeam team{4, patient};
   team.run([&](Rank& comm) {
-    papcoll::detail::set_thresholds(comm.core(), automatic::nervous());
+    papcoll::detail::set_costs(comm.core(), automatic::nervous());
     std::vector<int> small(2);
     std::vector<int> large(3000);
     Persistent sums[] = {papcoll::allreduce_init(comm, small),

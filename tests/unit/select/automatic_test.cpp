@@ -33,7 +33,7 @@ TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
       INFO(ranks << " ranks, seed " << ++seed);
       std::size_t chosen = 0;
       CHECK(problems(team, [&](Rank& comm) {
-              detail::set_thresholds(comm.core(), automatic::nervous());
+              detail::set_costs(comm.core(), automatic::nervous());
               std::size_t mine = 0;
               std::string text = automatic::calls_that_agree(comm, 600, seed, mine);
               if (comm.rank() == 0) chosen = mine;
@@ -47,19 +47,27 @@ TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
 TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]") {
   ThreadTeam team{3, {.deadline = patience, .selection = Selection::by_arrivals}};
   CHECK(problems(team, [](Rank& comm) {
-          detail::set_thresholds(comm.core(), automatic::calm());
+          detail::set_costs(comm.core(), automatic::calm());
           comm.core().set_oversubscribed(false);  // else arrivals decide less
           return automatic::follows_changes(comm, 8, "Exchange+", "Exchange+") +
-                 automatic::follows_changes(comm, 1024, "Exchange+", "DynamicLeader+") +
                  automatic::follows_changes(comm, 1 << 17, "PeerSlices+", "SplitTail+");
         }) == "");
 }
 
+namespace {
+
+/// What is tried first.
+const ArrivalAlgorithm* first_of(const Call& call, const SelectionInputs& s) {
+  const auto& all = detail::chooser_of(call.collective).on_node;
+  return all[detail::shortlist(all, call, s).ids[0]].algorithm;
+}
+
+}  // namespace
+
 TEST_CASE("two ranks that come apart do what two that come together do", "[automatic]") {
-  const Thresholds t;
   SelectionInputs s;
   s.size = 2;
-  s.thresholds = &t;
+  s.chunk_bytes = 65536;
   Call call;
   call.collective = Collective::allreduce;
   call.reducer.size = 8;
@@ -70,14 +78,10 @@ TEST_CASE("two ranks that come apart do what two that come together do", "[autom
       call.count = bytes / 8;
       call.rank_order = ordered;
       s.imbalance.waiting = 0;
-      const auto* const together = detail::choose_on_node<Collective::allreduce>(call, s).algorithm;
+      const auto* const together = first_of(call, s);
       s.imbalance.waiting = 1'000'000'000;
-      const auto* const apart = detail::choose_on_node<Collective::allreduce>(call, s).algorithm;
+      const auto* const apart = first_of(call, s);
       CHECK(apart == together);
-      s.size = 3;
-      if (bytes > 4096)
-        CHECK(detail::choose_on_node<Collective::allreduce>(call, s).algorithm != together);
-      s.size = 2;
     }
   }
 }
@@ -85,7 +89,7 @@ TEST_CASE("two ranks that come apart do what two that come together do", "[autom
 TEST_CASE("calls that did not match leave no disagreement behind", "[automatic]") {
   ThreadTeam team{3, {.deadline = patience}};
   CHECK(problems(team, [](Rank& comm) {
-          detail::set_thresholds(comm.core(), automatic::nervous());
+          detail::set_costs(comm.core(), automatic::nervous());
           std::string text;
           automatic::Log log;
           constexpr std::size_t longest = 1UL << 15U;
@@ -116,7 +120,7 @@ TEST_CASE("calls that did not match leave no disagreement behind", "[automatic]"
         }) == "");
 }
 
-TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run", "[automatic]") {
+TEST_CASE("an explanation names candidates, arrivals, memory and what cannot run", "[automatic]") {
   ThreadTeam team{2, {.deadline = patience}};
   CHECK(problems(team, [](Rank& comm) -> std::string {
           std::string text;
@@ -125,12 +129,10 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
               text += std::string("no '") + what + "' in " + e.text();
             }
           };
-          Thresholds t;
-          t.allreduce.exchange_two_ranks = t.allreduce.exchange_oversubscribed = 100;
-          detail::set_thresholds(comm.core(), t);
           const Explanation small = explain(comm, Collective::allreduce, 64);
           expect(small, "Exchange+ThreadTransport");
-          expect(small, "(100) bytes");
+          expect(small, "because    the model of the node expects least of it");
+          expect(small, "candidates Exchange: expected ");
           expect(small, "none seen, so taken as balanced");
           expect(small, "threads: all memory is everyone's");
           for (int i = 0; i < 100; ++i) barrier(comm);
@@ -145,7 +147,7 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
                  "ranks pass messages: at most allreduce.recursive_doubling (8192) bytes");
           expect(explain(comm, Collective::allgather, 64, {.uneven = true}),
-                 "BlockCopies+ThreadTransport\n  because    contributions that differ");
+                 "BlockCopies+ThreadTransport\n  because    no other candidate is promising");
           expect(explain(comm, Collective::alltoall, 8, {.non_blocking = true, .uneven = true}),
                  "SpreadOut+ThreadTransport\n  because    ranks pass messages: blocks that differ");
           expect(explain(comm, Collective::allreduce, 8, {.algorithm = algorithm("Ring")}),
@@ -156,58 +158,67 @@ TEST_CASE("an explanation names thresholds, arrivals, memory and what cannot run
         }) == "");
 }
 
-TEST_CASE("what runs where ranks share processors, and in reduces", "[automatic]") {
-  const Thresholds t;
+TEST_CASE("what is expected to be the quickest at first", "[automatic]") {
   SelectionInputs s;
   s.size = 8;
-  s.thresholds = &t;
+  s.chunk_bytes = 65536;
   Call call;
   call.reducer.size = 8;
-  const auto chosen = [&](Collective c, std::size_t bytes, bool ordered, bool late) {
+  const auto first = [&](Collective c, std::size_t bytes, bool ordered, bool late) {
     call.collective = c;
     call.count = bytes / 8;
     call.rank_order = ordered;
     s.imbalance.waiting = late ? 1'000'000'000'000 : 0;
-    return c == Collective::reduce
-               ? detail::choose_on_node<Collective::reduce>(call, s).algorithm
-               : detail::choose_on_node<Collective::allreduce>(call, s).algorithm;
+    return first_of(call, s);
   };
-  for (const bool late : {false, true}) {
-    s.oversubscribed = true;
-    CHECK(chosen(Collective::allreduce, 65536, false, late) ==
-          &arrival_algorithm<ArrivalOrder, Accumulator>);
-    CHECK(chosen(Collective::allreduce, 16384, true, late) ==
-          &arrival_algorithm<DynamicLeader, LeaderFan>);
-    CHECK(chosen(Collective::reduce, 1 << 20, false, late) ==
-          &arrival_algorithm<ArrivalOrder, Accumulator>);
-  }
-  s.imbalance.in_arena = true;
-  CHECK(chosen(Collective::allreduce, 65536, false, false) ==
-        &arrival_algorithm<StaticOrder, PeerSlices>);
-  CHECK(chosen(Collective::allreduce, 65536, false, true) ==
-        &arrival_algorithm<ArrivalOrder, Accumulator>);
-  CHECK(chosen(Collective::reduce, 65536, false, false) ==
-        &arrival_algorithm<ArrivalOrder, Accumulator>);
+  const auto* const exchange = &arrival_algorithm<StaticOrder, Exchange>;
+  const auto* const accumulator = &arrival_algorithm<ArrivalOrder, Accumulator>;
+  s.oversubscribed = true;
+  s.processors = 2;
+  CHECK(first(Collective::allreduce, 8, false, false) == exchange);
+  CHECK(first(Collective::allreduce, 65536, false, false) == accumulator);
+  CHECK(first(Collective::allreduce, 65536, true, false) != accumulator);
   s.oversubscribed = false;
-  s.size = 3;
-  CHECK(chosen(Collective::allreduce, 1 << 17, false, true) ==
+  CHECK(first(Collective::allreduce, 8, false, true) == exchange);
+  CHECK(first(Collective::allreduce, 1 << 20, false, false) ==
+        &arrival_algorithm<StaticOrder, MultiLeader>);
+  CHECK(first(Collective::allreduce, 1 << 20, true, true) !=
         &arrival_algorithm<ArrivalOrder, SplitTail>);
-  CHECK(chosen(Collective::reduce, 65536, false, false) ==
-        &arrival_algorithm<StaticOrder, PeerSlices>);
-  s.imbalance.in_arena = false;
-  s.oversubscribed = false;
-  CHECK(chosen(Collective::allreduce, 65536, false, false) ==
-        &arrival_algorithm<StaticOrder, PeerSlices>);
-  CHECK(chosen(Collective::reduce, 1 << 21, false, false) ==
-        &arrival_algorithm<ArrivalOrder, Accumulator>);
-  CHECK(chosen(Collective::reduce, 1 << 21, true, false) ==
-        &arrival_algorithm<StaticOrder, PeerSlices>);
-  CHECK(chosen(Collective::reduce, 65536, false, true) ==
-        &arrival_algorithm<StaticOrder, Exchange>);
-  CHECK(chosen(Collective::reduce, 1 << 21, false, true) ==
-        &arrival_algorithm<ArrivalOrder, Chain>);
-  CHECK(chosen(Collective::reduce, 1 << 21, true, true) ==
-        &arrival_algorithm<ArrivalOrder, CombiningTree>);
+  CHECK(first(Collective::bcast, 8, false, false) == &arrival_algorithm<DynamicLeader, LeaderFan>);
+  s.imbalance.in_arena = true;
+  const auto* const slices = &arrival_algorithm<StaticOrder, PeerSlices>;
+  CHECK(first(Collective::allreduce, 1 << 20, false, false) == slices);
+  CHECK(first(Collective::reduce, 65536, false, false) == slices);
+  CHECK(first(Collective::bcast, 65536, false, false) == slices);
+  CHECK(first(Collective::allreduce, 1 << 20, false, true) ==
+        &arrival_algorithm<ArrivalOrder, SplitTail>);
+}
+
+TEST_CASE("under Reproducible only those compete that give the same bits", "[automatic]") {
+  SelectionInputs s;
+  s.size = 8;
+  s.chunk_bytes = 65536;
+  s.pulls = true;
+  Call call;
+  call.reducer.size = 8;
+  call.count = 8192;
+  call.rank_order = call.reproducible = true;
+  s.imbalance.waiting = 1'000'000'000'000;
+  for (const bool two_levels : {false, true}) {
+    s.two_levels = two_levels;
+    for (const Collective c : {Collective::allreduce, Collective::reduce}) {
+      call.collective = c;
+      const auto& all = detail::chooser_of(c).on_node;
+      const Shortlist list = detail::shortlist(all, call, s);
+      REQUIRE(list.count > 0);
+      for (std::size_t i = 0; i < list.count; ++i) {
+        const std::string_view name = all[list.ids[i]].algorithm->name;
+        CAPTURE(name);
+        CHECK((name == "Exchange" ||
+               (!two_levels && (name == "MultiLeader" || name == "PeerSlices"))));
+      }
+    }
+  }
 }
 
 TEST_CASE("a choice is remembered until what decides is another", "[automatic]") {

@@ -47,12 +47,12 @@ TEST_CASE("a tuning file overrides what it names", "[tuning]") {
     "papcoll_tuning": 1,
     "thresholds": {
       "bcast": {"binomial": {"value": 0}},
-      "arrivals": {"late_percent": {"measured": "4 ranks", "value": 1099511627776}}
+      "network": {"late_percent": {"measured": "4 ranks", "value": 1099511627776}}
     }
   })");
   Thresholds expected;
   expected.bcast.binomial = 0;
-  expected.arrivals.late_percent = std::size_t{1} << 40U;
+  expected.network.late_percent = std::size_t{1} << 40U;
   CHECK(t == expected);
   CHECK(hash_of(t) != hash_of(Thresholds{}));
   CHECK(parse(R"({"papcoll_tuning":1,"thresholds":{}})") == Thresholds{});

@@ -174,6 +174,7 @@ class ExplainCommand {
     SelectionInputs& s = f.inputs;
     s.size = ranks_;
     s.oversubscribed = oversubscribed_;
+    s.processors = std::max(ranks_ / 4, 1);  // where they share them
     s.grouped = nodes_ > 1 && nodes_ < ranks_;
     s.largest_node = (ranks_ + nodes_ - 1) / nodes_;
     s.by_messages = non_blocking_;

@@ -27,10 +27,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 // --------------------------------------------------------------------------
 // Phases   1. Each rank announces where its buffers are, and waits until all have come.
 //          2. Where all lie in memory that all see (shared_vector, threads), each rank combines its
-//             slice of all inputs and writes it to all outputs that it sees. Where that
-//             is asked for (PeerReach) the kernel copies what is not seen (cross-memory attach):
-//             inputs while they are combined, and slices of the result afterwards. Of a reduce_scatter the
-//             slice is the rank's block, which nobody else wants.
+//             slice of all inputs and writes it to all outputs that it sees. Where that is asked
+//             for (PeerReach) the kernel copies what is not seen (cross-memory attach): inputs
+//             while they are combined, and slices of the result afterwards. Of a reduce_scatter
+//             the slice is the rank's block, which nobody else wants.
 //          3. Nobody leaves before all have read what they need of it.
 //          Where the site says which ranks are near each other, an allreduce of what all see is
 //          combined in two levels: GroupedPeers. Reduce and reduce_scatter stay in one: ranks
