@@ -113,7 +113,7 @@ class Simulation {
 /// Exact, so that one sample is enough.
 Summary summarize_exactly(const std::vector<double>& samples) {
   Summary s = summarize(samples);
-  if (samples.size() < 2) s.ci95 = 0;
+  if (samples.size() < 2) s.ci95 = s.median_ci95 = 0;
   return s;
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compares papcoll with other MPI libraries: installs Intel MPI, MPICH 5 and Open MPI 5 in a virtual
-environment, builds papcoll-bench for them and for the distribution's two, times each library's
-collectives beside papcoll's, and writes a table for each and a plot."""
+environment, builds papcoll-bench for their two ABIs, which the distribution's two have as well, times
+each library's collectives beside papcoll's, and writes tables and a plot. Without options: 2 ranks,
+balanced, private memory, in about ten minutes."""
 
 import argparse
 import datetime
@@ -35,34 +36,47 @@ def parser():
                       help="(default: %(default)s)")
     made.add_argument("--environment", default="build/peers", metavar="DIR",
                       help="for the virtual environment and the builds (default: %(default)s)")
+    made.add_argument("--sources", default=mpi.SOURCES, type=pathlib.Path, metavar="DIR",
+                      help="what is built: a checkout of papcoll (default: this one)")
+    made.add_argument("--bench", action="append", default=[], type=built, metavar="LIBRARY=FILE",
+                      help="a papcoll-bench that was built from these sources already, for mpich or "
+                           "openmpi: builds none for that ABI; repeatable")
     made.add_argument("--only", **listed, default=[library.name for library in mpi.LIBRARIES],
                       help="of intel,mpich5,openmpi5,mpich,openmpi (default: all)")
-    made.add_argument("--collectives", **listed, default=["allreduce"],
-                      help=f"of {','.join(sweep.CALLS)} (an allreduce of a column block); default: "
-                           "allreduce")
-    made.add_argument("--ranks", default="2,4,8", type=numbers, metavar="N,…",
-                      help="(default: 2,4,8)")
-    made.add_argument("--arrivals", **listed, default=list(sweep.ARRIVALS),
-                      help=f"(default: {','.join(sweep.ARRIVALS)})")
-    made.add_argument("--buffers", **listed, default=list(sweep.BUFFERS),
-                      help=f"(default: {','.join(sweep.BUFFERS)})")
-    made.add_argument("--sizes", type=numbers, metavar="BYTES,…",
-                      help="for all settings (default: 8 bytes to 1 MB by doubling for ranks that "
-                           "arrive together, else seven of these; allreduce: to 64 MB, pinned, and "
-                           "else nine sizes up to 16 MB)")
-    made.add_argument("--neighbourhoods", **listed, default=list(sweep.NEIGHBOURHOODS),
-                      help="in which each point is to be measured: near,apart (default) or any")
-    made.add_argument("--time-limit", default=4, type=float, metavar="HOURS",
-                      help="for measuring; what is missing then is left out (default: %(default)s)")
+    made.add_argument("--collectives", **listed, default=list(sweep.FORMS),
+                      help=f"(default: {','.join(sweep.FORMS)}); also strided, an allreduce of a "
+                           "column block")
+    made.add_argument("--full", action="store_true",
+                      help="2, 4 and 8 ranks, all arrivals, private, arena and registered buffers: "
+                           "many hours")
+    made.add_argument("--ranks", type=numbers, metavar="N,…", help="(default: 2)")
+    made.add_argument("--arrivals", **listed,
+                      help=f"of {','.join(sweep.ARRIVALS)} (default: balanced)")
+    made.add_argument("--buffers", **listed,
+                      help=f"of {','.join(sweep.BUFFERS)} (default: private)")
+    made.add_argument("--sizes", default=sweep.SIZES, type=numbers, metavar="BYTES,…",
+                      help="(default: nine from 8 to 4194304)")
+    made.add_argument("--neighbourhoods", **listed, default=["any"],
+                      help="in which each point is to be measured: any (default), near,apart")
+    made.add_argument("--time-limit", type=float, metavar="MINUTES",
+                      help="for measuring; what is missing then is left to another call (default: "
+                           "12; with --full 600)")
     made.add_argument("--point-time", default="500ms", metavar="DURATION",
                       help="for each size and candidate, at most (default: %(default)s)")
     made.add_argument("--jobs", default=os.cpu_count(), type=int, metavar="N", help="of the builds")
     made.add_argument("--quick", action="store_true",
-                      help="two sizes and short times, in any neighbourhood: only shows that "
-                           "everything works")
+                      help="two sizes and short times: only shows that everything works")
     made.add_argument("--report", action="store_true",
-                      help="measure nothing: table and plot of what is there")
+                      help="measure nothing: tables and plot of what is there")
     return made
+
+
+def built(text):
+    """An ABI, by the name of its library, and a program."""
+    library, _, file = text.partition("=")
+    if library not in ("mpich", "openmpi") or not os.access(file, os.X_OK):
+        raise argparse.ArgumentTypeError(f"'{text}' is no mpich=FILE or openmpi=FILE of a program")
+    return mpi.named([library])[0].soname, pathlib.Path(file).resolve()
 
 
 def numbers(text):
@@ -70,6 +84,10 @@ def numbers(text):
 
 
 def check(arguments):
+    for name, usual in (sweep.FULL if arguments.full else sweep.USUAL).items():
+        setattr(arguments, name, getattr(arguments, name) or usual)
+    if arguments.time_limit is None:
+        arguments.time_limit = 600 if arguments.full else 12
     for flag, given, known in (("--collectives", arguments.collectives, sweep.CALLS),
                                ("--arrivals", arguments.arrivals, sweep.ARRIVALS),
                                ("--buffers", arguments.buffers, sweep.BUFFERS),
@@ -79,41 +97,33 @@ def check(arguments):
             if name not in known:
                 raise ValueError(f"{flag}: '{name}' is none of {', '.join(known)}")
     if arguments.quick:
-        arguments.neighbourhoods = ["any"]
-        arguments.sizes = arguments.sizes or sweep.QUICK
+        arguments.sizes = sweep.QUICK
     return mpi.named(arguments.only)
 
 
-def fingerprint():
-    """Of the sources that are compiled: rows of others are not compared with these."""
+def fingerprint(sources):
+    """Of what is compiled: rows of other sources are not compared with these."""
     found = hashlib.sha256()
     for room in ("include", "analysis/include", "benchmarks"):
-        for file in sorted((mpi.SOURCES / room).rglob("*.[hci]pp")):
+        for file in sorted((sources / room).rglob("*.[hci]pp")):
             found.update(file.read_bytes())
     return found.hexdigest()[:12]
 
 
-def offered(bench, around):
-    """The kinds of buffers that this papcoll-bench offers."""
-    text = subprocess.run([bench, "--help"], capture_output=True, text=True, check=False,
-                          env=around).stdout
-    listed = re.search(r"--buffers\s+([\w|]+)", text)
-    return {"private"} | set(listed.group(1).split("|") if listed else [])
-
-
 class Rows:
-    """The rows in the file, of these sources, and new ones."""
+    """The rows in the file, of these sources, and new ones. Quick ones count among themselves."""
 
-    def __init__(self, file):
+    def __init__(self, file, sources, quick):
         self.file = file
-        self.sources = fingerprint()
+        self.common = {"sources": fingerprint(sources), "quick": quick}
         found = []
         if file.exists():
             found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        self.all = [row for row in found if row["sources"] == self.sources]
+        self.all = [row for row in found if row.items() >= self.common.items()]
         self.others = len(found) - len(self.all)
 
     def add(self, rows):
+        rows = [{**self.common, **row} for row in rows]
         self.all += rows
         with self.file.open("a", encoding="utf-8") as out:
             out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
@@ -122,52 +132,51 @@ class Rows:
 class Bench:
     """papcoll-bench under one library."""
 
-    def __init__(self, library, home, arguments, processors):
+    def __init__(self, library, program, home, arguments, processors):
         self.library = library
+        self.program = program
         self.home = home
         self.arguments = arguments
         self.processors = processors
 
-    def effort(self, crowded):
-        if self.arguments.quick:
-            return ["--iterations", "20", "--warmup", "2", "--time-limit", "100ms"]
-        # A library that does not yield takes milliseconds a call there.
-        return ["--time-limit", self.arguments.point_time, *(["--warmup", "10"] if crowded else [])]
-
     def start(self, ranks, pinned, options):
-        """The rows of one run. Throws Unusable."""
+        """The rows of one run, and why there are no more."""
         crowded = ranks > self.processors
         command, more = mpi.launch(self.library, self.home, ranks, pinned, crowded,
                                    os.geteuid() == 0)
         around = {**os.environ, **mpi.environment(self.library, self.home), **more}
-        command += [str(self.home.bench(self.library)), *options]
+        command += [str(self.program), *options]
         status, text, complaint = bounded(command, around)
+        problem = None
         if status != 0:
             log = self.home.directory / "log" / f"{self.library.name}.run.log"
+            log.parent.mkdir(parents=True, exist_ok=True)
             log.write_text(f"{command}\n{text}\n{complaint}\n", encoding="utf-8")
-            raise mpi.Unusable(f"{status} of {self.library.title}: see {log}")
+            problem = f"{status} of {self.library.title}: see {log}"
         rows = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
         for row in rows:
             check_row(row, self.library, ranks, pinned)
-        return rows
+        return rows, problem
 
     def measure(self, setting, sizes, spread):
         crowded = setting.ranks > self.processors
         load = os.getloadavg()[0]
         begun = time.time()
-        rows = self.start(setting.ranks, setting.pinned,
-                          sweep.bench_options(setting, sizes, spread, crowded,
-                                              self.effort(crowded)))
+        how_long = sweep.effort(sizes, crowded, self.arguments.quick, self.arguments.point_time)
+        rows, problem = self.start(setting.ranks, setting.pinned,
+                                   sweep.bench_options(setting, sizes, spread, crowded, how_long))
         now = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
         return [{"library": self.library.name, "call": setting.call, "kind": setting.buffers,
                  "binding": "pinned" if setting.pinned else "free", "time": now, "load": load,
-                 "seconds": round(time.time() - begun, 1), **row} for row in rows]
+                 "seconds": round(time.time() - begun, 1), **row} for row in rows], problem
 
     def neighbourhood(self):
-        """Where the processors are now."""
+        """Where the processors are now. Throws Unusable."""
         pinned = self.processors >= 2
-        rows = self.start(2, pinned, ["barrier", "--algorithm", "auto", "--iterations", "2",
-                                      "--warmup", "0", "--format", "json"])
+        rows, problem = self.start(2, pinned, ["barrier", "--algorithm", "auto", "--iterations",
+                                               "2", "--warmup", "0", "--format", "json"])
+        if problem:
+            raise mpi.Unusable(problem)
         return rows[0]["neighbourhood"]
 
 
@@ -192,43 +201,47 @@ def bounded(command, around):
         except BaseException as problem:
             os.killpg(job.pid, signal.SIGTERM)
             try:
-                job.communicate(timeout=10)
+                text, complaint = job.communicate(timeout=10)
             except subprocess.TimeoutExpired:
                 os.killpg(job.pid, signal.SIGKILL)
+                text, complaint = job.communicate()
             if not isinstance(problem, subprocess.TimeoutExpired):
                 raise
-            return "time is up", "", ""
+            return "time is up", text, complaint
 
 
 def prepare(wanted, home, arguments):
     """The libraries that can be measured, and what is to be said of the others."""
     processors = len(os.sched_getaffinity(0))
     ready, notes = [], []
-    for library in wanted:
+
+    def left_out(problem):
+        notes.append(f"left out: {problem}")
+        print(f"compare.py: {notes[-1]}", file=sys.stderr)
+
+    def usable(library, step):
         try:
-            mpi.install(library, home)
-            mpi.build(library, home, arguments.jobs)
-            ready.append(Bench(library, home, arguments, processors))
+            step(library)
+            return True
         except mpi.Unusable as problem:
-            notes.append(f"left out: {problem}")
-            print(f"compare.py: {notes[-1]}", file=sys.stderr)
+            left_out(problem)
+            return False
+
+    installed = [library for library in wanted
+                 if usable(library, lambda library: mpi.install(library, home))]
+    programs = dict(arguments.bench)
+    for soname in dict.fromkeys(library.soname for library in installed):
+        if soname not in programs:
+            try:
+                programs[soname] = mpi.build(mpi.builder(soname, installed), home,
+                                             arguments.sources, arguments.jobs)
+            except mpi.Unusable as problem:
+                left_out(problem)
+    for library in installed:
+        program = programs.get(library.soname)
+        if program and usable(library, lambda library: mpi.check_loaded(library, home, program)):
+            ready.append(Bench(library, program, home, arguments, processors))
     return ready, notes
-
-
-def served(ready, arguments):
-    """The settings that papcoll-bench can run, and what is to be said of the others."""
-    first = ready[0]
-    kinds = offered(first.home.bench(first.library),
-                    {**os.environ, **mpi.environment(first.library, first.home)})
-    buffers, notes = [], []
-    for kind in arguments.buffers:
-        if sweep.BUFFERS[kind][1] in kinds:
-            buffers.append(kind)
-        else:
-            notes.append(f"left out: {kind} buffers, which this papcoll-bench does not offer")
-            print(f"compare.py: {notes[-1]}", file=sys.stderr)
-    return list(sweep.settings(arguments.ranks, arguments.arrivals, buffers, first.processors,
-                               arguments.collectives)), notes
 
 
 class Session:
@@ -240,17 +253,18 @@ class Session:
         self.rows = rows
         self.arguments = arguments
         self.failed = {}  # what is not tried again, and why
-        self.end = time.monotonic() + 3600 * arguments.time_limit
+        self.end = time.monotonic() + 60 * arguments.time_limit
 
     def left(self):
         """What is missing, by setting and library."""
         seen = sweep.measured(self.rows.all)
         for setting in self.settings:
-            sizes = sweep.served(setting, self.arguments.sizes or sweep.sizes_of(setting))
-            for bench in self.ready:
-                if (setting, bench.library.name) in self.failed:
-                    continue
-                missing = sweep.missing(setting, bench.library.name, sizes, seen,
+            sizes = sweep.served(setting, self.arguments.sizes)
+            here = [bench for bench in self.ready
+                    if (setting, bench.library.name) not in self.failed]
+            for bench in here:
+                missing = sweep.missing(setting, bench.library.name,
+                                        [each.library.name for each in here], sizes, seen,
                                         self.arguments.neighbourhoods)
                 if missing:
                     yield setting, bench, missing
@@ -279,19 +293,21 @@ class Session:
                 print(f"  {where}: {setting}, {bench.library.title}, "
                       f"{', '.join(map(gains.size_label, sizes))}", file=sys.stderr, flush=True)
                 try:
-                    rows = bench.measure(setting, sizes, spread)
-                except mpi.Unusable as problem:
+                    rows, problem = bench.measure(setting, sizes, spread)
+                except mpi.Unusable as other:
+                    rows, problem = [], other
+                self.rows.add(rows)
+                if problem:
                     print(f"compare.py: {setting}: {problem}", file=sys.stderr)
                     self.failed[setting, bench.library.name] = f"{setting}: {problem}"
                     break
-                self.rows.add([{"sources": self.rows.sources, **row} for row in rows])
                 where = rows[-1]["neighbourhood"]
         return done
 
     def notes(self):
         count = sum(len(missing) for _, _, missing in self.left())
-        unfinished = [f"the time was up before {count} points of a library were measured in each "
-                      "neighbourhood"] if count else []
+        unfinished = [f"{count} points of a library are still to be measured: call again"] \
+            if count else []
         return [*self.failed.values(), *unfinished]
 
 
@@ -321,12 +337,15 @@ def write(rows, wanted, notes, directory, python):
     if not found:
         raise ValueError("nothing has been measured yet")
     head = gains.head(found, wanted, about(rows), notes)
-    page = "\n".join([*head, "", *gains.tables(found, wanted), ""])
+    page = "\n".join([*head, "## Points that papcoll loses", "", *gains.lost(found, wanted), "",
+                      "## Every point", "", *gains.table(found, wanted), ""])
     (directory / "comparison.md").write_text(page, encoding="utf-8")
     text = json.dumps({"about": about(rows), "notes": notes, "points": found}, ensure_ascii=False,
                       indent=1)
     (directory / "comparison.json").write_text(text + "\n", encoding="utf-8")
     print("\n".join(head))
+    if all(p["bytes"] == 0 for p in found):
+        return
     drawer = pathlib.Path(__file__).with_name("plot_gains.py")
     drawn = subprocess.run([python if python.exists() else sys.executable, drawer,
                             directory / "comparison.json", directory / "comparison.png"],
@@ -345,17 +364,19 @@ def main():
     home = mpi.Home(arguments.environment)
     directory = pathlib.Path(arguments.output)
     directory.mkdir(parents=True, exist_ok=True)
-    rows = Rows(directory / "rows.jsonl")
+    rows = Rows(directory / "rows.jsonl", arguments.sources, arguments.quick)
     notes = []
     if rows.others:
-        notes.append(f"{rows.others} rows of other sources are in {rows.file}, and do not count")
+        notes.append(f"{rows.others} rows of other sources, or of --quick, are in {rows.file}, and "
+                     "do not count")
     failures = []
     if not arguments.report:
         ready, failures = prepare(wanted, home, arguments)
         if not ready:
             return 1
-        settings, left_out = served(ready, arguments)
-        session = Session(ready, settings, rows, arguments)
+        settings = sweep.settings(arguments.ranks, arguments.arrivals, arguments.buffers,
+                                  ready[0].processors, arguments.collectives)
+        session = Session(ready, list(settings), rows, arguments)
         try:
             session.run()
         except mpi.Unusable as problem:
@@ -363,7 +384,7 @@ def main():
         except KeyboardInterrupt:
             failures.append("interrupted")
         failures += session.failed.values()
-        notes += left_out + session.notes()
+        notes += session.notes()
     try:
         write(rows.all, wanted, [*dict.fromkeys(failures + notes)], directory, home.python)
     except ValueError as problem:

@@ -2,36 +2,29 @@
 anything."""
 
 import collections
+import math
 import statistics
 
 import sweep
 
 METRICS = {"balanced": ("median_us", "median time in the call")}
 TAIL = ("tail_median_us", "median time from the last arrival to the last exit")
-GOOD = {"strided": 2.0}  # by call
-USUALLY_GOOD = 1.5
-MOST_LISTED = 20  # losing points of a call, above its table, in which all are bold
+WHERE = {"near": "The processors share an L3 cache", "apart": "The processors share no L3 cache",
+         "none": "No two ranks may run on different processors"}
 
-SAYS = {  # of a call, what its name does not
-    "strided": "An allreduce of eight columns of a row-major matrix with 64 "
-               "(`--layout strided:8:64`): MPI by a vector datatype and a user's operator for it, "
-               "packed: by copies into one piece and back.",
-    "alltoallv": "The blocks of all pairs of ranks have lengths by a power law "
-                 "(`--counts power-law`), whose mean is the size.",
-} | {form: "The blocks of the ranks have lengths by a power law (`--counts power-law`), whose mean "
-           "is the size." for form in ("allgatherv", "gatherv", "scatterv")}
+SAYS = {  # of calls, what their names do not
+    ("alltoallv", "allgatherv", "gatherv", "scatterv"):
+        "The blocks of the forms with v have lengths by a power law (`--counts power-law`), whose mean "
+        "is the size.",
+    ("strided",): "strided is an allreduce of eight columns of a row-major matrix with 64 (`--layout "
+                  "strided:8:64`): MPI by a vector datatype and a user's operator for it, packed: by "
+                  "copies into one piece and back."}
 
 TEXT = f"""\
 Collectives of doubles. A gain is the time of the best of the MPI libraries at that point over what
 papcoll (a call without policies) took in the same run, under that library. Balanced: the
 {METRICS['balanced'][1]}; else the {TAIL[1]}.
-Points at which papcoll loses are bold. The last columns are the gains over each library in its own
-run; the bound is a time that no algorithm can beat.""".splitlines()
-
-
-def good(call):
-    """The gain that is aimed at."""
-    return GOOD.get(call, USUALLY_GOOD)
+A star: papcoll loses by more than the half width of the gain's 95 % confidence interval.""".splitlines()
 
 
 def metric_of(arrival):
@@ -41,7 +34,8 @@ def metric_of(arrival):
 def points(rows):
     """A point for each setting, size and neighbourhood. At each, the best MPI library is compared
     with what papcoll took in the same run, under the same library. Of several rows of a library the
-    first counts; rows during which the processors were moved do not."""
+    first counts; rows during which the processors were moved do not, nor does a neighbourhood in
+    which fewer libraries were measured than in another one."""
     found = {}
     for row in rows:
         if row["neighbourhood"] == "mixed":
@@ -61,16 +55,35 @@ def points(rows):
         row = timed[best, "auto"]
         packed = {library: timed[library, "mpi:packed"][name] for library in both
                   if (library, "mpi:packed") in timed}
+        gain = mpi[best] / papcoll[best]
+        half = interval(timed[best, "mpi"], row, name)
         result.append({
             "call": setting.call, "ranks": setting.ranks, "pinned": setting.pinned,
             "arrival": setting.arrival, "buffers": setting.buffers, "bytes": size,
             "neighbourhood": where, "metric": name,
             "signal_ns": row["signal_ns"], "bound_us": row["bound_us"], "best": best,
-            "best_us": mpi[best], "papcoll_us": papcoll[best], "gain": mpi[best] / papcoll[best],
+            "best_us": mpi[best], "papcoll_us": papcoll[best], "gain": gain, "gain_ci95": half,
+            "lost": half is not None and gain + half < 1,
             "algorithm": row["resolved"], "mpi_us": mpi, "papcoll_us_under": papcoll,
             "gains": {library: mpi[library] / papcoll[library] for library in both},
             "gain_over_packed": over_quickest(packed, papcoll)})
-    return result
+    most = collections.Counter()
+    for p in result:
+        most[apart_from_where(p)] = max(most[apart_from_where(p)], len(p["gains"]))
+    return [p for p in result if len(p["gains"]) == most[apart_from_where(p)]]
+
+
+def apart_from_where(p):
+    return p["call"], p["ranks"], p["arrival"], p["buffers"], p["bytes"]
+
+
+def interval(native, own, name):
+    """Half the width of the gain's confidence interval; None where a time's is not known."""
+    of_time = name.replace("_us", "_ci95_us")
+    if native.get(of_time) is None or own.get(of_time) is None:
+        return None
+    return native[name] / own[name] * math.hypot(native[of_time] / native[name],
+                                                 own[of_time] / own[name])
 
 
 def over_quickest(packed, papcoll):
@@ -83,62 +96,22 @@ def over_quickest(packed, papcoll):
 
 def order(item):
     setting, size, where = item[0]
-    return (list(sweep.CALLS).index(setting.call), setting.ranks, not setting.pinned,
-            sweep.ARRIVALS.index(setting.arrival),
-            list(sweep.BUFFERS).index(setting.buffers), size, where)
+    return (setting.ranks, not setting.pinned, sweep.ARRIVALS.index(setting.arrival),
+            list(sweep.BUFFERS).index(setting.buffers), where != "near", where,
+            list(sweep.CALLS).index(setting.call), size)
 
 
-def by_call(found):
-    """Points by what was called."""
-    calls = collections.OrderedDict()
-    for p in found:
-        calls.setdefault(p["call"], []).append(p)
-    return calls
-
-
-def summary(found, libraries):
-    """Of one call. Least and median gain, and the share of points with a good one: over the best of
-    the libraries at each point, and over each of them alone."""
-    gains = collections.OrderedDict({"the best at each point": [p["gain"] for p in found]})
-    for library in libraries:
-        gains[library.title] = [p["gains"][library.name] for p in found
-                                if library.name in p["gains"]]
-    if found[0]["gain_over_packed"] is not None:
-        gains["packed copies, the best at each point"] = [p["gain_over_packed"] for p in found]
-    aim = good(found[0]["call"])
-    lines = [f"| papcoll over | points | least | median | at least {aim:g} | below 1 |",
-             "| --- | ---: | ---: | ---: | ---: | ---: |"]
-    for name, values in gains.items():
-        if values:
-            share = sum(value >= aim for value in values) / len(values)
-            lines.append(f"| {name} | {len(values)} | {shown(min(values))} | "
-                         f"{shown(statistics.median(values))} | {share:.0%} | "
-                         f"{sum(value < 1 for value in values)} |")
-    return lines
-
-
-def overview(found):
-    """Least and median gain over the sizes, a line for each number of ranks and pattern: what the
-    README shows. Private buffers, also in place, and those that peers see, arena and registered."""
-    columns = [(where, seen) for where in ("near", "apart") for seen in (False, True)]
-    lines = ["| ranks | arrivals | near: private | near: shared | apart: private | apart: shared |",
-             f"| --- | --- |{' ---: |' * len(columns)}"]
+def grouped(found, key):
     groups = collections.OrderedDict()
     for p in found:
-        key = f"{p['ranks']}{', pinned' if p['pinned'] else ''} | {p['arrival']}"
-        seen = p["buffers"] in ("arena", "registered")
-        groups.setdefault(key, {}).setdefault((p["neighbourhood"], seen), []).append(p["gain"])
-    for key, gains in groups.items():
-        cells = [f"{shown(min(gains[c]))} / {shown(statistics.median(gains[c]))}" if c in gains
-                 else "–" for c in columns]
-        lines.append(f"| {key} | {' | '.join(cells)} |")
-    return lines
+        groups.setdefault(key(p), []).append(p)
+    return groups
 
 
-def shown(gain):
-    """With as many digits as tell it from 1, and bold where papcoll loses."""
+def shown(gain, lost=False):
+    """With as many digits as tell it from 1, and a star where papcoll loses."""
     text = f"{gain:.2f}" if gain < 1.995 else f"{gain:.1f}" if gain < 9.95 else f"{gain:.0f}"
-    return f"**{text}**" if gain < 1 else text
+    return f"{text}*" if lost else text
 
 
 def size_label(size):
@@ -149,96 +122,89 @@ def size_label(size):
     return None
 
 
-def table(found, libraries):
-    """One line a point of one call."""
-    here = [library for library in libraries if any(library.name in p["gains"] for p in found)]
-    packed = found[0]["gain_over_packed"] is not None
-    head = ["ranks", "arrivals", "buffers", "bytes", "where", "signal, ns", "best", "its µs",
-            "papcoll, µs", "gain", "bound, µs", *(["over packed"] if packed else []),
-            *(library.title for library in here)]
-    lines = [f"| {' | '.join(head)} |",
-             f"| ---: | --- | --- | ---: | --- | ---: | --- |{' ---: |' * (len(head) - 7)}"]
-    titles = {library.name: library.title for library in libraries}
-    for p in found:
-        signal = "" if p["signal_ns"] is None else f"{p['signal_ns']:.0f}"
-        cells = [f"{p['ranks']}{', pinned' if p['pinned'] else ''}", p["arrival"], p["buffers"],
-                 size_label(p["bytes"]), p["neighbourhood"], signal, titles[p["best"]],
-                 f"{p['best_us']:.4g}", f"{p['papcoll_us']:.4g}", shown(p["gain"]),
-                 f"{p['bound_us']:.3g}", *([shown(p["gain_over_packed"])] if packed else []),
-                 *(shown(p["gains"][library.name]) if library.name in p["gains"] else "–"
-                   for library in here)]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
-
-
-def tables(found, libraries):
-    """A table for each call, with a heading if there are several."""
-    lines = []
-    calls = by_call(found)
-    for call, inside in calls.items():
-        if len(calls) > 1:
-            lines += ["", f"## Every point of {call}", ""]
-        lines += table(inside, libraries)
-    return lines
-
-
 def place(p):
-    """A point in words."""
-    pinned = ", pinned" if p["pinned"] else ""
-    size = size_label(p["bytes"])
-    unit = " B" if size[-1].isdigit() else "B"
-    return (f"{p['ranks']} ranks{pinned}, {p['arrival']}, {p['buffers']}, {size}{unit}, "
-            f"{p['neighbourhood']}")
+    """Where a point lies, but for its collective and size."""
+    return (f"{p['ranks']} ranks{', pinned' if p['pinned'] else ''}, {p['arrival']}, "
+            f"{p['buffers']}, {p['neighbourhood']}")
 
 
-def section(found, libraries):
-    """What stands above the table of one call."""
-    titles = {library.name: library.title for library in libraries}
-    lost = sorted((p for p in found if p["gain"] < 1), key=lambda p: p["gain"])
-    few = [p for p in found if len(p["gains"]) < len(libraries)]
-    lines = [*summary(found, libraries), "",
-             "Over the best at each point, least / median of the sizes:", "", *overview(found), ""]
-    for where in sorted({p["neighbourhood"] for p in found}):
-        here = [p["gain"] for p in found if p["neighbourhood"] == where]
-        lines.append(f"- {where}: {len(here)} points, least gain {shown(min(here))}, median "
-                     f"{shown(statistics.median(here))}")
-    worst = min(found, key=lambda p: p["gain"])
-    lines.append(f"- the worst point: {place(worst)}: {shown(worst['gain'])} over "
-                 f"{titles[worst['best']]}")
-    lines.append(f"- papcoll loses at {len(lost)} of {len(found)} points")
-    lines += [f"  - {place(p)}: {shown(p['gain'])} over {titles[p['best']]}"
-              for p in lost[:MOST_LISTED]]
-    if len(lost) > MOST_LISTED:
-        lines.append(f"  - and {len(lost) - MOST_LISTED} more, bold in the table")
-    if few:
-        lines.append(f"- at {len(few)} points not all {len(libraries)} libraries were measured (–)")
+def line_of(name, inside, sizes):
+    """Of the summary: the gain at each size, the least, the median and how many are below 1."""
+    by_size = {p["bytes"]: shown(p["gain"], p["lost"]) for p in inside}
+    worst = min(inside, key=lambda p: p["gain"])
+    gains = [p["gain"] for p in inside]
+    below = sum(gain < 1 for gain in gains)
+    cells = [name, *(by_size.get(size, "") for size in sizes), shown(worst["gain"], worst["lost"]),
+             shown(statistics.median(gains)), str(below)]
+    return f"| {' | '.join(cells)} |"
+
+
+def summary(found, libraries):
+    """Of points that have all but collective and size in common: a line for each collective, and the
+    gains over each library alone."""
+    sizes = sorted({p["bytes"] for p in found} - {0})
+    lines = [f"| collective | {' | '.join([*map(size_label, sizes), 'least', 'median'])} | below 1 |",
+             f"| --- |{' ---: |' * (len(sizes) + 3)}"]
+    lines += [line_of(call, inside, sizes)
+              for call, inside in grouped(found, lambda p: p["call"]).items()]
+    alone = {f"over {library.title} alone": [p["gains"][library.name] for p in found
+                                             if library.name in p["gains"]] for library in libraries}
+    lines.append("")
+    for name, gains in {"all": [p["gain"] for p in found], **alone}.items():
+        if gains:
+            lines.append(f"- {name}: least {shown(min(gains))}, median "
+                         f"{shown(statistics.median(gains))}, {sum(gain < 1 for gain in gains)} of "
+                         f"{len(gains)} below 1")
     return lines
 
 
-def goals(found):
-    """A line for each call: at how many points papcoll is as quick as is aimed at."""
-    lines = ["| collective | points | gain aimed at | reached at | worst | below 1 |",
-             "| --- | ---: | ---: | ---: | ---: | ---: |"]
-    for call, inside in by_call(found).items():
-        gains = [p["gain"] for p in inside]
-        share = sum(gain >= good(call) for gain in gains) / len(gains)
-        lines.append(f"| {call} | {len(gains)} | {good(call):g} | {share:.0%} | "
-                     f"{shown(min(gains))} | {sum(gain < 1 for gain in gains)} |")
+def summaries(found, libraries):
+    lines = []
+    for where, inside in grouped(found, place).items():
+        signals = [p["signal_ns"] for p in inside if p["signal_ns"] is not None]
+        signal = f" (a signal takes {statistics.median(signals):.0f} ns)" if signals else ""
+        lines += [f"## {where}", "", f"{WHERE[inside[0]['neighbourhood']]}{signal}.", "",
+                  *summary(inside, libraries), ""]
     return lines
 
 
 def head(found, libraries, about, notes):
-    """What stands above the tables. `about`: lines on machine, date and libraries; `notes`: what was
-    left out."""
-    calls = by_call(found)
-    several = len(calls) > 1
-    lines = ["# papcoll and other MPI libraries", "", *TEXT, "", *about, ""]
-    if several:
-        lines += [*goals(found), ""]
-    for call, inside in calls.items():
-        if several:
-            lines += [f"## {call}", ""]
-        if call in SAYS:
-            lines += [SAYS[call], ""]
-        lines += [*section(inside, libraries), *([""] if several else [])]
-    return [*lines, *(f"- {note}" for note in notes)]
+    """What stands above the table of all points. `about`: lines on machine, date and libraries;
+    `notes`: what was left out."""
+    called = {p["call"] for p in found}
+    return ["# papcoll and other MPI libraries", "", *TEXT,
+            *(text for calls, text in SAYS.items() if called & set(calls)), "",
+            *about, *(f"- {note}" for note in notes), "", *summaries(found, libraries)]
+
+
+def lost(found, libraries):
+    """The points at which papcoll loses, the worst first."""
+    titles = {library.name: library.title for library in libraries}
+    worst = sorted((p for p in found if p["lost"]), key=lambda p: p["gain"])
+    return [f"- {p['call']}, {size_label(p['bytes'])}, {place(p)}: {shown(p['gain'])} ± "
+            f"{p['gain_ci95']:.2f}, {titles[p['best']]} {p['best_us']:.4g} µs, {p['algorithm']} "
+            f"{p['papcoll_us']:.4g}, bound {p['bound_us']:.3g}" for p in worst]
+
+
+def table(found, libraries):
+    """One line a point."""
+    here = [library for library in libraries if any(library.name in p["gains"] for p in found)]
+    packed = any(p["gain_over_packed"] is not None for p in found)
+    head_cells = ["collective", "ranks", "arrivals", "buffers", "bytes", "where", "signal, ns",
+                  "best", "its µs", "papcoll, µs", "gain", "±", "bound, µs",
+                  *(["over packed"] if packed else []), *(library.title for library in here)]
+    lines = [f"| {' | '.join(head_cells)} |",
+             f"| --- | ---: | --- | --- | ---: | --- | ---: | --- |{' ---: |' * (len(head_cells) - 8)}"]
+    titles = {library.name: library.title for library in libraries}
+    for p in found:
+        over = p["gain_over_packed"]
+        cells = [p["call"], f"{p['ranks']}{', pinned' if p['pinned'] else ''}", p["arrival"],
+                 p["buffers"], size_label(p["bytes"]), p["neighbourhood"],
+                 "" if p["signal_ns"] is None else f"{p['signal_ns']:.0f}", titles[p["best"]],
+                 f"{p['best_us']:.4g}", f"{p['papcoll_us']:.4g}", shown(p["gain"], p["lost"]),
+                 "" if p["gain_ci95"] is None else f"{p['gain_ci95']:.2f}", f"{p['bound_us']:.3g}",
+                 *([shown(over) if over is not None else ""] if packed else []),
+                 *(shown(p["gains"][library.name]) if library.name in p["gains"] else "–"
+                   for library in here)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines

@@ -31,7 +31,7 @@ def draw(axes, points, colours):
 def main():
     comparison, output = sys.argv[1:]
     with open(comparison, encoding="utf-8") as file:
-        points = json.load(file)["points"]
+        points = [p for p in json.load(file)["points"] if p["bytes"] > 0]  # no barriers
     panels = {}
     for point in points:
         panels.setdefault(panel_of(point), []).append(point)

@@ -15,18 +15,24 @@ BUFFERS = {
 
 ARRIVALS = ("balanced", "one-late", "uniform")
 
+# What is measured unless the command line says otherwise, and with --full.
+USUAL = {"ranks": [2], "arrivals": ["balanced"], "buffers": ["private"]}
+FULL = {"ranks": [2, 4, 8], "arrivals": list(ARRIVALS),
+        "buffers": ["private", "arena", "registered"]}
+
 # What is called, and the options of papcoll-bench for it.
 FORMS = ("allreduce", "reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter",
-         "alltoall", "scan", "exscan", "alltoallv", "allgatherv", "gatherv", "scatterv")
+         "barrier", "alltoall", "alltoallv", "allgatherv", "gatherv", "scatterv", "scan", "exscan")
 CALLS = {form: [form] for form in FORMS} | {
     "strided": ["allreduce", "--layout", "strided:8:64"],
 }
 
 KILO = 1024
-EVERY = [8 << i for i in range(24)]  # 8 bytes to 64 MB
-EVERY_SMALLER = [8 << i for i in range(18)]  # to 1 MB
-SOME = [8, 64, 512, 4 * KILO, 32 * KILO, 256 * KILO, KILO**2, 4 * KILO**2, 16 * KILO**2]
+SIZES = [8, 64, 512, 4 * KILO, 16 * KILO, 64 * KILO, 256 * KILO, KILO**2, 4 * KILO**2]
 QUICK = [8, 64 * KILO]
+SMALL = 64 * KILO  # up to here a call is so short that many are timed
+ITERATIONS = {True: 10000, False: 400}  # by whether it is; fewer where the time of a point is up
+WARMUP = 200
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,26 +48,21 @@ class Setting:
         return f"{self.call}, {self.ranks} ranks, {bound}, {self.arrival}, {self.buffers}"
 
 
-def settings(ranks, arrivals, buffers, processors, calls=("allreduce",)):
-    """Ranks are pinned where each can have a processor, and with one late, not pinned as well."""
-    for call in calls:
-        for count in ranks:
-            for arrival in arrivals:
-                both = [True, False] if arrival == "one-late" else [True]
-                for pinned in both if count <= processors else [False]:
-                    for kind in buffers:
-                        yield Setting(count, pinned, arrival, kind, call)
-
-
-def sizes_of(setting):
-    if setting.call == "allreduce":
-        return EVERY if setting.pinned and setting.arrival == "balanced" else SOME
-    every = EVERY_SMALLER if setting.arrival == "balanced" else SOME
-    return served(setting, [size for size in every if size <= EVERY_SMALLER[-1]])
+def settings(ranks, arrivals, buffers, processors, calls):
+    """Ranks are pinned where each can have a processor. A barrier has no buffers."""
+    for count in ranks:
+        for arrival in arrivals:
+            for kind in buffers:
+                for call in calls:
+                    if call != "barrier" or kind == buffers[0]:
+                        yield Setting(count, count <= processors, arrival,
+                                      "private" if call == "barrier" else kind, call)
 
 
 def served(setting, sizes):
-    """Those that the call can have: a strided one has whole blocks of 64 bytes."""
+    """Those that the call can have: a strided one has whole blocks of 64 bytes, a barrier none."""
+    if setting.call == "barrier":
+        return [0]
     return [size for size in sizes if setting.call != "strided" or size % 64 == 0]
 
 
@@ -79,17 +80,29 @@ def spread_us(size):
 def runs_of(setting, sizes):
     """Runs of papcoll-bench for these sizes: sizes of one run and their spread, None if balanced."""
     if setting.arrival == "balanced":
-        return [(sizes, None)] if sizes else []
+        both = [size for size in sizes if size <= SMALL], [size for size in sizes if size > SMALL]
+        return [(some, None) for some in both if some]
     return [([size], spread_us(size)) for size in sizes]
 
 
-def bench_options(setting, sizes, spread, crowded, effort):
+def effort(sizes, crowded, quick, point_time):
+    """Of papcoll-bench, which times a tenth of the iterations in one go. Where ranks share processors, a
+    call of a library that does not yield takes milliseconds."""
+    if quick:
+        return ["--iterations", "20", "--warmup", "2", "--time-limit", "100ms"]
+    iterations = ITERATIONS[sizes[-1] <= SMALL] // (10 if crowded else 1)
+    return ["--iterations", str(iterations), "--warmup", str(WARMUP), "--precision", "0",
+            "--time-limit", point_time]
+
+
+def bench_options(setting, sizes, spread, crowded, how_long):
     """Of papcoll-bench. Where ranks share processors, a late rank must leave its own, and an instant
     that all agree on comes too early."""
-    options = [*CALLS[setting.call], "--algorithm", *candidates(setting.call), "--sizes", ",".join(map(str, sizes)),
+    sized = [] if setting.call == "barrier" else ["--sizes", ",".join(map(str, sizes))]
+    options = [*CALLS[setting.call], "--algorithm", *candidates(setting.call), *sized,
                "--arrival", setting.arrival, *BUFFERS[setting.buffers],
                "--start", "barrier" if crowded else "clock",
-               "--delay", "sleep" if crowded else "busy", "--format", "json", *effort]
+               "--delay", "sleep" if crowded else "busy", "--format", "json", *how_long]
     return options if spread is None else [*options, "--spread", f"{spread}us"]
 
 
@@ -110,15 +123,17 @@ def measured(rows):
             for key, places in seen.items()}
 
 
-def missing(setting, library, sizes, seen, wanted):
-    """For each size the wanted neighbourhoods that are not measured yet, if there are any. `wanted`
-    may be ("any",); where processors have no neighbourhood, none is missing."""
+def missing(setting, library, libraries, sizes, seen, wanted):
+    """For each size the wanted neighbourhoods in which the library is not measured yet, if there are
+    any. `wanted` may be ("any",): one in which all the libraries are measured, whichever it is. Where
+    processors have no neighbourhood, none is missing."""
     left = {}
     for size in sizes:
         found = seen.get((setting, library, size), set())
-        if "none" in found or ("any" in wanted and found):
+        of_all = set.intersection(*(seen.get((setting, name, size), set()) for name in libraries))
+        if "none" in found or ("any" in wanted and of_all):
             continue
-        rest = set(wanted) - found
+        rest = set(NEIGHBOURHOODS if "any" in wanted else wanted) - found
         if rest:
             left[size] = rest
     return left
@@ -126,5 +141,4 @@ def missing(setting, library, sizes, seen, wanted):
 
 def due(left, where):
     """The sizes that are missing where the processors are now; None: not known."""
-    return [size for size, rest in left.items()
-            if where in (None, "mixed", "none") or where in rest or "any" in rest]
+    return [size for size, rest in left.items() if where in (None, "mixed", "none") or where in rest]

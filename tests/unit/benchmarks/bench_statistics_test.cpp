@@ -35,6 +35,17 @@ TEST_CASE("the confidence interval of a median", "[bench]") {
   CHECK(std::isinf(bench::median_confidence_95(std::vector<double>(5, 1.0))));
 }
 
+TEST_CASE("the confidence interval of a series' median counts its tenths", "[bench]") {
+  // Ten parts of 0, 100 + i and 200: the second and the ninth of the medians 100 … 109.
+  std::vector<double> series;
+  for (int i = 0; i < 10; ++i) {
+    for (const int sample : {0, 100 + i, 200}) series.push_back(sample);
+  }
+  CHECK(bench::series_median_confidence_95(series) == (108 - 101) / 2.0);
+  series.resize(19);
+  CHECK(std::isinf(bench::series_median_confidence_95(series)));
+}
+
 TEST_CASE("a summary sorts for itself", "[bench]") {
   const auto summary = bench::summarize(std::vector<double>{9, 1, 5, 3, 2});
   CHECK(summary.mean == 4);
