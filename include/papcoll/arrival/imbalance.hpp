@@ -96,9 +96,11 @@ class RecentCalls {
     changed_ = true;
   }
 
-  void settle() noexcept {
-    if (!changed_) return;
+  /// Returns whether what is agreed on is another, but for the number of calls.
+  bool settle() noexcept {
+    if (!changed_) return false;
     changed_ = false;
+    const Imbalance before = agreed_;
     for (const auto figure : {&Imbalance::worst, &Imbalance::average, &Imbalance::waiting,
                               &Imbalance::own, &Imbalance::own_ps_a_byte, &Imbalance::lead}) {
       follow(agreed_.*figure, median(figure));
@@ -109,7 +111,9 @@ class RecentCalls {
       return i.late_node == last_[0].late_node;
     });
     agreed_.late_node = same ? last_[0].late_node : -1;
+    const bool is_another = agreed_ != before;
     agreed_.seen = seen_;
+    return is_another;
   }
 
   const Imbalance& agreed() const noexcept { return agreed_; }
@@ -237,7 +241,9 @@ class BasicArrivalMonitor {
   [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
     const std::uint32_t end = epoch - static_cast<std::uint32_t>(Board::frames);
     for (std::uint32_t e = end - period + 1; e != end + 1; ++e) learn(e, costs);
-    for (detail::RecentCalls& r : recent_) r.settle();
+    for (detail::RecentCalls& r : recent_) {
+      if (r.settle()) ++generation_;
+    }
     if (costs != nullptr) costs->settle();
     ++looks_;
   }
@@ -245,6 +251,8 @@ class BasicArrivalMonitor {
   /// What is agreed on for calls of a kind.
   const Imbalance& of(WatchedClass kind) const noexcept { return recent_[kind.index].agreed(); }
   std::uint32_t looks() const noexcept { return looks_; }
+  /// Changes whenever a look has led to another view.
+  std::uint32_t generation() const noexcept { return generation_; }
   /// How many calls were watched that were not small: agreed on, too.
   std::uint32_t longer_calls() const noexcept { return longer_calls_; }
 
@@ -353,6 +361,7 @@ class BasicArrivalMonitor {
   Board board_;
   int rank_;
   std::uint32_t looks_ = 0;
+  std::uint32_t generation_ = 0;
   std::uint32_t longer_calls_ = 0;
   std::array<detail::RecentCalls, 8> recent_{};  ///< as many as a word can name
 };

@@ -42,7 +42,7 @@ struct CallTrial {
   /// others whose choice is made now and then.
   constexpr bool is_timed(std::uint32_t epoch, bool is_long) const noexcept {
     if (kind == 0) return false;
-    constexpr std::uint32_t one_in = 32;
+    constexpr std::uint32_t one_in = 256;
     const std::uint32_t drawn = (epoch / one_in * 0x9e3779b9U >> 16U) % one_in;
     return candidates != 0 || is_long || epoch % one_in == drawn;
   }

@@ -59,7 +59,8 @@ struct ChosenAlgorithm {
   TeamCore& core = caller.core;
   const ChosenAlgorithm chosen{caller, given, call, chooser};
   if (remembers && chosen.spec.arrival != nullptr) {
-    selection_of(core).choices.keep(call, core.looks(), core.next_epoch(), *chosen.spec.arrival);
+    selection_of(core).choices.keep(call, core.generation(), core.next_epoch(),
+                                    *chosen.spec.arrival);
   }
   const auto run = [&] {
     if (chosen.spec.hierarchical != nullptr) {
@@ -83,7 +84,7 @@ struct ChosenAlgorithm {
   if (remembers) {
     state_contract(call, given);
     const ArrivalAlgorithm* const before =
-        selection_of(core).choices.find(call, core.looks(), core.next_epoch());
+        selection_of(core).choices.find(call, core.generation(), core.next_epoch());
     if (before != nullptr) {
       if (!call.apart) [[likely]]
         return core.run(*before, call);

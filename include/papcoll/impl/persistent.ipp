@@ -58,7 +58,7 @@ class PreparedCall {
   /// What it adds to the algorithm's own time.
   [[gnu::always_inline]] void run() {
     TeamCore& core = *core_;
-    const bool stands = runs_ != nullptr && looks_ == core.looks() &&
+    const bool stands = runs_ != nullptr && generation_ == core.generation() &&
                         registrations_ == registrations(core) && !buffers_.freed();
     if (stands) [[likely]]
       return core.run(*runs_, words_, call_);
@@ -117,7 +117,7 @@ class PreparedCall {
     require_buffers(false);
     if (core.on_one_node() && !core.broken()) {
       if (registrations_ != registrations(core) || known_ != known()) settle();
-      looks_ = core.looks();
+      generation_ = core.generation();
     }
     if (runs_ != nullptr) return core.run(*runs_, words_, call_);
     Call call = call_;
@@ -144,7 +144,7 @@ class PreparedCall {
     call_.plan = plan_.plan == nullptr ? nullptr : &plan_;
     // What lies apart is packed on the way; and while candidates are tried, calls differ.
     if (!core.on_one_node() || call_.apart || call_.trial.candidates != 0) runs_ = nullptr;
-    if (core.on_one_node()) looks_ = core.looks();
+    if (core.on_one_node()) generation_ = core.generation();
     known_ = known();
     registrations_ = registrations(core);
     if (runs_ == nullptr) return;
@@ -158,7 +158,7 @@ class PreparedCall {
   // What a call looks at, together.
   detail::Shared<TeamCore> core_;
   const ArrivalAlgorithm* runs_ = nullptr;  ///< null: that is for actions_.run to find
-  std::uint32_t looks_ = 0;                 ///< when that was last looked at
+  std::uint32_t generation_ = 0;            ///< of what was known when that was last looked at
   std::uint32_t registrations_ = 0;         ///< when it was settled
   CallWords words_;                         ///< of call_, by *runs_
   Collective collective_;

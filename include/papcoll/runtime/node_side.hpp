@@ -126,8 +126,10 @@ class NodeSide {
   /// This rank refuses its request of that number.
   void refuse_request(std::uint32_t number) { shared_->refused.refuse(number); }
 
-  /// Changes whenever what the ranks know of arrivals and processors may have changed.
-  std::uint32_t looks() const noexcept { return shared_->monitor.looks() + looks_from_; }
+  /// Changes whenever what the ranks know of arrivals, costs and processors has changed.
+  std::uint32_t generation() const noexcept {
+    return shared_->monitor.generation() + generation_from_ + choices();
+  }
 
   // --- what finds nothing where there is no board
 
@@ -220,7 +222,7 @@ class NodeSide {
   /// Are there more ranks than processors on the node? Of the teams within this one, too.
   [[gnu::cold]] void set_oversubscribed(bool yes) noexcept {
     basis_.waiter.oversubscribed = yes;
-    ++looks_from_;
+    ++generation_from_;
     for (NodeSide* part : parts_) {
       if (part != nullptr) part->set_oversubscribed(yes);
     }
@@ -271,26 +273,36 @@ class NodeSide {
   /// there is none.
   void enter_frame(const Call* call) {
     NodeSite& site = shared_->site;
-    ArrivalMonitor& monitor = shared_->monitor;
     const std::uint32_t epoch = site.epoch();
     const WatchedClass kind = call != nullptr ? kind_of(*call) : WatchedClass{};
-    times_ = call != nullptr && costs_ != nullptr && call->trial.is_timed(epoch, kind.is_large());
-    const bool notes = times_ || ArrivalMonitor::notes(epoch, kind);
-    const auto arrival = notes ? Waiter::Clock::now() : Waiter::Clock::time_point{};
+    const bool times = call != nullptr && call->trial.is_timed(epoch, kind.is_large());
+    if (times || ArrivalMonitor::notes(epoch, kind)) {
+      enter_noted(call, kind, times);
+    } else if (!site.enter()) {
+      basis_.waiter.until([&] { return site.enter(); }, Naps::brief);
+    }
+    if (ArrivalMonitor::looks(epoch)) look(epoch);
+  }
+
+  /// The same of a call whose arrival is noted.
+  [[gnu::noinline]] void enter_noted(const Call* call, WatchedClass kind, bool times) {
+    NodeSite& site = shared_->site;
+    const Waiter::Clock::time_point arrival = Waiter::Clock::now();
     if (!site.enter()) basis_.waiter.until([&] { return site.enter(); }, Naps::brief);
-    if (notes) {
-      monitor.note(epoch, static_cast<std::uint64_t>(arrival.time_since_epoch().count()), kind,
-                   call != nullptr && is_in_arena(*call));
-      if (times_) {
-        arrival_ = arrival;
-        trial_ = call->trial;
-      }
-    }
-    if (ArrivalMonitor::looks(epoch)) {
-      monitor.look(epoch, costs_);
-      shared_->copies.look(basis_.waiter, monitor.looks(), monitor.longer_calls());
-      if (is_outermost_) count_processors();
-    }
+    shared_->monitor.note(site.epoch(),
+                          static_cast<std::uint64_t>(arrival.time_since_epoch().count()), kind,
+                          call != nullptr && is_in_arena(*call));
+    if (!times) return;
+    times_ = true;
+    arrival_ = arrival;
+    trial_ = call->trial;
+  }
+
+  [[gnu::noinline]] void look(std::uint32_t epoch) {
+    ArrivalMonitor& monitor = shared_->monitor;
+    monitor.look(epoch, costs_);
+    shared_->copies.look(basis_.waiter, monitor.looks(), monitor.longer_calls());
+    if (is_outermost_) count_processors();
   }
 
   [[gnu::noinline]] void note_cost() noexcept {
@@ -329,7 +341,7 @@ class NodeSide {
 
   TeamBasis& basis_;
   std::optional<Shared> shared_;
-  std::uint32_t looks_from_ = 0;
+  std::uint32_t generation_from_ = 0;
   std::array<NodeSide*, 2> parts_{};
   bool is_outermost_ = true;
   bool in_call_ = false;  ///< between begin() and end()

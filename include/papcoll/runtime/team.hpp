@@ -158,9 +158,9 @@ class TeamCore final {
   /// The number on the node's board of the next blocking call. Only where the ranks share memory.
   std::uint32_t next_epoch() noexcept { return node_.site().epoch() + 1; }
 
-  /// Changes whenever what the ranks of a node know of arrivals and processors may have changed.
+  /// Changes whenever what the ranks of a node know of arrivals, costs and processors has changed.
   /// Only where they share memory.
-  std::uint32_t looks() const noexcept { return node_.looks(); }
+  std::uint32_t generation() const noexcept { return node_.generation(); }
   /// What the ranks have learnt of arrivals in calls of this kind, the same on all of them.
   Imbalance imbalance_of(const Call& call) const noexcept {
     const Agreements* const agreements = parts().find<Agreements>();

@@ -17,12 +17,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// one of them is another; while candidates are tried, for a burst of calls.
 class SelectionCache {
  public:
-  /// For a call whose contract is stated; `looks`: how often arrivals were looked at. Null if it is
+  /// For a call whose contract is stated; `generation`: of what the ranks know. Null if it is
   /// to be chosen; else the call says what was picked.
-  const ArrivalAlgorithm* find(Call& call, std::uint32_t looks,
+  const ArrivalAlgorithm* find(Call& call, std::uint32_t generation,
                                std::uint32_t epoch) const noexcept {
     const Choice& c = of_[static_cast<std::size_t>(call.collective)];
-    const bool stands = c.looks == looks && c.count == call.count &&
+    const bool stands = c.generation == generation && c.count == call.count &&
                         c.element == call.reducer.size && c.asked == asked_of(call) &&
                         (c.trial.candidates == 0 || c.burst == epoch / CallLearner::burst);
     if (!stands) return nullptr;
@@ -31,10 +31,10 @@ class SelectionCache {
     return c.algorithm;
   }
 
-  void keep(const Call& call, std::uint32_t looks, std::uint32_t epoch,
+  void keep(const Call& call, std::uint32_t generation, std::uint32_t epoch,
             const ArrivalAlgorithm& algorithm) noexcept {
     of_[static_cast<std::size_t>(call.collective)] = {
-        &algorithm,     call.count, call.reducer.size,          looks,
+        &algorithm,     call.count, call.reducer.size,          generation,
         asked_of(call), call.trial, epoch / CallLearner::burst, call.reach};
   }
 
@@ -45,7 +45,7 @@ class SelectionCache {
     const ArrivalAlgorithm* algorithm = nullptr;
     std::size_t count = 0;
     std::size_t element = 0;
-    std::uint32_t looks = 0;
+    std::uint32_t generation = 0;
     std::uint32_t asked = 0;  ///< see asked_of()
     CallTrial trial;
     std::uint32_t burst = 0;  ///< while candidates are tried: the calls for which it stands

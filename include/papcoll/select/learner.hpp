@@ -67,17 +67,20 @@ class CallLearner final : public CostListener {
   static constexpr std::size_t most_kinds = 512;
   static constexpr std::uint32_t burst = 4;  ///< calls in a row that run the same candidate
 
-  /// Before a call that pick() is asked for: takes memory for what the next look may bring.
+  /// Before a call that pick() is asked for: takes memory for the kinds that may begin until it is
+  /// over.
   void make_room() {
-    if (kinds_.size() < most_kinds && kinds_.size() < count_ + ArrivalMonitor::period) {
-      kinds_.resize(kinds_.size() + 2 * ArrivalMonitor::period);
+    constexpr std::size_t in_two_looks = 2 * ArrivalMonitor::period;
+    if (kinds_.size() < most_kinds && kinds_.size() < count_ + in_two_looks) {
+      kinds_.resize(kinds_.size() + in_two_looks);
+      keys_.resize(kinds_.size());
     }
   }
 
   /// What a call of a kind runs, whose number on the board is `epoch`.
   CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
+    if (list.count < 2) return {0, list.ids[0], 0};  // there is no choice
     CallTrial trial{kind, list.ids[0], 0};
-    if (list.count < 2) return trial;
     const Kind* const k = find(kind);
     if (k != nullptr && k->is_settled) {
       if (list.has(k->best)) trial.candidate = k->best;
@@ -127,6 +130,9 @@ class CallLearner final : public CostListener {
   void add(const CallCost& cost) noexcept override {
     Kind* const k = find_or_begin(cost.trial.kind);
     if (k == nullptr) return;
+    if (k->seen != looks_ && touched_ < ArrivalMonitor::period) {
+      touch_[touched_++] = static_cast<std::uint16_t>(k - kinds_.data());
+    }
     k->seen = looks_;
     k->candidates = std::max(k->candidates, cost.trial.candidates);
     const bool tails = (cost.trial.kind & CallKind::imbalanced_bit) != 0;
@@ -137,8 +143,8 @@ class CallLearner final : public CostListener {
 
   void settle() noexcept override {
     ++looks_;
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (kinds_[i].seen + 1 == looks_ && kinds_[i].settle(looks_)) ++changes_;
+    for (; touched_ != 0; --touched_) {
+      if (kinds_[touch_[touched_ - 1]].settle(looks_)) ++changes_;
     }
   }
 
@@ -173,11 +179,10 @@ class CallLearner final : public CostListener {
   };
 
   struct Kind {
-    std::uint16_t key = 0;
     std::uint8_t candidates = 0;  ///< how many are listed
     std::uint8_t best = 0;
     bool is_settled = false;
-    std::uint32_t seen = 0;     ///< the look with its last sample
+    std::uint32_t seen = 0;     ///< the look before that with its last sample
     std::uint32_t again = 0;    ///< the first look at which it may be tried again
     std::uint32_t pause = 256;  ///< looks between two times
     std::uint32_t cost = 0;     ///< of the best, when the choice was made
@@ -195,10 +200,11 @@ class CallLearner final : public CostListener {
                          [id](const Samples& s) { return s.id == id && s.is_dropped; });
     }
 
-    /// Returns whether the choice is another, or made.
+    /// Returns whether pick() may say something else.
     bool settle(std::uint32_t looks) noexcept {
       if (is_settled) return watch(looks);
       const std::uint8_t before = best;
+      bool is_another = false;
       constexpr std::uint32_t few = 3;
       std::uint32_t least = UINT32_MAX;
       for (const Samples& s : tried) {
@@ -217,14 +223,16 @@ class CallLearner final : public CostListener {
         const bool much = s.count >= 2 && s.median() / 2 > least;
         const bool clearly = s.count >= few + 1 && s.median() > least + least / 8;
         if (s.id != best && (much || clearly)) {
-          s.is_dropped = true;
+          s.is_dropped = is_another = true;
           s.pardons = s.median() / 3 > least ? 4 : 0;
           continue;
         }
         ++left;
         enough = enough && s.count >= Samples::kept;
       }
-      if (known < candidates || (left > 1 && !enough)) return best != before;
+      if (known < candidates || (left > 1 && !enough)) {
+        return is_another || best != before;
+      }
       is_settled = true;
       cost = least;
       again = looks + pause;
@@ -255,30 +263,38 @@ class CallLearner final : public CostListener {
     }
   };
 
+  /// The place of a kind; count_: there is none.
+  std::size_t place_of(std::uint16_t key) const noexcept {
+    std::size_t i = 0;
+    while (i < count_ && keys_[i] != key) ++i;
+    return i;
+  }
   const Kind* find(std::uint16_t key) const noexcept {
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (kinds_[i].key == key) return &kinds_[i];
-    }
-    return nullptr;
+    const std::size_t i = place_of(key);
+    return i < count_ ? &kinds_[i] : nullptr;
   }
 
   /// Null: there is no room, and no kind that was not seen for long.
   Kind* find_or_begin(std::uint16_t key) noexcept {
-    constexpr std::uint32_t long_ago = 4096;
-    Kind* place = nullptr;
-    for (std::size_t i = 0; i < count_; ++i) {
-      if (kinds_[i].key == key) return &kinds_[i];
-      if (looks_ - kinds_[i].seen > long_ago) place = &kinds_[i];
+    std::size_t i = place_of(key);
+    if (i < count_) return &kinds_[i];
+    if (count_ < most_kinds) {  // see make_room()
+      ++count_;
+    } else {
+      constexpr std::uint32_t long_ago = 4096;
+      for (i = 0; i < count_ && looks_ - kinds_[i].seen <= long_ago;) ++i;
+      if (i == count_) return nullptr;
     }
-    if (count_ < most_kinds) place = &kinds_[count_++];  // see make_room()
-    if (place != nullptr) {
-      *place = Kind{};
-      place->key = key;
-    }
-    return place;
+    keys_[i] = key;
+    kinds_[i] = Kind{};
+    kinds_[i].seen = looks_ - 1;
+    return &kinds_[i];
   }
 
-  detail::Vector<Kind> kinds_;  ///< the first count_ are in use
+  detail::Vector<Kind> kinds_;          ///< the first count_ are in use; see make_room()
+  detail::Vector<std::uint16_t> keys_;  ///< theirs
+  std::array<std::uint16_t, ArrivalMonitor::period> touch_{};  ///< those with samples since a look
+  std::size_t touched_ = 0;
   std::size_t count_ = 0;
   std::uint32_t looks_ = 0;
 };
