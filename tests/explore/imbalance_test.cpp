@@ -153,7 +153,8 @@ class Calls {
     std::vector<View> seen;
     for (std::uint32_t e = first_; e != first_ + static_cast<std::uint32_t>(calls_); ++e) {
       for (int r = 0; r < ranks_; ++r) {
-        Watch of_rank{board, r};
+        Watch another{board, r};
+        Watch& of_rank = r == 0 ? watch : another;
         note(of_rank, e + Fault::notes_ahead, r);
         note_cost(of_rank, e, r);
       }

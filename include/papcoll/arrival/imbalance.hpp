@@ -224,6 +224,7 @@ class BasicArrivalMonitor {
   /// This rank arrived at `ns`, any origin, the same for all ranks. In the call, after it could be
   /// entered.
   void note(std::uint32_t epoch, std::uint64_t ns, WatchedClass kind, bool in_arena) noexcept {
+    noted_ |= bit(epoch);
     const Word w{epoch, ns, kind.index, in_arena};
     board_.arrivals(rank_).at[epoch % Board::remembered].store(w.packed(),
                                                                std::memory_order_relaxed);
@@ -240,7 +241,11 @@ class BasicArrivalMonitor {
   /// In such a call, after it could be entered. `costs`, or null, is told what calls cost.
   [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
     const std::uint32_t end = epoch - static_cast<std::uint32_t>(Board::frames);
-    for (std::uint32_t e = end - period + 1; e != end + 1; ++e) learn(e, costs);
+    for (std::uint32_t e = end - period + 1; e != end + 1; ++e) {
+      if ((noted_ & bit(e)) == 0) continue;
+      noted_ &= ~bit(e);
+      learn(e, costs);
+    }
     for (detail::RecentCalls& r : recent_) {
       if (r.settle()) ++generation_;
     }
@@ -358,8 +363,14 @@ class BasicArrivalMonitor {
     if (!WatchedClass{static_cast<std::uint8_t>(Word::kind_of(mine))}.is_small()) ++longer_calls_;
   }
 
+  static_assert(Board::remembered <= 64);
+  static constexpr std::uint64_t bit(std::uint32_t epoch) noexcept {
+    return std::uint64_t{1} << epoch % Board::remembered;
+  }
+
   Board board_;
   int rank_;
+  std::uint64_t noted_ = 0;  ///< the calls that this rank has noted, and not learnt from
   std::uint32_t looks_ = 0;
   std::uint32_t generation_ = 0;
   std::uint32_t longer_calls_ = 0;

@@ -20,9 +20,9 @@ struct PeerCosts {
   std::uint32_t pull_ns = 700;    ///< of a copy by the kernel, and
   std::uint32_t pull_ps = 110;    ///< for each byte of it
   /// Of the time that a balanced call takes, in hundredths: how long its ranks wait for the last
-  /// one, in the mean, where it counts as imbalanced. Ranks of a balanced loop of calls leave, and so
-  /// arrive, up to one call's own time apart, a quarter of it waited for in the mean; and what is
-  /// done before the last arrival is worth something from one own time on.
+  /// one, in the mean, where it counts as imbalanced. Ranks of a balanced loop of calls leave, and
+  /// so arrive, up to one call's own time apart, a quarter of it waited for in the mean; and what
+  /// is done before the last arrival is worth something from one own time on.
   std::uint32_t late_percent = 150;
 
   friend bool operator==(const PeerCosts&, const PeerCosts&) = default;
@@ -42,9 +42,9 @@ namespace detail {
 
 /// What a candidate does in a call: the numbers of which PeerCosts make a time.
 struct NodeWork {
-  double rounds = 1;    ///< signals one after the other
-  double critical = 0;  ///< nanoseconds of copying and combining, one after the other
-  double total = 0;     ///< the same of all ranks together
+  double rounds = 1;      ///< signals one after the other
+  double critical = 0;    ///< nanoseconds of copying and combining, one after the other
+  double total = 0;       ///< the same of all ranks together
   double turns = rounds;  ///< how often all ranks have to run, where they share processors
 };
 
