@@ -29,6 +29,7 @@ enum class MemoryKind : unsigned char {
 enum class PeerReach : unsigned char {
   by_option,  ///< as Options::peer_access says
   staged,     ///< through memory that all map
+  chunked,    ///< the same, long ones piece by piece through few places, which stay in caches
   pulled,     ///< by the kernel's copies
 };
 

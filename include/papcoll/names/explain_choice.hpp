@@ -239,6 +239,18 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return detail::joined({"rank order: along the machine it would be no better", on});
 }
 
+/// Behind the name of an algorithm.
+inline const char* way_of(PeerReach reach) noexcept {
+  switch (reach) {
+    case PeerReach::pulled:
+      return " by the kernel";
+    case PeerReach::chunked:
+      return " in pieces";
+    default:
+      return "";
+  }
+}
+
 /// Why a candidate runs on a node, and what the others cost by the model and in calls of this kind.
 [[gnu::cold]] inline void explain_on_node(Explanation& e, const Call& call, const CallTrial& trial,
                                           const SelectionInputs& s, const Chooser& chooser) {
@@ -251,7 +263,7 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   for (std::size_t i = 0; i < list.count; ++i) {
     const NodeCandidate& c = chooser.on_node[list.ids[i]];
     e.candidates += joined({(i == 0 ? "" : "; "), c.algorithm->name,
-                            (c.reach == PeerReach::pulled ? " by the kernel" : ""), ": expected ",
+                            way_of(c.reach), ": expected ",
                             shown_time(static_cast<std::uint64_t>(prior_of(c, call, s)))});
     if (s.learner == nullptr) continue;
     s.learner->each_tried(trial.kind, [&](const CallLearner::Tried& t) {

@@ -7,9 +7,12 @@
 #include <papcoll/node/pool.hpp>
 #include <papcoll/node/work_words.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -85,15 +88,27 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
 
   bool use_pool() {
     if (pool_used_ == epoch_) return true;
-    if (pool_is_lent()) return false;
-    pool_.forget_former();
+    const std::span<const std::byte> wanted = pool_.taken();
+    bool any = false;
+    for (const PoolUse& u : pool_uses_) {
+      if (!is_lent(u)) continue;
+      any = true;
+      if (u.bytes.data() < wanted.data() + wanted.size() &&
+          wanted.data() < u.bytes.data() + u.bytes.size()) {
+        return false;
+      }
+    }
+    if (!any) pool_.forget_former();
+    pool_uses_[epoch_ % Board::frames] = {epoch_, wanted};
     pool_used_ = epoch_;
     return true;
   }
 
   /// Before this rank's memory goes: what late peers may still read of its pool stays for ever.
   void keep_what_is_lent() noexcept {
-    if (pool_is_lent()) pool_.leak();
+    const bool any = std::any_of(pool_uses_.begin(), pool_uses_.end(),
+                                 [this](const PoolUse& u) { return is_lent(u); });
+    if (any) pool_.leak();
   }
 
  protected:
@@ -130,14 +145,22 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
     return node_ != nullptr && n <= node_->pool_bytes && peers().place(node_->pool, n).mapped != 0;
   }
 
-  /// Is somebody still in the call for which this rank last used its pool?
-  bool pool_is_lent() const noexcept {
+  /// What a call had of the pool: nothing is written there until all have left the call.
+  struct PoolUse {
+    std::uint32_t epoch = 0;
+    std::span<const std::byte> bytes;
+  };
+
+  /// Is somebody still in that call?
+  bool is_lent(const PoolUse& use) const noexcept {
     // Calls are entered only when all have left those of `frames` calls before; and epochs that lie
     // 2^31 apart cannot be compared.
-    if (epoch_ - pool_used_ > static_cast<std::uint32_t>(Board::frames)) return false;
+    if (use.bytes.empty() || epoch_ - use.epoch > static_cast<std::uint32_t>(Board::frames)) {
+      return false;
+    }
     // Sequentially consistent: it may be the last look before this rank sleeps.
     for (int r = 0; r < Base::size(); ++r) {
-      if (!epoch_reached(board_.left(r).epoch.load(std::memory_order_seq_cst), pool_used_)) {
+      if (!epoch_reached(board_.left(r).epoch.load(std::memory_order_seq_cst), use.epoch)) {
         return true;
       }
     }
@@ -147,6 +170,7 @@ class ExposedBuffers : public WorkWords<Board, Bells> {
   PeerMemory common_;
   Pool pool_;
   std::uint32_t pool_used_;  ///< the last epoch in which this rank used its pool
+  std::array<PoolUse, Board::frames> pool_uses_{};  ///< call e in number e mod frames
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

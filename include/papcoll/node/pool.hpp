@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include <unistd.h>
@@ -28,6 +29,11 @@ class Pool {
 
   /// A call ends: in the next get() may give other memory.
   void end_call() noexcept { at_ = nullptr; }
+
+  /// What the call under way has of it, once it has asked.
+  std::span<const std::byte> taken() const noexcept {
+    return at_ == nullptr ? std::span<const std::byte>{} : std::span{at_, at_bytes_};
+  }
 
   /// n bytes, the same in all of a call that asks for no more than at first.
   std::byte* get(std::size_t n) {

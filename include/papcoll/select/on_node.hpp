@@ -70,6 +70,10 @@ constexpr NodeCandidate staged(NodeWork (*work)(const NodeLoad&) noexcept,
   return {&arrival_algorithm<Arrival, Schedule>, PeerReach::staged, work, for_late};
 }
 template <class Arrival, class Schedule>
+constexpr NodeCandidate chunked(NodeWork (*work)(const NodeLoad&) noexcept) noexcept {
+  return {&arrival_algorithm<Arrival, Schedule>, PeerReach::chunked, work};
+}
+template <class Arrival, class Schedule>
 constexpr NodeCandidate pulled(NodeWork (*work)(const NodeLoad&) noexcept) noexcept {
   return {&arrival_algorithm<Arrival, Schedule>, PeerReach::pulled, work};
 }
@@ -207,6 +211,9 @@ inline constexpr auto candidates_on_node = [] {
           const double written = l.in_arena ? 0 : l.others() * l.write(l.bytes);
           return l.all(l.in_arena ? 2 : 1, written + l.ranks * l.read(l.bytes));
         }),
+        chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.all(l.pieces(), l.others() * l.write(l.bytes) + l.ranks * l.read(l.bytes));
+        }),
         pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
           return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
         }),
@@ -216,6 +223,9 @@ inline constexpr auto candidates_on_node = [] {
         staged<StaticOrder, BlockCopies>([](Load l) noexcept {
           return l.one(1, l.ranks * l.read(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
         }),
+        chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.one(l.pieces(), l.ranks * l.read(l.bytes), l.write(l.bytes));
+        }),
         pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
           return l.one(2, l.read(l.bytes) + l.others() * l.pull(l.bytes), 0);
         }),
@@ -224,6 +234,9 @@ inline constexpr auto candidates_on_node = [] {
     return std::array{
         staged<StaticOrder, BlockCopies>([](Load l) noexcept {
           return l.one(1, l.in_arena ? 0 : l.others() * l.write(l.bytes), l.read(l.bytes));
+        }),
+        chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.one(l.pieces(), l.others() * l.write(l.bytes), l.read(l.bytes));
         }),
         pulled<StaticOrder, BlockCopies>(
             [](Load l) noexcept { return l.one(2, 0, l.pull(l.bytes)); }),
@@ -243,6 +256,12 @@ inline constexpr auto candidates_on_node = [] {
   }
 }();
 
+/// May its blocks be so long that they go in pieces? See BlockCopies.
+inline bool is_for_pieces(const Call& call) noexcept {
+  constexpr std::size_t least = std::size_t{1} << 18U;
+  return call.is_uneven() || call.bytes() >= least;
+}
+
 /// May the call run so, with the same bits as by any other candidate that may?
 inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
   const ArrivalAlgorithm& a = *c.algorithm;
@@ -251,6 +270,7 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
   if (s.size > a.most_ranks) return false;
   const bool pulls = c.reach == PeerReach::pulled;
   if (pulls ? !s.pulls || is_in_arena(call, s) : s.prefers_pulls && a.lends_buffers) return false;
+  if (c.reach == PeerReach::chunked && (is_in_arena(call, s) || !is_for_pieces(call))) return false;
   // Where each rank has a place in each chunk, a chunk must be long enough.
   if (a.id == arrival_traits<StaticOrder, BlockCopies>.id &&
       s.chunk_bytes < chunk_bytes_for_blocks(s.size)) {

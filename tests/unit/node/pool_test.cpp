@@ -2,18 +2,28 @@
 
 #include "catch.hpp"
 
+#include <papcoll/base/copying.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/arena_heap.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/pool.hpp>
 #include <papcoll/node/taken_pools.hpp>
+#include <papcoll/waiting/doorbells.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <vector>
 
+using papcoll::NodeBoard;
+using papcoll::NodeSite;
 using papcoll::Pool;
 
 namespace {
@@ -141,4 +151,52 @@ TEST_CASE("what a call left in the pool stays when the next call takes the room 
   std::fill_n(lent, n, std::byte{7});
   REQUIRE(next_of(pool, 50'000) != nullptr);
   CHECK(std::count(lent, lent + n, std::byte{7}) == static_cast<std::ptrdiff_t>(n));
+}
+
+TEST_CASE("a place in the pool is written again when all have left the call that used it",
+          "[node]") {
+  PoolMemory memory{8 * megabyte};
+  memory.node.peers = papcoll::PeerMemory{memory.bytes.data(), memory.bytes.size(), {}};
+  memory.node.copies = papcoll::detail::make_shared<papcoll::detail::CopyChoice>();
+  std::vector<std::uint64_t> board(NodeBoard::bytes(2, 64) / 8 + 8);
+  std::vector<std::uint64_t> words(papcoll::Doorbells::bytes(2) / 8 + 8);
+  const auto aligned = [](std::vector<std::uint64_t>& v) {
+    auto* const at = reinterpret_cast<std::byte*>(v.data());
+    return at + (0 - reinterpret_cast<std::uintptr_t>(at)) % papcoll::cache_line;
+  };
+  const auto site_of = [&](int rank, const papcoll::Node* node) {
+    return std::make_unique<NodeSite>(NodeBoard{aligned(board), 2, 64},
+                                      papcoll::Doorbells{aligned(words), 2}, rank, 1, node);
+  };
+  const auto me = site_of(0, &memory.node);
+  const auto other = site_of(1, nullptr);
+  const papcoll::Reducer none;
+  const auto begin = [&](NodeSite& site) {
+    site.begin({}, none);
+    REQUIRE(site.enter());
+    site.announce(nullptr, 0, 0);
+  };
+  begin(*other);
+  std::byte* former = nullptr;
+  for (int call = 1; call <= 3; ++call) {  // the other rank is still in the first
+    begin(*me);
+    std::byte* const place = me->shared_pool(50'000);
+    CHECK(place != nullptr);
+    CHECK(place != former);
+    former = place;
+    CHECK(me->use_pool());
+    CHECK(me->use_pool());
+    me->leave();
+  }
+  begin(*me);
+  CHECK(me->shared_pool(5 * megabyte) == memory.bytes.data());  // where the other may read
+  CHECK_FALSE(me->use_pool());
+  other->leave();
+  CHECK_FALSE(me->use_pool());
+  for (int call = 2; call <= 3; ++call) {
+    begin(*other);
+    other->leave();
+  }
+  CHECK(me->use_pool());
+  me->leave();
 }

@@ -88,6 +88,8 @@ class BlockCopies::Run {
   static constexpr std::size_t lent_from = 8192;
   /// Of a block in the mean, from here on the kernel may copy it: one copy, not two.
   static constexpr std::size_t pulled_from = 4096;
+  /// Of all blocks together, from here on they may go in pieces though the pool has room.
+  static constexpr std::size_t chunked_from = std::size_t{1} << 18U;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
   template <Site S>
@@ -180,6 +182,7 @@ class BlockCopies::Run {
       place = input;
       return Way::pulled;
     }
+    if (c.reach == PeerReach::chunked && shown_bytes_ >= chunked_from) return Way::pieces;
     const std::size_t room = window(s) * s.chunk_bytes();
     if (shown_bytes_ <= slot_most && table_bytes(s) + shown_bytes_ <= room) return Way::slot;
     if (std::byte* const pool = s.shared_pool(shown_bytes_)) {

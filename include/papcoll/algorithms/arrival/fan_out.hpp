@@ -47,6 +47,7 @@ class FanOut {
     for (; done_ < chunks_.count; ++done_) {
       if (done_ >= s.buffers() && !room(s, c)) return false;
       s.write(s.slot(c.root, done_), c.in + chunks_.offset(done_), chunks_.bytes(done_));
+      if (done_ == 0) s.expect_again(0, chunks_.bytes(0));
       s.publish(done_ + 1, everyone);
     }
     return true;
@@ -70,7 +71,10 @@ class FanOut {
   template <Site S>
   bool accept(S& s, const Call& c) {
     for (; done_ < chunks_.count; ++done_) {
-      if (!s.arrived(c.root, done_ + 1)) return false;
+      if (!s.arrived(c.root, done_ + 1)) {
+        if (!small_) s.expect(c.root, done_, 0, chunks_.bytes(done_));
+        return false;
+      }
       if (done_ == 0 && !s.matches(c.root)) {
         s.fail(c.root);
         return false;
