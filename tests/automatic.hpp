@@ -10,9 +10,9 @@
 #include <papcoll/bcast.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/explain.hpp>
+#include <papcoll/node/peer_costs.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/reduce.hpp>
-#include <papcoll/select/peer_costs.hpp>
 #include <papcoll/shared_vector.hpp>
 
 #include <algorithm>

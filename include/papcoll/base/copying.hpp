@@ -23,7 +23,7 @@ enum class CopyMethod : unsigned char {
   plain,     ///< memmove
   string,    ///< the instruction rep movsb (x86-64), which is memmove elsewhere
   streamed,  ///< stores past the caches (x86-64), which is memmove elsewhere
-  probed,    ///< plain or streamed, whichever a probe finds faster between the ranks: CopyProbe
+  probed,    ///< plain or streamed, whichever a probe finds faster between the ranks: PeerProbe
 };
 
 inline constexpr std::array<std::string_view, 5> copy_method_names{"best", "plain", "string",

@@ -40,7 +40,7 @@ struct ChosenAlgorithm {
     spec.order = given.order;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
     const bool by_messages = caller.non_blocking || given.order;
-    selection_of(caller.core).learner.make_room();
+    if (!caller.non_blocking) learn_from_call(caller.core);
     const SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
     choose(spec, call, inputs, chooser);
     is_watched = watches_across_nodes(call, inputs);

@@ -47,6 +47,13 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
        copies_of(*node->copies)});
 }
 
+[[gnu::cold]] PAPCOLL_DECL std::string costs_of(const PeerCosts& c) {
+  return joined({(c == usual_peer_costs ? "; as long as nothing was measured" : "; as measured"),
+                 " a signal takes ", c.signal_ns, " ns, a byte that is read or written ", c.read_ps,
+                 " ps, one that the kernel copies ", c.pull_ps, " ps, and its copy ", c.pull_ns,
+                 " ns"});
+}
+
 [[gnu::cold]] PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective,
                                                     std::size_t bytes, const CallTraits& traits) {
   const Call call = described_call(collective, bytes, traits);
@@ -59,6 +66,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   facts.why_no_shared_memory = team.surroundings().why_no_shared_memory;
   facts.memory = memory_of(team.surroundings(), team.surroundings().node);
   facts.inputs = inputs_of(team, call, by_messages, any_transport);
+  if (team.on_one_node()) facts.memory += costs_of(*facts.inputs.costs);
   facts.inputs.suara = nullptr;  // another thread's call may be at it, and at the others
   if (const auto& machine = team.surroundings().machine) facts.machine = &machine->get();
   MachineOrders orders{team.surroundings().machine};

@@ -159,6 +159,7 @@ class BasicBoard {
   struct alignas(cache_line) Arrivals {
     Atomic<std::uint64_t> at[remembered];
     Atomic<std::uint64_t> cost[remembered];
+    Atomic<std::uint64_t> costs;  ///< what PeerTrials found, in a word that only it reads: so, too
   };
 
   /// The processors that the rank may run on, as BoundProcessors (topology/bound_processors.hpp),

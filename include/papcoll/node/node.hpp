@@ -52,7 +52,7 @@ struct Node {
   detail::Shared<const Groups> groups{};
   /// How this rank copies to memory that the others read.
   detail::Shared<detail::CopyChoice> copies = detail::make_shared<detail::CopyChoice>();
-  std::byte* copy_probe = nullptr;  ///< CopyProbe's; null: there is none
+  std::byte* peer_probe = nullptr;  ///< PeerProbe's; null: there is none
   // This rank's part of the arena: first what the library has for itself, then its user's.
   std::byte* pool = nullptr;
   std::size_t pool_bytes = 0;

@@ -3,8 +3,8 @@
 #include <papcoll/arrival/ticket_board.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/buffer_pages.hpp>
-#include <papcoll/node/copy_probe.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/node/peer_probe.hpp>
 #include <papcoll/transport/rma/shared_words.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 
@@ -16,7 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// What a team has in its node's memory that gets pages when it is used:
 ///
 ///     channels        of static schedules
-///     copy probe      what CopyProbe writes
+///     copy probe      what PeerProbe writes
 ///     ticket words    of RmaTransport, see SharedWords
 ///     mailboxes       of messages between devices
 ///     windows         of messages between devices that cannot reach each other
@@ -26,7 +26,7 @@ class LatePages {
   [[gnu::cold, gnu::noinline]] LatePages(int ranks, std::size_t chunk_bytes) noexcept {
     const std::size_t pairs = static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
     add(Channels::bytes(ranks));
-    add(CopyProbe::bytes(ranks));
+    add(PeerProbe::bytes(ranks));
     add(SharedWords::bytes(ranks, TicketBoard::words(ranks)));
     add(pairs * device_mailbox_bytes);
     add(pairs * device_window_bytes(ranks));
@@ -40,7 +40,7 @@ class LatePages {
   /// Where a node's parts begin.
   [[gnu::cold, gnu::noinline]] static void lay_out(Node& node, std::byte* at) noexcept {
     const LatePages pages{node.size, cache_line};
-    const std::array parts{&node.channels,         &node.copy_probe,     &node.ticket_words,
+    const std::array parts{&node.channels,         &node.peer_probe,     &node.ticket_words,
                            &node.device_mailboxes, &node.device_windows, &node.buffers};
     for (std::size_t i = 0; i < parts.size(); ++i) *parts[i] = at + pages.begins_[i];
   }

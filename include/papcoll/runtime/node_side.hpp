@@ -11,8 +11,8 @@
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/copy_trials.hpp>
 #include <papcoll/runtime/node_rendezvous.hpp>
+#include <papcoll/runtime/peer_trials.hpp>
 #include <papcoll/runtime/processor_census.hpp>
 #include <papcoll/runtime/refused_requests.hpp>
 #include <papcoll/waiting/doorbells.hpp>
@@ -148,6 +148,8 @@ class NodeSide {
   /// Who hears what calls cost, from the same call on on all ranks of the team.
   void set_cost_listener(CostListener* costs) noexcept { costs_ = costs; }
 
+  /// What signals and copies between the ranks cost, as far as they know.
+  const PeerCosts& peer_costs() const noexcept { return shared_->trials.costs(); }
   /// On how many processors the ranks may run, as they have counted together; 0: unknown.
   std::size_t processors() const noexcept { return shared_ ? shared_->census.processors() : 0; }
   /// How often what calls cost has led to another choice.
@@ -216,7 +218,7 @@ class NodeSide {
 
   /// All ranks have just met: they may try how to copy.
   void try_copies() noexcept {
-    if (shared_) shared_->copies.begin(basis_.waiter);
+    if (shared_) shared_->trials.begin(basis_.waiter);
   }
 
   /// Are there more ranks than processors on the node? Of the teams within this one, too.
@@ -258,7 +260,7 @@ class NodeSide {
           rendezvous(site.board(), bells),
           refused(site.board(), rank),
           census(site.board(), rank),
-          copies(node) {}
+          trials(node, site.board()) {}
 
     Doorbells bells;
     NodeSite site;
@@ -266,7 +268,7 @@ class NodeSide {
     NodeRendezvous rendezvous;
     RefusedRequests refused;
     detail::ProcessorCensus census;
-    detail::CopyTrials copies;
+    detail::PeerTrials trials;
   };
 
   /// Enters the frame of the call that has just begun, and watches arrivals; `call` is null where
@@ -301,7 +303,10 @@ class NodeSide {
   [[gnu::noinline]] void look(std::uint32_t epoch) {
     ArrivalMonitor& monitor = shared_->monitor;
     monitor.look(epoch, costs_);
-    shared_->copies.look(basis_.waiter, monitor.looks(), monitor.longer_calls());
+    if (shared_->trials.look(basis_.waiter, monitor.looks(), monitor.longer_calls(),
+                             costs_ != nullptr)) {
+      ++generation_from_;
+    }
     if (is_outermost_) count_processors();
   }
 

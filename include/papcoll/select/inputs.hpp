@@ -2,7 +2,7 @@
 
 #include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/config.hpp>
-#include <papcoll/select/peer_costs.hpp>
+#include <papcoll/node/peer_costs.hpp>
 #include <papcoll/select/thresholds.hpp>
 
 #include <cstddef>

@@ -20,8 +20,10 @@ struct Shortlist {
 
   std::array<std::uint8_t, most> ids{};
   std::uint8_t count = 0;
+  std::uint16_t allowed = 0;  ///< bit i: candidate i may run, listed or not
 
   void add(std::uint8_t id) noexcept {
+    allowed |= static_cast<std::uint16_t>(1U << id);
     if (count < most && !has(id)) ids[count++] = id;
   }
   bool has(std::uint8_t id) const noexcept {
@@ -83,7 +85,7 @@ class CallLearner final : public CostListener {
     CallTrial trial{kind, list.ids[0], 0};
     const Kind* const k = find(kind);
     if (k != nullptr && k->is_settled) {
-      if (list.has(k->best)) trial.candidate = k->best;
+      if ((list.allowed >> k->best & 1U) != 0) trial.candidate = k->best;
       return trial;
     }
     trial.candidates = list.count;

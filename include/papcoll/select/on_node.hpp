@@ -5,7 +5,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/select/inputs.hpp>
 #include <papcoll/select/learner.hpp>
-#include <papcoll/select/peer_costs.hpp>
+#include <papcoll/select/node_load.hpp>
 #include <papcoll/select/thresholds.hpp>
 
 #include <algorithm>
@@ -301,11 +301,14 @@ inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
   constexpr double never = std::numeric_limits<double>::infinity();
   std::array<double, 16> priors{};
   double least = never;
+  Shortlist list;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    priors[i] = may_run(all[i], call, s) ? prior_of(all[i], call, s) : never;
+    priors[i] = never;
+    if (!may_run(all[i], call, s)) continue;
+    list.allowed |= static_cast<std::uint16_t>(1U << i);
+    priors[i] = prior_of(all[i], call, s);
     least = std::min(least, priors[i]);
   }
-  Shortlist list;
   while (list.count < Shortlist::most) {
     const auto next =
         std::min_element(priors.begin(), priors.begin() + static_cast<std::ptrdiff_t>(all.size()));

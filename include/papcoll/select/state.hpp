@@ -14,6 +14,8 @@
 #include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/transport/find_transport.hpp>
 
+#include <optional>
+
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What a team's calls that name no algorithm keep from call to call.
@@ -21,7 +23,7 @@ struct SelectionState final : TeamPart {
   static constexpr PartKind kind = PartKind::selection;
 
   Thresholds thresholds;
-  PeerCosts costs;
+  std::optional<PeerCosts> costs;  ///< instead of what the ranks find
   CallLearner learner;
   LateNodeCache late_node;
   SuaraCache suara;
@@ -40,7 +42,6 @@ struct SelectionState final : TeamPart {
   }
   SelectionState& state = team.parts().get<SelectionState>();
   state.thresholds = thresholds;
-  team.set_cost_listener(&state.learner);
   return state;
 }
 
@@ -50,6 +51,13 @@ inline SelectionState& selection_of(TeamCore& team) {
 }
 
 inline const Thresholds& thresholds_of(TeamCore& team) { return selection_of(team).thresholds; }
+
+/// Before a blocking call for which the learner is asked.
+inline void learn_from_call(TeamCore& team) {
+  CallLearner& learner = selection_of(team).learner;
+  learner.make_room();
+  if (team.options().selection == Selection::learned) team.set_cost_listener(&learner);
+}
 
 /// Instead of those of the tuning file; the same on all ranks, between the same two calls.
 inline void set_thresholds(TeamCore& team, const Thresholds& thresholds) {
@@ -108,9 +116,14 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     s.epoch = team.next_epoch();
   }
   s.chunk_bytes = team.options().chunk_bytes;
-  if (team.options().selection != Selection::repeatable) s.imbalance = team.imbalance_of(call);
+  const bool is_repeatable = team.options().selection == Selection::repeatable;
+  if (!is_repeatable) s.imbalance = team.imbalance_of(call);
   s.thresholds = &state.thresholds;
-  s.costs = &state.costs;
+  if (state.costs) {
+    s.costs = &*state.costs;
+  } else if (team.on_one_node() && !is_repeatable && !call.reproducible) {
+    s.costs = &team.peer_costs();
+  }
   return s;
 }
 

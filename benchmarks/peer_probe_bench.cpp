@@ -1,14 +1,14 @@
-// Is what CopyProbe finds the faster way? Two threads, on processors 0 and 1, probe as two ranks of
+// Is what PeerProbe finds the faster way? Two threads, on processors 0 and 1, probe as two ranks of
 // a new communicator do, and then pass 4 KB to 256 KB to each other by plain and streamed copies,
 // in turns, 300 times each: medians of writing, a signal, and reading. Where plain copies use fast
 // string instructions, there is nothing to choose; without them in the C library, 100 fresh
 // processes:
 //
 //     export GLIBC_TUNABLES=glibc.cpu.hwcaps=-ERMS,-FSRM
-//     for i in {1..100}; do copy_probe_bench; done | grep -c right
+//     for i in {1..100}; do peer_probe_bench; done | grep -c right
 
 #include <papcoll/base/copying.hpp>
-#include <papcoll/node/copy_probe.hpp>
+#include <papcoll/node/peer_probe.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
@@ -29,8 +29,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using papcoll::CopyMethod;
-using papcoll::detail::CopyProbe;
 using papcoll::detail::CopyRule;
+using papcoll::detail::PeerProbe;
 
 constexpr std::array sizes{4096UL, 16384UL, 65536UL, 262144UL};
 constexpr std::array methods{CopyMethod::plain, CopyMethod::streamed};
@@ -64,14 +64,14 @@ struct alignas(256) Word {
 struct Trial {
   void run(int rank) {
     stay_on(rank);
-    CopyProbe probe{probed.data, rank, 2};
+    PeerProbe probe{probed.data, rank, 2};
     meet.arrive_and_wait();
     const auto start = Clock::now();
-    CopyMethod faster{};
-    const bool is_known = probe.run(faster);
+    PeerProbe::Found trial;
+    const bool is_known = probe.run(trial);
     const std::chrono::duration<double, std::micro> took = Clock::now() - start;
     if (rank == 0) {
-      if (is_known) found = faster;
+      if (is_known) found = trial.faster;
       probe_us = took.count();
     }
     meet.arrive_and_wait();
@@ -108,7 +108,7 @@ struct Trial {
     }
   }
 
-  Pages probed{CopyProbe::bytes(2)};
+  Pages probed{PeerProbe::bytes(2)};
   Pages data{2 * largest};
   std::array<Word, 2> words;
   std::barrier<> meet{2};

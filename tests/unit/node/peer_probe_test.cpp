@@ -3,8 +3,9 @@
 
 #include <papcoll/allreduce.hpp>
 #include <papcoll/explain.hpp>
-#include <papcoll/node/copy_probe.hpp>
+#include <papcoll/node/peer_probe.hpp>
 #include <papcoll/options.hpp>
+#include <papcoll/runtime/team.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <atomic>
@@ -21,14 +22,14 @@
 
 using papcoll::CopyMethod;
 using papcoll::ThreadTeam;
-using papcoll::detail::CopyProbe;
+using papcoll::detail::PeerProbe;
 using namespace std::chrono_literals;
 
 namespace probing {
 
 /// What the ranks of a node share, and each rank's side.
 struct World {
-  explicit World(int ranks) : memory(CopyProbe::bytes(ranks) + 256) {
+  explicit World(int ranks) : memory(PeerProbe::bytes(ranks) + 256) {
     parts = memory.data() + (0 - reinterpret_cast<std::uintptr_t>(memory.data())) % 256;
     for (int r = 0; r < ranks; ++r) sides.emplace_back(parts, r, ranks);
   }
@@ -42,8 +43,8 @@ struct World {
         std::minstd_rand random{static_cast<unsigned>(r + 1)};
         for (int i = 0; i < times; ++i) {
           std::this_thread::sleep_for(delay * static_cast<int>(random() % 8) / 8);
-          CopyMethod faster{};
-          if (sides[r].run(faster, limit)) ++told;
+          PeerProbe::Found found;
+          if (sides[r].run(found, limit)) ++told;
         }
       });
     }
@@ -54,12 +55,12 @@ struct World {
   /// As if that rank of two had left its partner after so many steps.
   void stopped_after(int rank, std::uint64_t steps) {
     const std::uint64_t word = 2 * steps;
-    std::memcpy(parts + CopyProbe::offset(rank), &word, sizeof word);
+    std::memcpy(parts + PeerProbe::offset(rank), &word, sizeof word);
   }
 
   std::vector<std::byte> memory;
   std::byte* parts;
-  std::vector<CopyProbe> sides;
+  std::vector<PeerProbe> sides;
 };
 
 }  // namespace probing
@@ -68,12 +69,12 @@ TEST_CASE("every rank of several has a partner to try copies with, who has it") 
   for (int ranks = 2; ranks <= 70; ++ranks) {
     for (int r = 0; r < ranks; ++r) {
       int found = 0;
-      for (int pair = 0; pair < CopyProbe::pairs; ++pair) {
-        const int other = CopyProbe::partner(r, ranks, pair);
+      for (int pair = 0; pair < PeerProbe::pairs; ++pair) {
+        const int other = PeerProbe::partner(r, ranks, pair);
         if (other < 0) continue;
         ++found;
         CHECK(other != r);
-        CHECK(CopyProbe::partner(other, ranks, pair) == r);
+        CHECK(PeerProbe::partner(other, ranks, pair) == r);
       }
       CHECK(found > 0);
     }
@@ -91,11 +92,11 @@ TEST_CASE("ranks that meet find out which copies are faster") {
 
 TEST_CASE("a rank whose partner does not come learns nothing, and goes on with it later") {
   probing::World world{2};
-  CopyMethod faster{};
+  PeerProbe::Found found;
   for (int i = 0; i < 3; ++i) {
-    CHECK_FALSE(world.sides[0].run(faster, 10us));
-    CHECK_FALSE(world.sides[1].run(faster, 10us));
-    CHECK_FALSE(world.sides[1].run(faster, 10us));
+    CHECK_FALSE(world.sides[0].run(found, 10us));
+    CHECK_FALSE(world.sides[1].run(found, 10us));
+    CHECK_FALSE(world.sides[1].run(found, 10us));
   }
   CHECK(world.run(1, 60s, 0us) == 2);
 }
@@ -138,4 +139,26 @@ TEST_CASE("a team whose copies are found by a probe computes the same, and says 
             text += said;
           return text;
         }) == "");
+}
+
+TEST_CASE("ranks take what things cost from all of them, and alike") {
+  for (const int ranks : {2, 3}) {
+    ThreadTeam team{ranks};
+    std::vector<std::string> said(static_cast<std::size_t>(ranks));
+    CHECK(problems(team, [&](ThreadTeam::Rank& comm) {
+            comm.core().set_oversubscribed(false);
+            std::vector<std::uint64_t> data(3000, 1);
+            std::string text;
+            for (int i = 0; i < 600; ++i) {
+              data.assign(data.size(), 1);
+              allreduce(comm, std::span{data});
+              if (data.back() != static_cast<std::uint64_t>(comm.size())) text = "wrong";
+              if (i % 50 != 0) continue;
+              const std::string all = explain(comm, papcoll::Collective::allreduce, 65536).memory;
+              said[static_cast<std::size_t>(comm.rank())] += all.substr(all.find("a signal"));
+            }
+            return text;
+          }) == "");
+    for (const std::string& s : said) CHECK(s == said[0]);
+  }
 }

@@ -1,0 +1,173 @@
+#pragma once
+
+#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/copying.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
+#include <papcoll/error.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/peer_costs.hpp>
+#include <papcoll/node/peer_probe.hpp>
+#include <papcoll/waiting/waiter.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// When a rank of a team tries what signals and copies between the ranks of its node cost: soon
+/// after the beginning, and again every few thousand calls, since a host may move the processors of
+/// a virtual machine. All decide by what they have agreed on, so that they come to a trial in the
+/// same call. Ranks that share processors do not: their times would say nothing.
+///
+///     look      2                     3
+///     rank 0    tries, says           counts what all have said
+///     rank 1    tries, says           counts what all have said
+///
+/// So all come to the same costs in the same call: see ProcessorCensus. How a rank copies where its
+/// processor does not say which way is fast, it decides for itself.
+class PeerTrials {
+ public:
+  /// Of the looks that ranks take at what happened, one in some 16 calls, those with a trial: these
+  /// soon after the beginning, for ranks that did not meet there, and then every `period`-th.
+  static constexpr std::array<std::uint32_t, 3> early{2, 8, 32};
+  static constexpr std::uint32_t period = 256;
+  /// But not without so many calls of more than 1 KB since the last one, of those that are watched:
+  /// a trial takes 0.1 to 0.3 ms, and is of no use to shorter ones.
+  static constexpr std::uint32_t enough = 64;
+
+  [[gnu::cold]] PeerTrials(const Node& node, NodeBoard board)
+      : node_(node), board_(board), choice_(node.copies) {
+    if (choice_->is_probed()) make_probe();
+  }
+
+  /// All ranks have just met.
+  void begin(const Waiter& waiter) noexcept {
+    if (probe_) run(waiter);
+  }
+
+  /// All ranks have just looked at what happened, for the `looks`-th time, and seen that many calls
+  /// so far that were longer than 1 KB. `wanted`: costs decide what runs, on all ranks or none.
+  /// Returns true, on all ranks, if costs are known that clearly differ from those before.
+  bool look(const Waiter& waiter, std::uint32_t looks, std::uint32_t longer_calls,
+            bool wanted) noexcept {
+    if (looks == tried_at_ + 1) return wanted && count();
+    const bool is_early = std::find(early.begin(), early.end(), looks) != early.end();
+    if (!is_early && looks % period != 0) return false;
+    if (longer_calls - longer_calls_ < (is_early ? 1 : enough)) return false;
+    if (!wanted && !choice_->is_probed()) return false;
+    longer_calls_ = longer_calls;
+    tried_at_ = looks;
+    if (!probe_) make_probe();
+    run(waiter);
+    return false;
+  }
+
+  const PeerCosts& costs() const noexcept { return costs_; }
+
+ private:
+  using Word = std::uint64_t;
+
+  /// Without room in shared memory, or memory, nothing is tried.
+  [[gnu::cold, gnu::noinline]] void make_probe() noexcept {
+    if (node_.peer_probe == nullptr || node_.size < 2) return;
+    try {
+      reserve(node_.rank);
+      for (int pair = 0; pair < PeerProbe::pairs; ++pair) {
+        const int other = PeerProbe::partner(node_.rank, node_.size, pair);
+        if (other >= 0) reserve(other);
+      }
+      probe_ = make_owned<PeerProbe>(node_.peer_probe, node_.rank, node_.size, node_.peers);
+    } catch (const system_error&) {
+      return;
+    } catch (const std::bad_alloc&) {
+      return;
+    }
+  }
+  void reserve(int rank) const {
+    if (node_.reserve == nullptr) return;
+    node_.reserve(node_.context, node_.peer_probe + PeerProbe::offset(rank),
+                  PeerProbe::bytes_a_rank());
+  }
+
+  [[gnu::noinline, gnu::cold]] void run(const Waiter& waiter) noexcept {
+    auto& said = board_.arrivals(node_.rank).costs;
+    said.store(0, std::memory_order_relaxed);
+    if (!probe_ || waiter.oversubscribed || waiter.yield_took > waiter.times.given_away) return;
+    PeerProbe::Found found;
+    if (!probe_->run(found)) return;
+    if (choice_->is_probed()) choice_->found(found.faster);
+    said.store(packed(found), std::memory_order_relaxed);
+  }
+
+  // 0: nothing is known. What does not fit is said as the most that does.
+  static constexpr unsigned bits = 16;
+  static constexpr Word most = (Word{1} << bits) - 1;
+  static Word packed(const PeerProbe::Found& f) noexcept {
+    Word word = 0;
+    for (const std::uint32_t x : {f.signal_ns, f.copy_ps, f.pull_ns, f.pull_ps}) {
+      word = word << bits | std::min<Word>(x, most);
+    }
+    return word;
+  }
+
+  /// The middle of what the ranks have said, each part by itself.
+  [[gnu::noinline, gnu::cold]] bool count() noexcept {
+    PeerCosts now = costs_;
+    const std::array parts{&PeerCosts::pull_ps, &PeerCosts::pull_ns, &PeerCosts::read_ps,
+                           &PeerCosts::signal_ns};
+    bool is_another = false;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::uint32_t said = middle(static_cast<unsigned>(i) * bits);
+      std::uint32_t& part = now.*parts[i];
+      if (said == 0 || (said < part + part / 2 && part < said + said / 2)) continue;
+      part = said;
+      is_another = true;
+    }
+    now.write_ps = now.read_ps;
+    costs_ = now;
+    return is_another;
+  }
+
+  /// 0: no rank knows.
+  std::uint32_t middle(unsigned shift) const noexcept {
+    const auto said = [&](int r) {
+      const Word word = board_.arrivals(r).costs.load(std::memory_order_relaxed);
+      return static_cast<std::uint32_t>(word >> shift & most);
+    };
+    // The one of which as many are below as above, without room to sort them.
+    std::uint32_t best = 0;
+    int least = board_.ranks() + 1;
+    for (int r = 0; r < board_.ranks(); ++r) {
+      const std::uint32_t x = said(r);
+      if (x == 0) continue;
+      int balance = 0;
+      for (int other = 0; other < board_.ranks(); ++other) {
+        const std::uint32_t y = said(other);
+        if (y != 0) balance += y < x ? -1 : y > x ? 1 : 0;
+      }
+      const int off = balance < 0 ? -balance : balance;
+      if (off < least || (off == least && x < best)) {
+        least = off;
+        best = x;
+      }
+    }
+    return best;
+  }
+
+  const Node& node_;
+  NodeBoard board_;
+  detail::Shared<CopyChoice> choice_;
+  Owned<PeerProbe> probe_;  ///< null: nothing was tried, or can be
+  PeerCosts costs_;
+  std::uint32_t longer_calls_ = 0;  ///< before the last trial
+  std::uint32_t tried_at_ = ~std::uint32_t{1};
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
