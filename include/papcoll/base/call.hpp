@@ -93,9 +93,9 @@ struct Call {
   std::uint64_t types = 0;
   std::uint32_t split = 0;  ///< a hash of `counts`, where all ranks have the same
 
-  CallTrial trial{};
-  PeerReach reach = PeerReach::by_option;
-  MemoryKind memory = MemoryKind::host;  ///< of in and out
+  CallTrial trial{};                       ///< what was chosen for it, if its cost counts
+  PeerReach reach = PeerReach::by_option;  ///< how ranks reach buffers that they do not map
+  MemoryKind memory = MemoryKind::host;    ///< of in and out
   /// Where the elements lie if they are not neighbours, else null; in place both are the same.
   const DataView* in_view = nullptr;
   const DataView* out_view = nullptr;  ///< the same of the output

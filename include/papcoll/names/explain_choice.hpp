@@ -262,8 +262,7 @@ inline const char* way_of(PeerReach reach) noexcept {
                                               : "it is tried, or was the quickest so far";
   for (std::size_t i = 0; i < list.count; ++i) {
     const NodeCandidate& c = chooser.on_node[list.ids[i]];
-    e.candidates += joined({(i == 0 ? "" : "; "), c.algorithm->name,
-                            way_of(c.reach), ": expected ",
+    e.candidates += joined({(i == 0 ? "" : "; "), c.algorithm->name, way_of(c.reach), ": expected ",
                             shown_time(static_cast<std::uint64_t>(prior_of(c, call, s)))});
     if (s.learner == nullptr) continue;
     s.learner->each_tried(trial.kind, [&](const CallLearner::Tried& t) {

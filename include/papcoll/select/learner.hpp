@@ -72,7 +72,7 @@ class CallLearner final : public CostListener {
   /// Before a call that pick() is asked for: takes memory for the kinds that may begin until it is
   /// over.
   void make_room() {
-    constexpr std::size_t in_two_looks = 2 * ArrivalMonitor::period;
+    constexpr std::size_t in_two_looks = std::size_t{2} * ArrivalMonitor::period;
     if (kinds_.size() < most_kinds && kinds_.size() < count_ + in_two_looks) {
       kinds_.resize(kinds_.size() + in_two_looks);
       keys_.resize(kinds_.size());

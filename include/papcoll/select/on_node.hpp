@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/arrival/all.hpp>
-#include <papcoll/algorithms/arrival/blocks.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/policies/requirements.hpp>
 #include <papcoll/select/inputs.hpp>
 #include <papcoll/select/learner.hpp>
 #include <papcoll/select/node_load.hpp>
