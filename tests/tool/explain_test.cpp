@@ -68,7 +68,8 @@ TEST_CASE("explain: what would run, and why") {
   says({"64k", "reduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport", "in the arena");
   says({"64k", "reduce_scatter", "--ranks", "4", "--private"}, "Exchange+ShmTransport",
        "buffers are private");
-  says({"8", "gather", "--ranks", "4"}, "BlockCopies+ShmTransport",
+  says({"8", "gather", "--ranks", "4"}, "Exchange+ShmTransport", "BlockCopies: expected ");
+  says({"8", "alltoall", "--ranks", "4"}, "BlockCopies+ShmTransport",
        "because    no other candidate is promising");
   says({"8", "gather", "--ranks", "4", "--non-blocking"}, "Binomial+ShmTransport",
        "what a gather always runs");

@@ -28,7 +28,8 @@ TEST_CASE("list NAME: some of them") {
     CHECK(one.at("collective") == "gather");
     names.insert(one.at("name").get<std::string>());
   }
-  CHECK(names == std::set<std::string>{"Binomial", "BlockCopies", "Hierarchical", "Linear"});
+  CHECK(names ==
+        std::set<std::string>{"Binomial", "BlockCopies", "Exchange", "Hierarchical", "Linear"});
   // A policy stands for all algorithms that have it.
   const Outcome chains = run({"list", "Chain"});
   CHECK(contains(chains.out, "ArrivalOrder+Chain\n"));

@@ -220,8 +220,10 @@ inline constexpr auto candidates_on_node = [] {
     };
   } else if constexpr (C == Collective::gather) {
     return std::array{
+        staged<StaticOrder, Exchange>(
+            [](Load l) noexcept { return l.one(1, l.ranks * l.read(l.bytes), l.write(l.bytes)); }),
         staged<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.one(1, l.ranks * l.read(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
+          return l.one(1.3, l.ranks * l.read(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
         }),
         chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
           return l.one(l.pieces(), l.ranks * l.read(l.bytes), l.write(l.bytes));
@@ -232,8 +234,10 @@ inline constexpr auto candidates_on_node = [] {
     };
   } else if constexpr (C == Collective::scatter) {
     return std::array{
+        staged<StaticOrder, Exchange>(
+            [](Load l) noexcept { return l.one(1, l.ranks * l.write(l.bytes), l.read(l.bytes)); }),
         staged<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.one(1, l.in_arena ? 0 : l.others() * l.write(l.bytes), l.read(l.bytes));
+          return l.one(1.3, l.in_arena ? 0 : l.others() * l.write(l.bytes), l.read(l.bytes));
         }),
         chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
           return l.one(l.pieces(), l.others() * l.write(l.bytes), l.read(l.bytes));

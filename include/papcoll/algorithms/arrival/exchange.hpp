@@ -20,6 +20,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //             of a reduce_scatter its own block.
 // Cost     One flag each way: no algorithm has fewer steps after the last arrival. P·n bytes read
 //          by each rank, so P² n on the node.
+//          Of a reduce and a gather only the root reads; a bcast and a scatter are FanOut.
 // Prefer   For the smallest messages, and for two ranks up to a few KB; always for allgather.
 // Limits   One node. Above a few KB the P² n of a node's memory traffic loses to MultiLeader.
 // Contract Reproducible: every rank combines in rank order.
@@ -36,9 +37,9 @@ class Exchange::Run {
  public:
   template <Site S>
   bool step(S& s, const Call& c) {
-    if (c.collective == Collective::bcast) return fan_out_.step(s, c);
+    if (fans_out(c)) return fan_out_.step(s, c);
     if (!begun_) begin(s, c);
-    const bool reads = c.collective != Collective::reduce || s.rank() == c.root;
+    const bool reads = !to_root(c) || s.rank() == c.root;
     for (;;) {
       const bool wrote = writes_ && write_next(s, c);
       const bool took = reads && take_next(s, c);
@@ -48,6 +49,13 @@ class Exchange::Run {
   }
 
  private:
+  static bool fans_out(const Call& c) noexcept {
+    return c.collective == Collective::bcast || c.collective == Collective::scatter;
+  }
+  static bool to_root(const Call& c) noexcept {
+    return c.collective == Collective::reduce || c.collective == Collective::gather;
+  }
+
   template <Site S>
   void begin(S& s, const Call& c) {
     begun_ = true;
@@ -57,8 +65,8 @@ class Exchange::Run {
     chunks_ = Chunks{all, c.reducer.size, s.chunk_bytes()};
     const std::size_t bytes = all * c.reducer.size;
     small_ = bytes <= NodeBoard::inline_bytes;
-    // The root of a reduce keeps its contribution to itself; its stamp acknowledges chunks.
-    writes_ = !(c.collective == Collective::reduce && s.rank() == c.root);
+    // A root keeps its contribution to itself; its stamp acknowledges chunks.
+    writes_ = !(to_root(c) && s.rank() == c.root);
     // In place, the first combination of a chunk is written over it.
     own_stays_ = !writes_ || !c.in_place() || (s.rank() < 2 && !scatters);
     if (small_) {
@@ -72,7 +80,7 @@ class Exchange::Run {
   /// Has the peer room for chunk written_ in this rank's slot?
   template <Site S>
   bool may_write(S& s, const Call& c) const {
-    if (c.collective == Collective::reduce) {
+    if (to_root(c)) {
       return written_ < s.buffers() || s.arrived(c.root, written_ - s.buffers() + 1);
     }
     // A stamp of k says "I took all chunks below k − buffers/2", and this rank took chunk t only
@@ -89,7 +97,7 @@ class Exchange::Run {
       s.expect_again(0, chunks_.bytes(0));
       s.announce(nullptr, 0, 1);
     } else {
-      s.publish(written_, c.collective == Collective::reduce ? c.root : everyone);
+      s.publish(written_, to_root(c) ? c.root : everyone);
     }
     return true;
   }
@@ -110,7 +118,7 @@ class Exchange::Run {
     }
     next_ = 0;
     s.all_arrived();
-    if (c.collective == Collective::allgather) {
+    if (c.collective == Collective::allgather || c.collective == Collective::gather) {
       collect(s, c);
     } else if (c.collective != Collective::barrier) {
       combine(s, c);

@@ -73,7 +73,8 @@ struct ArrivalDriven<StaticLeader, LeaderFan> : detail::DrivenBy<LeaderFan, Lead
 struct Exchange
     : detail::NodeSchedule<Exchange, capability::positions, NumericalContract::reproducible,
                            Collective::allreduce, Collective::reduce, Collective::bcast,
-                           Collective::allgather, Collective::reduce_scatter, Collective::barrier> {
+                           Collective::allgather, Collective::reduce_scatter, Collective::gather,
+                           Collective::scatter, Collective::barrier> {
   static constexpr std::string_view name = "Exchange";
   static constexpr std::string_view sentence =
       "Every rank reads all contributions from shared memory and combines them itself.";
