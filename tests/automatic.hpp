@@ -37,10 +37,12 @@ inline papcoll::PeerCosts nervous() {
   return costs;
 }
 
-/// So that only a rank that is tens of milliseconds late counts.
+/// So that only a rank that is tens of milliseconds late counts, and it does what is combined after
+/// the last arrival.
 inline papcoll::PeerCosts calm() {
   papcoll::PeerCosts costs;
   costs.late_percent = 100'000;
+  costs.combine_ps = 200;
   return costs;
 }
 

@@ -256,6 +256,8 @@ class BasicArrivalMonitor {
   /// What is agreed on for calls of a kind.
   const Imbalance& of(WatchedClass kind) const noexcept { return recent_[kind.index].agreed(); }
   std::uint32_t looks() const noexcept { return looks_; }
+  /// Has a call been seen whose cost all ranks have noted? Agreed on, too.
+  bool has_costs() const noexcept { return has_costs_; }
   /// Changes whenever a look has led to another view.
   std::uint32_t generation() const noexcept { return generation_; }
   /// How many calls were watched that were not small: agreed on, too.
@@ -319,7 +321,7 @@ class BasicArrivalMonitor {
   /// Of one call, if all ranks have noted it alike. `arrival(r)` is when rank r arrived, from any
   /// origin.
   template <class At>
-  void learn_cost(std::uint32_t epoch, CostListener& costs, At&& arrival) const noexcept {
+  void learn_cost(std::uint32_t epoch, CostListener* costs, At&& arrival) noexcept {
     const auto word = [&](int r) {
       return board_.arrivals(r).cost[epoch % Board::remembered].load(std::memory_order_relaxed);
     };
@@ -331,6 +333,8 @@ class BasicArrivalMonitor {
       if ((word(r) ^ mine) > CostWord::most_ns) return;
       last = std::max(last, arrival(r));
     }
+    has_costs_ = true;
+    if (costs == nullptr) return;
     CallCost all;
     for (int r = 0; r < board_.ranks(); ++r) {
       const auto ns = static_cast<std::int64_t>(CostWord::of(word(r), epoch).ns);
@@ -339,7 +343,7 @@ class BasicArrivalMonitor {
           static_cast<std::uint64_t>(std::max<std::int64_t>(arrival(r) + ns - last, 0));
     }
     const auto ranks = static_cast<std::uint64_t>(board_.ranks());
-    costs.add({trial, all.in_call / ranks, all.after_last / ranks});
+    costs->add({trial, all.in_call / ranks, all.after_last / ranks});
   }
 
   /// Of one call, if all ranks have noted it alike.
@@ -356,7 +360,7 @@ class BasicArrivalMonitor {
       in_arena = in_arena && Word::arena_of(w);
     }
     const auto arrival = [&, origin = word(0)](int r) { return Word::between(origin, word(r)); };
-    if (costs != nullptr) learn_cost(epoch, *costs, arrival);
+    learn_cost(epoch, costs, arrival);
     Imbalance call = detail::imbalance_of(board_.ranks(), arrival);
     call.in_arena = in_arena;
     recent_[Word::kind_of(mine)].add(call);
@@ -371,6 +375,7 @@ class BasicArrivalMonitor {
   Board board_;
   int rank_;
   std::uint64_t noted_ = 0;  ///< the calls that this rank has noted, and not learnt from
+  bool has_costs_ = false;
   std::uint32_t looks_ = 0;
   std::uint32_t generation_ = 0;
   std::uint32_t longer_calls_ = 0;

@@ -86,19 +86,6 @@ class PreparedCall {
     return has_data(collective_) && !is_empty(call_) ? buffer : nullptr;
   }
 
-  /// What a choice depends on that changes from call to call.
-  struct Known {
-    Imbalance arrivals;
-    std::uint32_t choices = 0;
-    bool oversubscribed = false;
-    friend bool operator==(const Known&, const Known&) = default;
-  };
-  Known known() const noexcept {
-    Known k{core_->imbalance_of(call_), core_->choices(), core_->waiter().oversubscribed};
-    k.arrivals.seen = 0;
-    return k;
-  }
-
   static std::uint32_t registrations(const TeamCore& core) noexcept {
     const Registrations* const all = core.registrations().get();
     return all != nullptr ? all->changes() : 0;
@@ -116,8 +103,7 @@ class PreparedCall {
     TeamCore& core = *core_;
     require_buffers(false);
     if (core.on_one_node() && !core.broken()) {
-      if (registrations_ != registrations(core) || known_ != known()) settle();
-      generation_ = core.generation();
+      if (registrations_ != registrations(core) || generation_ != core.generation()) settle();
     }
     if (runs_ != nullptr) return core.run(*runs_, words_, call_);
     Call call = call_;
@@ -145,7 +131,6 @@ class PreparedCall {
     // What lies apart is packed on the way; and while candidates are tried, calls differ.
     if (!core.on_one_node() || call_.apart || call_.trial.candidates != 0) runs_ = nullptr;
     if (core.on_one_node()) generation_ = core.generation();
-    known_ = known();
     registrations_ = registrations(core);
     if (runs_ == nullptr) return;
     words_ = words_of(call_, runs_->id);
@@ -164,7 +149,6 @@ class PreparedCall {
   Collective collective_;
   Call call_;
 
-  Known known_;        ///< when it was settled
   PlanOf plan_;        ///< of blocking calls
   PlanOf start_plan_;  ///< of start()
   bool start_is_settled_ = false;

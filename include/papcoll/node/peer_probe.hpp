@@ -182,6 +182,7 @@ class PeerProbe {
       const auto kind = static_cast<Kind>(step / 2 % kinds_);  // by the word: both take the same
       if (anew && !reaches(theirs, step, enough, until)) break;
       const Clock::time_point start = Clock::now();
+      if (start > until) break;
       if (anew) {
         write(kind, mine);
         mine.say(++step, true);

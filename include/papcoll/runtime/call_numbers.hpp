@@ -18,9 +18,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// its bits must not depend on arrivals is part of it, since some go other ways then.
 inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
   const std::uint32_t reproducible = call.reproducible ? 0x6a5dU : 0U;
+  const std::uint32_t reach = static_cast<std::uint32_t>(call.reach) << 8U;
   return CallWords::of(call.own_counts ? CallWords::own_counts : call.count, call.collective,
-                       algorithm ^ reproducible, static_cast<std::uint32_t>(call.root) ^ call.split,
-                       call.types);
+                       algorithm ^ reproducible ^ reach,
+                       static_cast<std::uint32_t>(call.root) ^ call.split, call.types);
 }
 
 /// 16 bits that stand for a number of 32.

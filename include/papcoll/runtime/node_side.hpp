@@ -304,7 +304,7 @@ class NodeSide {
     ArrivalMonitor& monitor = shared_->monitor;
     monitor.look(epoch, costs_);
     if (shared_->trials.look(basis_.waiter, monitor.looks(), monitor.longer_calls(),
-                             costs_ != nullptr)) {
+                             monitor.has_costs())) {
       ++generation_from_;
     }
     if (is_outermost_) count_processors();

@@ -215,6 +215,8 @@ const Chooser ChooserOf<C>::value{
 /// says what was picked.
 inline void choose_flat(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                         const Chooser& chooser) {
+  call.trial = {};
+  call.reach = PeerReach::by_option;
   // The algorithms to choose among are compiled for NodeSite; they want all ranks there.
   if (!inputs.by_messages && s.transport->takes_node_site() &&
       call.reducer.size <= inputs.chunk_bytes) {
@@ -244,6 +246,7 @@ inline void choose_flat(AlgorithmSpec& s, Call& call, const SelectionInputs& inp
 /// the arrivals is another.
 inline void choose(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                    const Chooser& chooser) {
+  call.trial = {};
   if (detail::goes_by_caches(call, inputs)) {
     s.hierarchical = &chooser.by_caches();
   } else if (detail::goes_by_nodes(call, inputs)) {

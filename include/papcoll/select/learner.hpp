@@ -3,7 +3,6 @@
 #include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 
 #include <algorithm>
@@ -66,18 +65,8 @@ struct CallKind {
 /// of its number. So all ranks pick alike.
 class CallLearner final : public CostListener {
  public:
-  static constexpr std::size_t most_kinds = 512;
+  static constexpr std::size_t most_kinds = 128;
   static constexpr std::uint32_t burst = 4;  ///< calls in a row that run the same candidate
-
-  /// Before a call that pick() is asked for: takes memory for the kinds that may begin until it is
-  /// over.
-  void make_room() {
-    constexpr std::size_t in_two_looks = std::size_t{2} * ArrivalMonitor::period;
-    if (kinds_.size() < most_kinds && kinds_.size() < count_ + in_two_looks) {
-      kinds_.resize(kinds_.size() + in_two_looks);
-      keys_.resize(kinds_.size());
-    }
-  }
 
   /// What a call of a kind runs, whose number on the board is `epoch`.
   CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
@@ -130,17 +119,18 @@ class CallLearner final : public CostListener {
   }
 
   void add(const CallCost& cost) noexcept override {
-    Kind* const k = find_or_begin(cost.trial.kind);
+    Kind* const k = find_or_begin(cost.trial);
     if (k == nullptr) return;
     if (k->seen != looks_ && touched_ < ArrivalMonitor::period) {
       touch_[touched_++] = static_cast<std::uint16_t>(k - kinds_.data());
     }
     k->seen = looks_;
-    k->candidates = std::max(k->candidates, cost.trial.candidates);
+    k->candidates = cost.trial.candidates;
+    ++k->calls;
     const bool tails = (cost.trial.kind & CallKind::imbalanced_bit) != 0;
     const std::uint64_t ns = tails ? cost.after_last : cost.in_call;
     Samples* const s = k->samples_of(cost.trial.candidate);
-    if (s != nullptr) s->add(ns);
+    if (s != nullptr) s->add(ns, k->calls);
   }
 
   void settle() noexcept override {
@@ -166,9 +156,11 @@ class CallLearner final : public CostListener {
     bool is_dropped = false;
     std::uint8_t pardons = 0;  ///< so many times more it is not tried again with the others
     std::uint32_t count = 0;
+    std::uint32_t last = 0;  ///< the number among the kind's calls of the last sample
     std::array<std::uint32_t, kept> ns{};
 
-    void add(std::uint64_t cost) noexcept {
+    void add(std::uint64_t cost, std::uint32_t call) noexcept {
+      last = call;
       ns[count++ % kept] = static_cast<std::uint32_t>(std::min<std::uint64_t>(cost, UINT32_MAX));
     }
     std::uint32_t median() const noexcept {
@@ -188,6 +180,7 @@ class CallLearner final : public CostListener {
     std::uint32_t again = 0;    ///< the first look at which it may be tried again
     std::uint32_t pause = 256;  ///< looks between two times
     std::uint32_t cost = 0;     ///< of the best, when the choice was made
+    std::uint32_t calls = 0;    ///< whose cost was counted
     std::array<Samples, 6> tried{};
 
     Samples* samples_of(std::uint8_t id) noexcept {
@@ -222,9 +215,11 @@ class CallLearner final : public CostListener {
         if (s.id == Samples::none) continue;
         ++known;
         if (s.is_dropped) continue;
+        constexpr std::uint32_t long_unseen = 128;  // calls: it is listed no more
+        const bool unlisted = s.id != best && calls - s.last > long_unseen;
         const bool much = s.count >= 2 && s.median() / 2 > least;
         const bool clearly = s.count >= few + 1 && s.median() > least + least / 8;
-        if (s.id != best && (much || clearly)) {
+        if (unlisted || (s.id != best && (much || clearly))) {
           s.is_dropped = is_another = true;
           s.pardons = s.median() / 3 > least ? 4 : 0;
           continue;
@@ -276,25 +271,28 @@ class CallLearner final : public CostListener {
     return i < count_ ? &kinds_[i] : nullptr;
   }
 
-  /// Null: there is no room, and no kind that was not seen for long.
-  Kind* find_or_begin(std::uint16_t key) noexcept {
-    std::size_t i = place_of(key);
+  /// Null: there is no room, and no kind that was not seen for long. From where a kind begins
+  /// pick() says something else of it.
+  Kind* find_or_begin(const CallTrial& trial) noexcept {
+    std::size_t i = place_of(trial.kind);
     if (i < count_) return &kinds_[i];
-    if (count_ < most_kinds) {  // see make_room()
+    if (count_ < most_kinds) {
       ++count_;
     } else {
       constexpr std::uint32_t long_ago = 4096;
       for (i = 0; i < count_ && looks_ - kinds_[i].seen <= long_ago;) ++i;
       if (i == count_) return nullptr;
     }
-    keys_[i] = key;
+    ++changes_;
+    keys_[i] = trial.kind;
     kinds_[i] = Kind{};
     kinds_[i].seen = looks_ - 1;
+    kinds_[i].best = trial.candidate;
     return &kinds_[i];
   }
 
-  detail::Vector<Kind> kinds_;          ///< the first count_ are in use; see make_room()
-  detail::Vector<std::uint16_t> keys_;  ///< theirs
+  std::array<Kind, most_kinds> kinds_{};                       ///< the first count_ are in use
+  std::array<std::uint16_t, most_kinds> keys_{};               ///< theirs
   std::array<std::uint16_t, ArrivalMonitor::period> touch_{};  ///< those with samples since a look
   std::size_t touched_ = 0;
   std::size_t count_ = 0;

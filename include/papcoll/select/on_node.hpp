@@ -292,8 +292,11 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
 /// What a candidate costs by the model, in nanoseconds.
 inline double prior_of(const NodeCandidate& c, const Call& call,
                        const SelectionInputs& s) noexcept {
-  const NodeLoad load{*s.costs, static_cast<double>(call.bytes()), static_cast<double>(s.size),
-                      is_in_arena(call, s), goes_by_arrivals(call, s)};
+  // The lengths of blocks that differ are known to their own ranks only: any may come.
+  constexpr double any = 65536;
+  const double bytes = call.is_uneven() ? any : static_cast<double>(call.bytes());
+  const NodeLoad load{*s.costs, bytes, static_cast<double>(s.size), is_in_arena(call, s),
+                      goes_by_arrivals(call, s)};
   return load.nanoseconds(c.work(load), s.oversubscribed ? std::max(s.processors, 1) : s.size);
 }
 

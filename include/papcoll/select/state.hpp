@@ -54,9 +54,9 @@ inline const Thresholds& thresholds_of(TeamCore& team) { return selection_of(tea
 
 /// Before a blocking call for which the learner is asked.
 inline void learn_from_call(TeamCore& team) {
-  CallLearner& learner = selection_of(team).learner;
-  learner.make_room();
-  if (team.options().selection == Selection::learned) team.set_cost_listener(&learner);
+  if (team.options().selection == Selection::learned) {
+    team.set_cost_listener(&selection_of(team).learner);
+  }
 }
 
 /// Instead of those of the tuning file; the same on all ranks, between the same two calls.
@@ -76,12 +76,21 @@ inline void set_costs(TeamCore& team, const PeerCosts& costs) {
   state.learner.forget();
 }
 
+/// On how many processors its ranks, and those of the teams that it is a part of, may run; 0:
+/// unknown.
+inline int processors_of(const TeamCore& team) noexcept {
+  const TeamCore* outermost = &team;
+  while (outermost->parent() != nullptr) outermost = outermost->parent();
+  return static_cast<int>(outermost->processors());
+}
+
 /// What decides how the team's next call runs if no algorithm is named. `by_messages`: it can only
 /// pass them. `any_transport`: none is named either.
 inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messages,
                                  bool any_transport) {
   SelectionState& state = selection_of(team);
   SelectionInputs s;
+  const bool is_repeatable = team.options().selection == Selection::repeatable;
   s.size = team.size();
   s.oversubscribed = call.reproducible ? team.was_oversubscribed() : team.waiter().oversubscribed;
   const Hierarchy* const hierarchy = hierarchy_of(team);
@@ -109,14 +118,13 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     const Node& node = *team.surroundings().node;
     const PeerMemory& peers = node.peers;
     s.two_levels = node.groups != nullptr && node.groups->count() > 1;
-    s.processors = static_cast<int>(team.processors());
+    if (!is_repeatable) s.processors = processors_of(team);
     s.pulls = peers.pulls();
     s.prefers_pulls = peers.prefers_pulls();
     if (team.options().selection == Selection::learned) s.learner = &state.learner;
     s.epoch = team.next_epoch();
   }
   s.chunk_bytes = team.options().chunk_bytes;
-  const bool is_repeatable = team.options().selection == Selection::repeatable;
   if (!is_repeatable) s.imbalance = team.imbalance_of(call);
   s.thresholds = &state.thresholds;
   if (state.costs) {

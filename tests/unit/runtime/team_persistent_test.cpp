@@ -11,6 +11,7 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoallv.hpp>
 #include <papcoll/barrier.hpp>
+#include <papcoll/error.hpp>
 #include <papcoll/names/by_name.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/plan/cache.hpp>
@@ -21,8 +22,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -153,6 +156,61 @@ TEST_CASE("ranks agree while what persistent calls run changes all the time",
       sums[i % 2]();
       sums[1 - i % 2]();
       if (small[1] != 4 * i || large[2999] != 4 * i) throw std::runtime_error("wrong sum");
+    }
+  });
+}
+
+TEST_CASE("ranks agree while candidates are tried, though one prepares its calls",
+          "[team][persistent]") {
+  papcoll::ThreadTeam team{2, patient};
+  team.run([&](Rank& comm) {
+    std::vector<int> few(3, 1);
+    std::vector<int> sums(3);
+    std::vector<int> many(100'000, 1);
+    std::vector<int> results(many.size());
+    Persistent prepared = papcoll::allreduce_init(comm, few, sums);
+    const auto small = [&] {
+      if (comm.rank() == 0) {
+        prepared();
+      } else {
+        papcoll::allreduce(comm, few, sums);
+      }
+      if (sums[2] != 2) throw std::runtime_error("wrong sum");
+    };
+    for (int i = 0; i < 500; ++i) small();
+    for (std::size_t n = 4; n < many.size(); n *= 2) {
+      for (int i = 0; i < 40; ++i) {
+        papcoll::allreduce(comm, std::span{many.data(), n}, std::span{results.data(), n});
+        if (results[n - 1] != 2) throw std::runtime_error("wrong sum");
+        small();
+        if (i % 3 == 0) small();
+      }
+    }
+  });
+}
+
+TEST_CASE("ranks agree on candidates after a call that was invalid on one of them",
+          "[team][persistent]") {
+  papcoll::ThreadTeam team{2, patient};
+  team.run([&](Rank& comm) {
+    std::vector<int> in(100'000, 1);
+    std::vector<int> out(in.size());
+    std::uint32_t calls = 0;
+    const auto call = [&](std::size_t n, std::size_t results) {
+      ++calls;
+      papcoll::allreduce(comm, std::span{in.data(), n}, std::span{out.data(), results});
+    };
+    for (std::size_t n = 2; n < in.size() / 2; n *= 2) {
+      while (calls % 16 != 0) call(1, 1);  // ranks look at what happened in every 16th
+      for (int i = 0; i < 15; ++i) call(n, n);
+      bool threw = false;
+      try {
+        call(n, comm.rank() == 1 ? 2 * n : n);
+      } catch (const papcoll::error&) {
+        threw = true;
+      }
+      if (!threw) throw std::runtime_error("an invalid call was made");
+      for (int i = 0; i < 40; ++i) call(n, n);
     }
   });
 }

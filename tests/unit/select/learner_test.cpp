@@ -45,7 +45,6 @@ class Calls {
   template <class Cost>
   std::uint8_t call(const Shortlist& list, Cost&& cost, std::uint16_t kind = balanced) {
     ++epoch_;
-    for (CallLearner& l : learners_) l.make_room();
     const CallTrial trial = learners_[0].pick(kind, list, epoch_);
     for (int r = 0; r < ranks_; ++r) {
       const auto i = static_cast<std::size_t>(r);
