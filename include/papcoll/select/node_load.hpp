@@ -24,8 +24,6 @@ struct NodeLoad {
   bool late;      ///< one rank comes after the others: what counts is the time from then on
 
   double others() const noexcept { return ranks - 1; }
-  /// The part of one of P ranks, of what others have.
-  double of_others() const noexcept { return others() / ranks; }
   double write(double n) const noexcept { return n * costs.write_ps * 1e-3; }
   double read(double n) const noexcept { return n * costs.read_ps * 1e-3; }
   double combine(double n) const noexcept { return n * (costs.read_ps + costs.combine_ps) * 1e-3; }
