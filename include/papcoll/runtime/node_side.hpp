@@ -320,7 +320,11 @@ class NodeSide {
   /// Ranks may have been bound to other processors. A part of a team has only some of the ranks
   /// that share them.
   [[gnu::cold, gnu::noinline]] void count_processors() {
-    if (!shared_->census.look(shared_->monitor.looks())) return;
+    const std::size_t before = shared_->census.processors();
+    const bool is_another = shared_->census.look(shared_->monitor.looks());
+    // Also where they are counted for the first time: what is chosen may go by them.
+    if (shared_->census.processors() != before) ++generation_from_;
+    if (!is_another) return;
     set_oversubscribed(
         detail::outnumber(static_cast<std::size_t>(basis_.size()), shared_->census.processors()));
   }

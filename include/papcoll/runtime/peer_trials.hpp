@@ -1,10 +1,8 @@
 #pragma once
 
-#include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/base/vector.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>

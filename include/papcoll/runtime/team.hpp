@@ -151,8 +151,6 @@ class TeamCore final {
 
   /// Who hears what calls cost, where the ranks share memory: set in the same call on all ranks.
   void set_cost_listener(CostListener* costs) noexcept { node_.set_cost_listener(costs); }
-  /// How often what calls cost has led to another choice.
-  std::uint32_t choices() const noexcept { return node_.choices(); }
   /// What signals and copies between the ranks cost. Only where they share memory.
   const PeerCosts& peer_costs() const noexcept { return node_.peer_costs(); }
   /// On how many processors the ranks may run, where they share memory; 0: unknown.

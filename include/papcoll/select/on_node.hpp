@@ -260,12 +260,6 @@ inline constexpr auto candidates_on_node = [] {
   }
 }();
 
-/// May its blocks be so long that they go in pieces? See BlockCopies.
-inline bool is_for_pieces(const Call& call) noexcept {
-  constexpr std::size_t least = std::size_t{1} << 18U;
-  return call.is_uneven() || call.bytes() >= least;
-}
-
 /// May the call run so, with the same bits as by any other candidate that may?
 inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
   const ArrivalAlgorithm& a = *c.algorithm;
@@ -274,7 +268,8 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
   if (s.size > a.most_ranks) return false;
   const bool pulls = c.reach == PeerReach::pulled;
   if (pulls ? !s.pulls || is_in_arena(call, s) : s.prefers_pulls && a.lends_buffers) return false;
-  if (c.reach == PeerReach::chunked && (is_in_arena(call, s) || !is_for_pieces(call))) return false;
+  const bool may_be_long = call.is_uneven() || call.bytes() >= BlockCopies::chunked_from;
+  if (c.reach == PeerReach::chunked && (is_in_arena(call, s) || !may_be_long)) return false;
   // Where each rank has a place in each chunk, a chunk must be long enough.
   if (a.id == arrival_traits<StaticOrder, BlockCopies>.id &&
       s.chunk_bytes < chunk_bytes_for_blocks(s.size)) {

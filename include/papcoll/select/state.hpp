@@ -92,7 +92,8 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   SelectionInputs s;
   const bool is_repeatable = team.options().selection == Selection::repeatable;
   s.size = team.size();
-  s.oversubscribed = call.reproducible ? team.was_oversubscribed() : team.waiter().oversubscribed;
+  s.oversubscribed =
+      call.reproducible || is_repeatable ? team.was_oversubscribed() : team.waiter().oversubscribed;
   const Hierarchy* const hierarchy = hierarchy_of(team);
   s.grouped = any_transport && team.has_groups();
   if (any_transport && hierarchy != nullptr && hierarchy->by_caches) {

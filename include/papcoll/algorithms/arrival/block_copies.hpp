@@ -88,8 +88,6 @@ class BlockCopies::Run {
   static constexpr std::size_t lent_from = 8192;
   /// Of a block in the mean, from here on the kernel may copy it: one copy, not two.
   static constexpr std::size_t pulled_from = 4096;
-  /// Of all blocks together, from here on they may go in pieces though the pool has room.
-  static constexpr std::size_t chunked_from = std::size_t{1} << 18U;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
   template <Site S>

@@ -9,6 +9,7 @@
 #include <papcoll/base/policy.hpp>
 #include <papcoll/config.hpp>
 
+#include <cstddef>
 #include <string_view>
 
 // The schedules that are arrival-driven algorithms, and what they say about themselves. How one
@@ -123,6 +124,8 @@ struct BlockCopies
   static constexpr std::string_view name = "BlockCopies";
   static constexpr std::string_view sentence =
       "Every rank copies the blocks meant for it, of whoever is there.";
+  /// Bytes of a rank's blocks from which they may go in pieces though its pool has room.
+  static constexpr std::size_t chunked_from = std::size_t{1} << 18U;
   /// One call of one rank, in block_copies.hpp.
   class Run;
 };
