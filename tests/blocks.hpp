@@ -4,6 +4,7 @@
 // lies between blocks is left alone.
 
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
+#include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/collectives.hpp>
 #include <papcoll/policies/algorithm.hpp>
 
