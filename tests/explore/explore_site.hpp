@@ -135,16 +135,22 @@ struct Access {
     shared_model().publish_stores();
     if (word.peek() == expected) scheduler().block(&word);
   }
+  static void await_stores(Atomic<std::uint32_t>&, std::uint32_t, std::chrono::nanoseconds) {
+    scheduler().point();
+    shared_model().publish_all_stores();
+  }
   static void wake(Atomic<std::uint32_t>& word) {
     scheduler().point();
     scheduler().unblock_all(&word);
   }
 };
 
-/// Bells without a protocol: a ring is one step, and wakes whoever slept or was about to.
+/// Bells without a protocol: a ring is one step, which comes after the stores before it, and wakes
+/// whoever slept or was about to.
 class PlainBells {
  public:
   void ring(int r) noexcept {
+    shared_model().publish_stores();
     rung()[static_cast<std::size_t>(r)] = true;
     scheduler().unblock(r);
   }

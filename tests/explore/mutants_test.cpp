@@ -239,14 +239,14 @@ struct TakesUpInHalves : Base<TightBoard> {
   }
 };
 
-/// Raises its flag without keeping the look at the sleepers behind it.
-struct LazyFlag : Base<TightBoard, RealBells> {
-  using Base::Base;
-  void publish(std::uint32_t chunks, int) noexcept {
-    board()
-        .header(epoch(), rank())
-        .stamp.store(papcoll::make_stamp(epoch(), chunks), std::memory_order_release);
-    bells().ring_all();
+/// Goes to sleep without waiting for stores that are under way.
+class ImpatientSleeper : public RealBells {
+ public:
+  using RealBells::RealBells;
+  template <class Ready>
+  void wait(int me, Ready&& ready) {
+    while (!nap(me, under_way, ready)) {
+    }
   }
 };
 
@@ -341,6 +341,7 @@ TEST_CASE("Lost wake-ups", "[explore]") {
   using Forgetful = SiteOver<WideBoard, ForgetfulWaker>;
   CHECK(found<Forgetful>({exchange, barrier, 0}));
   shared_model().delays_stores = true;
-  CHECK(found<LazyFlag>({exchange, reduce, 64}));
+  using Impatient = SiteOver<TightBoard, ImpatientSleeper>;
+  CHECK(found<Impatient>({exchange, reduce, 64}));
   shared_model().delays_stores = false;
 }

@@ -102,17 +102,16 @@ class SharedModel {
   }
 
   /// Whether stores that are not sequentially consistent stay unseen by the other ranks until their
-  /// rank's next sequentially consistent store, read-modify-write or sleep: what a processor with
-  /// a store buffer may do, at its laziest.
+  /// rank's next sequentially consistent store, read-modify-write or sleep, or until another rank
+  /// waits for them: what a processor with a store buffer may do, at its laziest.
   bool delays_stores = false;
 
   /// The running rank's stores become visible.
-  void publish_stores() {
-    for (const DelayedStore& s : delayed_[me()]) {
-      std::memcpy(s.to, s.value.data(), s.bytes);
-      cell(s.to).released = s.released;
-    }
-    delayed_[me()].clear();
+  void publish_stores() { publish(delayed_[me()]); }
+
+  /// The running rank waits until all that were made are.
+  void publish_all_stores() {
+    for (std::vector<DelayedStore>& stores : delayed_) publish(stores);
   }
 
   /// What the running rank sees at `from`: its own stores, before anybody else does.
@@ -143,6 +142,14 @@ class SharedModel {
     std::size_t written_by = 0;
     std::uint32_t written_at = 0;
   };
+
+  void publish(std::vector<DelayedStore>& stores) {
+    for (const DelayedStore& s : stores) {
+      std::memcpy(s.to, s.value.data(), s.bytes);
+      cell(s.to).released = s.released;
+    }
+    stores.clear();
+  }
 
   static bool acquires(std::memory_order o) noexcept {
     return o == std::memory_order_acquire || o == std::memory_order_acq_rel ||

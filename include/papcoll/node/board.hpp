@@ -67,7 +67,7 @@ class BasicBoard {
   /// A rank's slot header: one cache line, so that a small contribution costs one line transfer.
   struct alignas(cache_line) Header {
     // Written by its owner. release after words, inline payload and chunk buffers were written (so
-    // that whoever acquires it may read them); sequentially consistent because a bell follows.
+    // that whoever acquires it may read them). A bell may follow: see BasicDoorbells.
     Atomic<Stamp> stamp;
     CallWords words;
     std::byte payload[inline_bytes];
@@ -93,7 +93,7 @@ class BasicBoard {
     Atomic<Stamp> drawn;
   };
   /// Who holds a ticket: (epoch, rank + 1). release, so that whoever acquires it sees what the rank
-  /// announced; sequentially consistent because a bell follows.
+  /// announced.
   using Holder = Atomic<Stamp>;
 
   /// A piece of work that any rank may take up: (epoch, state), the state as its algorithm wants.
@@ -121,8 +121,7 @@ class BasicBoard {
   };
 
   /// The last epoch a rank has left: release after its last read in the epoch's frame; acquire by
-  /// those who want to write the frame again. Both sequentially consistent where ranks lend their
-  /// pools, since whoever waits for its own is woken by a bell.
+  /// those who want to write the frame again. A bell follows where ranks lend their pools.
   struct alignas(cache_line) Left {
     Atomic<std::uint32_t> epoch;
     // What the rank called in the epochs e to e + records − 1, in record e mod records, and if it

@@ -200,12 +200,8 @@ class CallFrame {
     const bool knows = heard_failure_ || words_.what == CallWords::invalid;
     left.called[epoch_ % Board::records].store(words_.hash() | (knows ? knows_failure : 0),
                                                std::memory_order_relaxed);
-    if (rings) {
-      left.epoch.store(epoch_, std::memory_order_seq_cst);
-      bells_.ring_all();
-    } else {
-      left.epoch.store(epoch_, std::memory_order_release);
-    }
+    left.epoch.store(epoch_, std::memory_order_release);
+    if (rings) bells_.ring_all();
     // The next call begins with a write to a line that all others have read.
     detail::prefetch_to_write(&board_.header(epoch_ + 1, rank_));
     Unheard& u = unheard_[epoch_ % Board::frames];

@@ -72,7 +72,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
       Access::write(h.payload, payload, n);
       announced_ = true;
     }
-    h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
     bells_.ring_all();
   }
 
@@ -82,7 +82,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   }
 
   void publish(std::uint32_t chunks, int audience) noexcept {
-    board_.header(epoch_, rank_).stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    board_.header(epoch_, rank_).stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
     if (audience == everyone) {
       bells_.ring_all();
     } else if (audience >= 0) {
@@ -106,7 +106,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
 
   void finish_stage(std::uint32_t chunks) noexcept {
     board_.progress(epoch_, rank_)
-        .stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+        .stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
     bells_.ring_all();
   }
 
@@ -117,7 +117,7 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   void release(std::uint32_t chunks, const std::byte* payload, std::size_t n) noexcept {
     typename Board::Header& h = board_.release(epoch_);
     Access::write(h.payload, payload, n);
-    h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_seq_cst);
+    h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
     bells_.ring_all();
   }
 

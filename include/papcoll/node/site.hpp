@@ -197,6 +197,14 @@ struct Chunks {
     }
   }
 
+  /// All in one chunk.
+  static Chunks one(std::size_t total, std::size_t element_size) noexcept {
+    Chunks c;
+    c.elements = total;
+    c.size = element_size;
+    return c;
+  }
+
   /// At most `most` chunks of at least `least_bytes`, whole cache lines each.
   static Chunks at_most(std::uint32_t most, std::size_t least_bytes, std::size_t total,
                         std::size_t element_size) noexcept {

@@ -25,7 +25,7 @@ class WorkWords : public CallFrame<Board, Bells> {
     const auto ticket = static_cast<int>(static_cast<std::uint32_t>(after)) - 1;
     board_.holder(epoch_, ticket)
         .store(make_stamp(epoch_, static_cast<std::uint32_t>(rank_) + 1),
-               std::memory_order_seq_cst);
+               std::memory_order_release);
     bells_.ring_all();
     return ticket;
   }

@@ -13,10 +13,13 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// How the ranks of one node wake each other: a word to sleep on for each rank, in shared memory.
 ///
-/// Whoever changes shared state first stores the change sequentially consistent, then rings. A
-/// sleeper first says that it sleeps, sequentially consistent, then looks at its condition once
-/// more, by loads that are sequentially consistent, too: an acquire could pass its word. One of the
-/// two therefore sees the other, and no wake-up is lost.
+/// Whoever changes shared state first stores the change, release, then looks for sleepers. A
+/// sleeper says that it sleeps, gives stores that are under way the time to arrive (which is far
+/// more than a processor keeps them back; a ring ends it), and looks at its condition once more.
+/// Whoever looked for sleepers before its word had made its store before, so that the sleeper now
+/// sees it; whoever looks later finds the sleeper. No wake-up is lost, and no store waits until it
+/// has arrived, which would cost every call what a sleeper can well afford. The sleeper's word and
+/// its looks are sequentially consistent: a look with acquire could pass the word.
 template <class Access, int FanOut = 4>
 class BasicDoorbells {
  public:
@@ -57,15 +60,22 @@ class BasicDoorbells {
     Bell& bell = bells_[me];
     const std::uint32_t heard = bell.word.load(std::memory_order_acquire);
     shared_->sleepers.fetch_add(1, std::memory_order_seq_cst);
-    // Before ready() looks, with sequentially consistent loads.
+    // Before ready() looks.
     bell.state.exchange(sleeping, std::memory_order_seq_cst);
     const Awake guard{*this, me};
-    const bool is_ready = ready();
+    bool is_ready = ready();
+    if (!is_ready && limit > under_way) {
+      Access::await_stores(bell.word, heard, under_way);
+      is_ready = ready();
+    }
     if (!is_ready) Access::wait(bell.word, heard, limit);
     return is_ready;
   }
 
   static constexpr int fan_out = FanOut;
+  /// The longest time for which a processor keeps a store to itself, a hundred times over. A sleep
+  /// that is no longer needs none.
+  static constexpr std::chrono::nanoseconds under_way{50'000};
 
  private:
   // The state of a bell. awake → sleeping: its rank only. sleeping → called: ring_all, after which

@@ -25,6 +25,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   read(to, from, n)                  plain bytes, `from` is shared
 ///   reduce(reducer, out, low, high, n) any of the three may be shared
 ///   wait(word, expected, limit), wake(word)  the futex
+///   await_stores(word, expected, limit)      wait(), long enough for all stores that other ranks
+///                                            have made to arrive
 struct SharedAccess {
   template <class T>
   using Atomic = std::atomic<T>;
@@ -50,6 +52,10 @@ struct SharedAccess {
   static void wait(Atomic<std::uint32_t>& word, std::uint32_t expected,
                    std::chrono::nanoseconds limit) noexcept {
     futex_wait(word, expected, limit);
+  }
+  static void await_stores(Atomic<std::uint32_t>& word, std::uint32_t expected,
+                           std::chrono::nanoseconds limit) noexcept {
+    wait(word, expected, limit);
   }
   static void wake(Atomic<std::uint32_t>& word) noexcept { futex_wake(word); }
 };

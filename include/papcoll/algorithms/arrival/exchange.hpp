@@ -39,7 +39,8 @@ class Exchange::Run {
   bool step(S& s, const Call& c) {
     if (fans_out(c)) return fan_out_.step(s, c);
     if (!begun_) begin(s, c);
-    const bool reads = !to_root(c) || s.rank() == c.root;
+    const bool reads = !writes_ || !to_root(c);
+    if (small_) return !reads || take_next(s, c);
     for (;;) {
       const bool wrote = writes_ && write_next(s, c);
       const bool took = reads && take_next(s, c);
@@ -62,9 +63,10 @@ class Exchange::Run {
     const bool scatters = c.collective == Collective::reduce_scatter;
     const std::size_t all = scatters ? detail::elements_of_all_blocks(c, s.size()) : c.count;
     wanted_ = scatters ? detail::block_of(c, s.rank()) : Range{0, all};
-    chunks_ = Chunks{all, c.reducer.size, s.chunk_bytes()};
     const std::size_t bytes = all * c.reducer.size;
     small_ = bytes <= NodeBoard::inline_bytes;
+    chunks_ =
+        small_ ? Chunks::one(all, c.reducer.size) : Chunks{all, c.reducer.size, s.chunk_bytes()};
     // A root keeps its contribution to itself; its stamp acknowledges chunks.
     writes_ = !(to_root(c) && s.rank() == c.root);
     // In place, the first combination of a chunk is written over it.
@@ -124,7 +126,7 @@ class Exchange::Run {
       combine(s, c);
     }
     ++taken_;
-    if (!writes_) s.publish(taken_, everyone);
+    if (!writes_ && chunks_.count > s.buffers()) s.publish(taken_, everyone);
     return true;
   }
 

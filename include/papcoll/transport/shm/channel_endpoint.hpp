@@ -172,7 +172,7 @@ class ChannelEndpoint final : public Endpoint {
       if (n != 0) {
         detail::copy_for_others(node_.copies->rule(), cell.payload, s.work.a + s.sent, n);
       }
-      cell.header.stamp.store(++peer.written, std::memory_order_seq_cst);
+      cell.header.stamp.store(++peer.written, std::memory_order_release);
       s.sent += n;
       any = true;
       whole = s.sent == total;
@@ -216,7 +216,7 @@ class ChannelEndpoint final : public Endpoint {
       if (!a.any) begin(p, peer, cell.header);
       if (cell.header.bytes != 0) std::memcpy(a.to + a.received, cell.payload, cell.header.bytes);
       a.received += cell.header.bytes;
-      channel.consumed.store(++peer.read, std::memory_order_seq_cst);
+      channel.consumed.store(++peer.read, std::memory_order_release);
       any = true;
       if (a.received != a.total) continue;
       a.any = false;

@@ -19,9 +19,9 @@ struct Channel {
   static constexpr std::size_t cell_bytes = 8192;
 
   struct Header {
-    // release by the sender after the payload, acquire by the receiver before it; both sequentially
-    // consistent because a ring of the receiver's bell follows, and the receiver looks here before
-    // it sleeps (see Doorbells).
+    // release by the sender after the payload, before a ring of the receiver's bell; acquire by the
+    // receiver before it, and sequentially consistent since it looks here before it sleeps (see
+    // BasicDoorbells).
     std::atomic<std::uint32_t> stamp;
     std::uint32_t bytes;     ///< of this cell's payload
     std::uint32_t sequence;  ///< the message: see TransportOp
@@ -39,7 +39,7 @@ struct Channel {
   static_assert(sizeof(Cell) == cell_bytes);
 
   // release by the receiver after it read a cell, acquire by the sender before it writes that cell
-  // again; both sequentially consistent because of the sender's bell.
+  // again, and sequentially consistent for the same reason.
   alignas(cache_line) std::atomic<std::uint32_t> consumed;
   alignas(cache_line) Cell ring[cells];
 
