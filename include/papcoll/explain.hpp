@@ -3,8 +3,10 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/entry/entry.hpp>
 #include <papcoll/names/explanation.hpp>
+#include <papcoll/runtime/algorithm_counts.hpp>
 
 #include <cstddef>
+#include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -12,6 +14,7 @@ namespace detail {
 
 PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
                                       const CallTraits& traits);
+PAPCOLL_DECL std::vector<AlgorithmCount> algorithm_counts_of(const TeamCore& team);
 
 }  // namespace detail
 
@@ -22,6 +25,14 @@ template <Team C>
 Explanation explain(C&& comm, Collective collective, std::size_t bytes,
                     const CallTraits& traits = {}) {
   return detail::explain_call(detail::core_of(comm), collective, bytes, traits);
+}
+
+/// How many of this rank's calls on a team ran by which algorithm so far, in the order in which the
+/// algorithms were first met. Non-blocking calls count when they start; what a hierarchical call
+/// does within a node and between them is a part of it.
+template <Team C>
+std::vector<AlgorithmCount> algorithm_counts(C&& comm) {
+  return detail::algorithm_counts_of(detail::core_of(comm));
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

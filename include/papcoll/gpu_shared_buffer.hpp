@@ -60,7 +60,7 @@ LentMemory lend(const Caller& caller, std::size_t bytes) {
   call.reducer.context = &wish;
   constexpr std::uint32_t id = 0x5a11ed;
   papcoll::detail::run_at_endpoint(
-      caller, device_spec<Allreduce, true, RecursiveDoubling, Transport>(), call, id,
+      caller, device_spec<Allreduce, true, RecursiveDoubling, Transport>(), call, id, {},
       *+[](Endpoint& endpoint, std::uint32_t, Waiter&, const Call& made) {
         auto& wanted = *static_cast<Wish*>(const_cast<void*>(made.reducer.context));
         wanted.memory = {Transport::device_endpoint(endpoint).memory(), wanted.bytes};

@@ -52,11 +52,14 @@ class Job(jobs.Job):
 
 
 def check_all_taken(found):
-    """All calls were papcoll's but the first ones of communicators."""
+    """All calls were papcoll's but the first ones of communicators, and ran by some algorithm."""
+    all_calls = 0
     for function, fates in found.items():
-        if function != "communicators":
+        if isinstance(fates, dict):
             calls = fates["calls"] - fates.get(FIRST_CALLS, 0)
             check(fates.get("taken over", 0) == calls, f"{function}: {fates}")
+            all_calls += calls
+    check(found.get("by algorithm", 0) == all_calls, f"{all_calls} calls: {found}")
 
 
 def case_collectives(job):
@@ -64,7 +67,7 @@ def case_collectives(job):
     program = job.compiled("cases_collectives.cpp")
     for ranks in (2, 3, 4, 5):
         found = job.right(job.launch(ranks, program), "--after", "1")
-        check(len(found) == 10 and found["communicators"] == 2, found)
+        check(len(found) == 11 and found["communicators"] == 2, found)
         check_all_taken(found)
         check(all(FIRST_CALLS not in f for f in found.values() if isinstance(f, dict)), found)
     found = job.right(job.launch(1, program), "--after", "1")

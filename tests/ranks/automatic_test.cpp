@@ -1,5 +1,7 @@
 // Auto among processes: all ranks choose alike, and follow their arrivals.
 
+#include <papcoll/algorithms/static/recursive_doubling.hpp>
+#include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
@@ -76,6 +78,29 @@ TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]"
   CHECK(automatic::follows_changes(comm, 8, "Exchange+", "Exchange+") == "");
   CHECK(automatic::follows_changes(comm, 1 << 17, "MultiLeader+",
                                    two ? "MultiLeader+" : "SplitTail+") == "");
+}
+
+TEST_CASE("a communicator counts its calls by algorithm", "[automatic]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  CHECK(papcoll::algorithm_counts(comm).empty());
+  std::vector<int> x(2, 1);
+  papcoll::allreduce<papcoll::Ring, papcoll::MpiTransport>(comm, x);
+  for (int i = 0; i < 3; ++i) {
+    papcoll::allreduce<papcoll::RecursiveDoubling, papcoll::MpiTransport>(comm, x);
+    papcoll::iallreduce<papcoll::Ring, papcoll::MpiTransport>(comm, x).wait();
+  }
+  const auto calls = papcoll::algorithm_counts(comm);
+  REQUIRE(calls.size() == 2);
+  CHECK(calls[0].algorithm == "Ring");
+  CHECK(calls[0].calls == 4);
+  CHECK(calls[1].algorithm == "RecursiveDoubling");
+  CHECK(calls[1].collective == papcoll::Collective::allreduce);
+  CHECK(calls[1].calls == 3);
+  for (int i = 0; i < 50; ++i) papcoll::allreduce(comm, x);
+  std::uint64_t all = 0;
+  for (const papcoll::AlgorithmCount& a : papcoll::algorithm_counts(comm)) all += a.calls;
+  CHECK(all == 57);
 }
 
 TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each other",

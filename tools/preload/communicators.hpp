@@ -11,6 +11,7 @@
 
 #include <papcoll/communicator.hpp>
 #include <papcoll/erased.hpp>
+#include <papcoll/explain.hpp>
 #include <papcoll/select/tuning.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -69,6 +71,9 @@ struct TakeOvers {
   std::atomic<std::uint64_t> nanoseconds{0};
 };
 inline constinit TakeOvers take_overs{};
+
+/// How many calls ran by which algorithm: "allreduce by Exchange".
+using CallsByAlgorithm = std::map<std::string, std::uint64_t>;
 
 class Communicators {
  public:
@@ -136,6 +141,15 @@ class Communicators {
     Ending* outer_;
   };
 
+  /// How many calls of this process ran by which algorithm, on communicators that have ended, too.
+  static CallsByAlgorithm calls_by_algorithm() {
+    TakenOver& t = taken_over();
+    const std::lock_guard lock(t.mutex);
+    CallsByAlgorithm all = t.ended;
+    for (const Communicator* c : t.alive) add_calls(*c, all);
+    return all;
+  }
+
   /// A communicator was freed. With the last one that was taken over, what papcoll keeps for others
   /// of its ranks goes, too: nothing is left of papcoll then.
   void freed_one() noexcept {
@@ -150,8 +164,23 @@ class Communicators {
   static int ends(MPI_Comm /*handle*/, int /*keyval*/, void* value, void* /*state*/) {
     generation_.end_one();
     const std::unique_ptr<Communicator> ended(static_cast<Communicator*>(value));
-    if (ended->is_taken_over() && alive_.fetch_sub(1) == 1) last_ended_.store(true);
+    if (!ended->is_taken_over()) return MPI_SUCCESS;
+    TakenOver& t = taken_over();
+    const std::lock_guard lock(t.mutex);
+    t.alive.erase(ended.get());
+    try {
+      add_calls(*ended, t.ended);
+    } catch (const std::exception&) {  // of which the summary knows nothing then
+    }
+    if (t.alive.empty()) last_ended_.store(true);
     return MPI_SUCCESS;
+  }
+
+  static void add_calls(const Communicator& c, CallsByAlgorithm& all) {
+    for (const papcoll::AlgorithmCount& a : papcoll::algorithm_counts(*c.team)) {
+      std::string name{papcoll::name_of(a.collective)};
+      all[name.append(" by ").append(a.algorithm)] += a.calls;
+    }
   }
 
   [[gnu::cold, gnu::noinline]] Communicator* attached(MPI_Comm handle) {
@@ -255,7 +284,11 @@ class Communicators {
       return false;
     }
     c.team = std::move(made);
-    alive_.fetch_add(1);
+    {
+      TakenOver& t = taken_over();
+      const std::lock_guard lock(t.mutex);
+      t.alive.insert(&c);
+    }
     if (settings_->rules.empty()) c.only_algorithm = &settings_->otherwise;
     if (c.rank != 0) return true;  // each is counted once
     take_overs.number.fetch_add(1, std::memory_order_relaxed);
@@ -317,7 +350,17 @@ class Communicators {
 
   static inline constinit Generation generation_{};
   static inline constinit thread_local Remembered<MPI_Comm, Communicator> last_{};
-  static inline constinit std::atomic<std::int64_t> alive_{0};  ///< that are taken over
+  /// The communicators that are taken over.
+  struct TakenOver {
+    std::mutex mutex;
+    std::set<const Communicator*> alive;
+    CallsByAlgorithm ended;  ///< the calls on those that are no more
+  };
+  static TakenOver& taken_over() {
+    static TakenOver& all = *new TakenOver;
+    return all;
+  }
+
   static inline constinit std::atomic<bool> last_ended_{false};
 
   const Settings* settings_ = nullptr;

@@ -17,7 +17,7 @@
   X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_group) X(Comm_idup) X(Comm_rank)                 \
   X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_set_name) X(Comm_size) X(Comm_split_type)        \
   X(Comm_test_inter) X(Errhandler_free) X(Error_class) X(Error_string) X(Fetch_and_op)            \
-  X(Finalized) X(Gather) X(Get_count) X(Get_elements_x) X(Get_library_version)                    \
+  X(Finalized) X(Gather) X(Gatherv) X(Get_count) X(Get_elements_x) X(Get_library_version)         \
   X(Grequest_complete) X(Grequest_start) X(Group_free) X(Group_size) X(Group_translate_ranks)     \
   X(Iallgather) X(Iallreduce) X(Ialltoall) X(Ialltoallw) X(Ibarrier) X(Ibcast) X(Igather)         \
   X(Initialized) X(Iprobe) X(Irecv) X(Iscatter) X(Isend) X(Op_commutative) X(Pack)                \
@@ -94,6 +94,7 @@ inline constinit MpiTable mpi_table{};
 #define MPI_Fetch_and_op (*preload::mpi_table.Fetch_and_op)
 #define MPI_Finalized (*preload::mpi_table.Finalized)
 #define MPI_Gather (*preload::mpi_table.Gather)
+#define MPI_Gatherv (*preload::mpi_table.Gatherv)
 #define MPI_Get_count (*preload::mpi_table.Get_count)
 #define MPI_Get_elements_x (*preload::mpi_table.Get_elements_x)
 #define MPI_Get_library_version (*preload::mpi_table.Get_library_version)

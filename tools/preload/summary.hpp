@@ -10,9 +10,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <numeric>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace preload {
 
@@ -21,6 +26,7 @@ struct Summary {
   Counts counts{};
   std::uint64_t take_overs = 0;
   std::uint64_t nanoseconds = 0;
+  CallsByAlgorithm by_algorithm;
 
   std::uint64_t calls(Function f, Fate fate) const { return counts[counter_number(f, fate)]; }
 
@@ -43,6 +49,10 @@ struct Summary {
         all += line.data();
       }
     }
+    if (!by_algorithm.empty()) all += "papcoll:   calls that papcoll ran, by algorithm\n";
+    for (const auto& [algorithm, n] : by_algorithm) {
+      all += "papcoll:     " + std::to_string(n) + ' ' + algorithm + '\n';
+    }
     std::array<char, 160> line{};
     std::snprintf(
         line.data(), line.size(), "papcoll:   communicators taken over: %llu, in %.1f us each\n",
@@ -52,6 +62,32 @@ struct Summary {
     return all + line.data();
   }
 };
+
+/// Those of all processes, on rank 0. Collective over MPI_COMM_WORLD.
+inline CallsByAlgorithm all_calls_by_algorithm(int rank) {
+  std::string mine;
+  for (const auto& [algorithm, n] : Communicators::calls_by_algorithm()) {
+    mine += std::to_string(n) + ' ' + algorithm + '\n';
+  }
+  int size = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int length = static_cast<int>(mine.size());
+  std::vector<int> lengths(static_cast<std::size_t>(size));
+  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::vector<int> places(lengths.size());
+  std::exclusive_scan(lengths.begin(), lengths.end(), places.begin(), 0);
+  std::string all(static_cast<std::size_t>(places.back() + lengths.back()), '\0');
+  MPI_Gatherv(mine.data(), length, MPI_CHAR, all.data(), lengths.data(), places.data(), MPI_CHAR, 0,
+              MPI_COMM_WORLD);
+  CallsByAlgorithm sums;
+  if (rank != 0) return sums;
+  std::istringstream lines{all};
+  std::uint64_t n = 0;
+  for (std::string algorithm; lines >> n && std::getline(lines >> std::ws, algorithm);) {
+    sums[algorithm] += n;
+  }
+  return sums;
+}
 
 /// Collective over MPI_COMM_WORLD.
 inline void write_summary() {
@@ -63,6 +99,7 @@ inline void write_summary() {
   mine[counter_count + 1] = take_overs.nanoseconds.load();
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  CallsByAlgorithm by_algorithm = all_calls_by_algorithm(rank);
   if (MPI_Reduce(mine.data(), all.data(), static_cast<int>(mine.size()), MPI_UINT64_T, MPI_SUM, 0,
                  MPI_COMM_WORLD) != MPI_SUCCESS ||
       rank != 0) {
@@ -72,6 +109,7 @@ inline void write_summary() {
   std::copy_n(all.begin(), counter_count, s.counts.begin());
   s.take_overs = all[counter_count];
   s.nanoseconds = all[counter_count + 1];
+  s.by_algorithm = std::move(by_algorithm);
   std::fputs(s.text().c_str(), stderr);
 }
 

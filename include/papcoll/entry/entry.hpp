@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <string_view>
 #include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -69,7 +70,7 @@ PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call
 /// Checks the transport that the spec names, and runs an algorithm of its endpoint: see
 /// ScheduledCalls::run_at_endpoint(). All else has been checked.
 PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                                  std::uint32_t id,
+                                  std::uint32_t id, std::string_view name,
                                   void (&run)(Endpoint&, std::uint32_t sequence, Waiter&,
                                               const Call&));
 

@@ -153,6 +153,7 @@ inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, con
   if (in_order && !groups.contiguous()) {
     return run_part(team, outermost(hierarchical), call, chooser);
   }
+  team.count_call(call.collective, hierarchical_name);
   team.run_divided(
       hierarchical.id, call, [&] { return team.is_inner() || connected(team, hierarchical); },
       [&] {

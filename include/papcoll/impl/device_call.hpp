@@ -219,7 +219,7 @@ void run(const Caller& caller, MadeCall made, void* stream) {
       const Machine* const nodes = papcoll::detail::several_nodes_of(caller.core);
       bool by_schedule = nodes != nullptr && !runs_across_nodes(*nodes, made.call);
       if (!by_schedule) {
-        papcoll::detail::run_at_endpoint(caller, spec, made.call, device_algorithm_id<A>,
+        papcoll::detail::run_at_endpoint(caller, spec, made.call, device_algorithm_id<A>, A::name,
                                          run_at<A, Transport>);
         // Only behind that do all ranks know if memory is shared; without elements none has asked.
         by_schedule = nodes == nullptr && made.call.count != 0 &&

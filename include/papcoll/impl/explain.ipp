@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -79,6 +80,11 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   LateNodeCache late_node;
   if (facts.inputs.late_node != nullptr) facts.inputs.late_node = &late_node;
   return explain_choice(facts, call, traits);
+}
+
+[[gnu::cold]] PAPCOLL_DECL std::vector<AlgorithmCount> algorithm_counts_of(const TeamCore& team) {
+  const auto& all = team.algorithm_counts().all();
+  return {all.begin(), all.end()};
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
@@ -169,9 +170,10 @@ PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, 
 }
 
 PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                                  std::uint32_t id, RunAtEndpoint& run) {
+                                  std::uint32_t id, std::string_view name, RunAtEndpoint& run) {
   const TransportTable& transport = transport_for(caller, spec, MemoryKind::device);
   state_contract(call, spec);
+  if (!name.empty()) caller.core.count_call(call.collective, name);
   caller.core.run_at_endpoint(id, transport, call, run);
 }
 

@@ -15,6 +15,7 @@
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/plan/run.hpp>
 #include <papcoll/runtime/agreements.hpp>
+#include <papcoll/runtime/algorithm_counts.hpp>
 #include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/call_blocks.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
@@ -196,6 +197,11 @@ class TeamCore final {
     parts().close(broken());
   }
 
+  /// A call runs by an algorithm that is not this class's to name.
+  void count_call(Collective c, std::string_view algorithm) noexcept { counts_.add(c, algorithm); }
+  /// By which algorithms its calls ran.
+  const detail::AlgorithmCounts& algorithm_counts() const noexcept { return counts_; }
+
   // --- failures, see TeamFailures
 
   bool broken() const noexcept { return failures_.broken(); }
@@ -276,6 +282,7 @@ class TeamCore final {
 
   RequestRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
                     const OrderSource& source = {}) {
+    counts_.add(call.collective, schedule.base_name());
     return requests_.start(schedule, transport, call, source);
   }
   void wait(const PlanRun& plan_run) { requests_.wait(plan_run); }
@@ -287,10 +294,12 @@ class TeamCore final {
 
   void run_in_rank_order(const AnySchedule& schedule, const TransportTable& transport,
                          const Call& call) {
+    counts_.add(call.collective, schedule.base_name());
     scheduled_.run_in_rank_order(schedule, transport, call);
   }
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
            const OrderSource& source = {}, bool by_ticket = false) {
+    counts_.add(call.collective, schedule.base_name());
     if (!source && !by_ticket) return scheduled_.run_in_rank_order(schedule, transport, call);
     scheduled_.run(schedule, transport, call, source, by_ticket, is_inner());
   }
@@ -332,6 +341,7 @@ class TeamCore final {
   void run_on(void* site, const CallWords& words, const ArrivalAlgorithm& algorithm,
               const Call& call) {
     const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
+    counts_.add(call.collective, algorithm.name);
     if (call.count == 0 && call.collective != Collective::barrier) return node_.announce_only();
     try {
       try {
@@ -360,6 +370,7 @@ class TeamCore final {
   ScheduledCalls scheduled_{basis_, node_, in_flight_, failures_, messages_};
   LentBuffers lent_buffers_{basis_, node_, failures_};
   CallBlocks blocks_;
+  detail::AlgorithmCounts counts_;
   TuningText tuning_;
   detail::Shared<Registrations> registrations_;
   detail::Shared<BufferWatch> buffer_watch_;
