@@ -106,6 +106,12 @@ struct counts {
   bool is_negative(std::size_t i) const noexcept { return is_signed_ && bits(i) >> 63U != 0; }
   /// Number i, which is not negative.
   std::size_t operator[](std::size_t i) const noexcept { return bits(i); }
+  /// Copies them to size() numbers. False: one is negative.
+  bool copy_to(std::size_t* to) const noexcept {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < size_; ++i) all |= to[i] = bits(i);
+    return !is_signed_ || all >> 63U == 0;
+  }
 
  private:
   /// Sign-extended.

@@ -30,6 +30,7 @@ void check_blocks_of(const std::string& name, const papcoll::Options& options, s
 
 TEST_CASE("blocks that differ, through the node's memory", "[blocks]") {
   papcoll::Options options;
+  check_blocks_of("BlockCopies", options, 12);  // with the flag, or just not
   check_blocks_of("BlockCopies", options, 100);
   check_blocks_of("BlockCopies", options, 100'000);
   check_blocks_of("", options, 10'000);

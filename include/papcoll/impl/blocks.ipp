@@ -25,20 +25,26 @@ PAPCOLL_DECL std::size_t* room_for_blocks(const Caller& caller, CallBlocks& bloc
   return blocks.numbers.data();
 }
 
-/// Copies numbers that must not be negative.
-[[gnu::cold]] inline void copy_numbers(const Caller& caller, const BlockedBuffer& buffer,
-                                       const counts& from, const char* what, std::size_t* to) {
+/// They are too few, too many, or one is negative.
+[[noreturn, gnu::cold]] inline void refuse_numbers(const Caller& caller,
+                                                   const BlockedBuffer& buffer, const counts& from,
+                                                   const char* what) {
   if (from.size() != caller.ranks()) {
     caller.refuse(joined({"the ", buffer.name, " has ", from.size(), " ", what, "s for ",
                           caller.ranks(), " ranks: pass one for each"}));
   }
-  for (std::size_t r = 0; r < from.size(); ++r) {
-    if (from.is_negative(r)) {
-      caller.refuse(joined({"the ", what, " of rank ", r, "'s block in the ", buffer.name, " is ",
-                            static_cast<std::int64_t>(from[r]), ": they start at 0"}));
-    }
-    to[r] = from[r];
-  }
+  std::size_t r = 0;
+  while (!from.is_negative(r)) ++r;
+  caller.refuse(joined({"the ", what, " of rank ", r, "'s block in the ", buffer.name, " is ",
+                        static_cast<std::int64_t>(from[r]), ": they start at 0"}));
+}
+
+/// Copies numbers that must not be negative.
+inline void copy_numbers(const Caller& caller, const BlockedBuffer& buffer, const counts& from,
+                         const char* what, std::size_t* to) {
+  if (from.size() == caller.ranks() && from.copy_to(to)) [[likely]]
+    return;
+  refuse_numbers(caller, buffer, from, what);
 }
 
 /// Two blocks of an output that have an element in common.
@@ -153,6 +159,10 @@ PAPCOLL_DECL void check_blocks_apart(const Caller& caller, const Call& call,
     return n.n != 0 ? n.n : caller.ranks();
   };
   const auto extent_of = [&](const void* base, const BlockNumbersOfBuffer& n) {
+    if (n.one_by_one) {
+      const auto first = reinterpret_cast<std::uintptr_t>(base);
+      return std::pair{first, first + n.total * size};
+    }
     std::pair<std::uintptr_t, std::uintptr_t> all{UINTPTR_MAX, 0};
     for (std::size_t r = 0; r < blocks_in(n); ++r) {
       if (n.counts[r] == 0) continue;

@@ -17,9 +17,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 // BlockCopies: every rank copies the blocks meant for it
 // ------------------------------------------------------
 // Phases   1. Each rank shows what it has for others: in the line of its flag, if that is all of
-//             40 bytes; in its slot, if it is short; where peers see its buffer, there; else in
-//             its pool, part by part; or in its buffer, from where the kernel copies long blocks,
-//             if that is asked for: PeerReach.
+//             40 bytes, or of 32 for one rank where counts differ; in its slot, if it is short;
+//             where peers see its buffer, there; else in its pool, part by part; or in its buffer,
+//             from where the kernel copies long blocks, if that is asked for: PeerReach.
 //          2. Each rank copies its own block, and then those of the others, of whoever is there; it
 //             fills up to 1 MB of its pool before.
 //          3. A rank whose buffer is read waits until all have read their blocks. All others leave
@@ -89,6 +89,10 @@ class BlockCopies::Run {
   /// Of a block in the mean, from here on the kernel may copy it: one copy, not two.
   static constexpr std::size_t pulled_from = 4096;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
+  /// The stamp of a rank whose block is with its flag, behind its length.
+  static constexpr std::uint32_t with_length = all - 1;
+  static constexpr std::size_t length_bytes = sizeof(std::uint64_t);
+  static constexpr std::size_t inline_bytes = NodeBoard::inline_bytes;
 
   template <Site S>
   void begin(S& s, const Call& c) {
@@ -101,7 +105,7 @@ class BlockCopies::Run {
       if (blocks_.gives(r, s.rank())) ++to_take_;
       if (blocks_.gives(s.rank(), r)) ++takers_;
     }
-    in_line_ = !uneven_ && line_bytes(c, s.rank(), s.size()) <= NodeBoard::inline_bytes;
+    in_line_ = !uneven_ && line_bytes(c, s.rank(), s.size()) <= inline_bytes;
     piece_ = s.chunk_bytes() /
              static_cast<std::size_t>(blocks_.shares_one() ? 1 : std::max(1, s.size() - 1));
     show(s, c);
@@ -117,7 +121,7 @@ class BlockCopies::Run {
   template <Site S>
   bool in_line(const S& s, const Call& c, int r) const noexcept {
     if (c.counts == nullptr || uneven_) return in_line_;
-    return line_bytes(c, r, s.size()) <= NodeBoard::inline_bytes;
+    return line_bytes(c, r, s.size()) <= inline_bytes;
   }
 
   /// The number of a block among those that this rank shows: the next rank's is the first.
@@ -137,12 +141,8 @@ class BlockCopies::Run {
     for (int i = 0; takers_ != 0 && !blocks_.shares_one() && i + 1 < s.size(); ++i) {
       shown_bytes_ += blocks_.given(taker(s, i)).n;
     }
-    if (in_line_) {
-      std::byte line[NodeBoard::inline_bytes];
-      if (shown_bytes_ != 0) fill(s, c, line, 0, shown_bytes_);
-      filled_ = shown_bytes_;
-      s.announce(line, shown_bytes_, 1);
-      return;
+    if (in_line_ || (uneven_ && takers_ == 1 && length_bytes + shown_bytes_ <= inline_bytes)) {
+      return show_in_line(s, c);
     }
     BufferDescriptor offer;  // of what it shows, with the way where an output would be
     way_ = choose_way(s, c, offer.in);
@@ -163,6 +163,18 @@ class BlockCopies::Run {
       static_cast<void>(s.slot(s.rank(), window(s)));  // takes its pages, or throws
     }
     s.offer(offer, at_once);
+  }
+
+  /// Shows it with its flag, behind the length where that is known to this rank and the taker only.
+  template <Site S>
+  void show_in_line(S& s, const Call& c) {
+    std::byte line[inline_bytes];
+    const std::uint64_t length = shown_bytes_;
+    const std::size_t at = uneven_ ? length_bytes : 0;
+    if (uneven_) std::memcpy(line, &length, length_bytes);
+    if (shown_bytes_ != 0) fill(s, c, line + at, 0, shown_bytes_);
+    filled_ = shown_bytes_;
+    s.announce(line, at + shown_bytes_, uneven_ ? with_length : 1);
   }
 
   template <Site S>
@@ -345,16 +357,17 @@ class BlockCopies::Run {
     if (!line && !s.arrived(r, 1)) {
       // A rank whose earlier call did not match comes with equal words, and shows nothing: what
       // is in its header is of another call. Only these ways begin with no part.
-      const Way way = way_of(s, r);
+      const Way way = way_of(s, c, r);
       if (way != Way::pool && way != Way::pieces) return false;
     }
+    const Way way = way_of(s, c, r);
     if (uneven_) {
-      const std::uint64_t bytes = entry_of(s, r).bytes;
+      const std::uint64_t bytes = length_of(s, r, way);
       if (bytes != blocks_.taken(r).n) return fail_of_counts(s, c, r, bytes);
     }
     s.pending()[r] = 1;
-    if (!line && lends(way_of(s, r))) borrows_ = true;
-    if (!line && way_of(s, r) == Way::pieces) in_pieces_ = true;
+    borrows_ = borrows_ || lends(way);
+    in_pieces_ = in_pieces_ || way == Way::pieces;
     if (in_pieces_) tell_pieces(s, c);
     if (++met_ + 1 == s.size()) s.all_arrived();
     return true;
@@ -389,9 +402,19 @@ class BlockCopies::Run {
     return false;
   }
 
+  /// Of a rank that has been met.
   template <Site S>
-  static Way way_of(const S& s, int r) {
-    return static_cast<Way>(s.offer_of(r).out.at);
+  Way way_of(const S& s, const Call& c, int r) const {
+    const bool line = uneven_ ? s.arrived(r, with_length) && !s.arrived(r, all) : in_line(s, c, r);
+    return line ? Way::line : static_cast<Way>(s.offer_of(r).out.at);
+  }
+  /// Bytes that a rank has for this one.
+  template <Site S>
+  std::uint64_t length_of(S& s, int r, Way way) {
+    if (way != Way::line) return entry_of(s, r).bytes;
+    std::uint64_t length = 0;
+    s.read(reinterpret_cast<std::byte*>(&length), s.small(r), length_bytes);
+    return length;
   }
   template <Site S>
   Entry entry_of(S& s, int r) {
@@ -404,7 +427,7 @@ class BlockCopies::Run {
   /// Where this rank's block begins in what rank r shows.
   template <Site S>
   std::size_t first_byte(S& s, int r, Way way, std::size_t n) {
-    if (uneven_) return entry_of(s, r).at;
+    if (uneven_) return way == Way::line ? length_bytes : entry_of(s, r).at;
     if (blocks_.shares_one()) return 0;
     return static_cast<std::size_t>(lends(way) ? s.rank() : turn(s, r, s.rank())) * n;
   }
@@ -414,7 +437,7 @@ class BlockCopies::Run {
   bool take_part(S& s, const Call& c, int r) {
     const auto block = blocks_.taken(r);
     if (block.n == 0) return take(s, c, r);
-    const Way way = in_line(s, c, r) ? Way::line : way_of(s, r);
+    const Way way = way_of(s, c, r);
     // In place, what comes would be written over what has still to go.
     const bool piece_by_piece = way == Way::pieces && way_ == Way::pieces;
     if (blocks_in_place(c) && filled_ != shown_bytes_ && !piece_by_piece) return false;
@@ -482,7 +505,7 @@ class BlockCopies::Run {
     for (int r = 0; r < s.size(); ++r) {
       if (r == s.rank() || s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
       if (s.pending()[r] == 0) return;
-      if (in_line(s, c, r) || way_of(s, r) != Way::pieces) continue;
+      if (way_of(s, c, r) != Way::pieces) continue;
       least = std::min(least, static_cast<std::uint32_t>(s.pending()[r] - 1));
     }
     if (least <= told_) return;
