@@ -296,9 +296,9 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
       ->type_name("FILE");
 
   auto* tune = app.add_option("--tune", options.tune,
-                              "Find the thresholds of papcoll's choices for these ranks on this\n"
-                              "machine, and write them to a file for Options::tuning or\n"
-                              "PAPCOLL_TUNING (default sizes 64:4M, time limit 2s)")
+                              "Measure the network that papcoll's choices go by between these\n"
+                              "ranks, and write it to a file for Options::tuning or\n"
+                              "PAPCOLL_TUNING")
                    ->check(no_option())
                    ->type_name("FILE");
   auto* fit =

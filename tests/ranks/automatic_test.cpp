@@ -31,7 +31,7 @@ namespace {
 constexpr std::chrono::seconds patience{60};
 
 std::string file_with(int value) {
-  return R"({"papcoll_tuning": 1, "thresholds": {"bcast": {"binomial": {"value": )" +
+  return R"({"papcoll_tuning": 1, "thresholds": {"network": {"gap_ns": {"value": )" +
          std::to_string(value) + "}}}}";
 }
 
@@ -106,51 +106,116 @@ TEST_CASE("a communicator counts its calls by algorithm", "[automatic]") {
 TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each other",
           "[automatic]") {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  papcoll::Communicator comm{own.get(),
+                             {.deadline = patience, .selection = papcoll::Selection::by_arrivals}};
   if (comm.nodes() == 1 || comm.nodes() == comm.size()) return;
   papcoll::Thresholds t;
-  t.network.hierarchical = 1024;
   t.network.late_percent = 300;  // ranks that share processors are seldom together
-  t.network.slow_ps_a_byte = std::size_t{1} << 40U;
   papcoll::detail::set_thresholds(comm.core(), t);
   const auto next = [&](std::size_t bytes) {
     return papcoll::explain(comm, papcoll::Collective::allreduce, bytes).algorithm;
   };
-  CHECK(next(1024) == "Hierarchical");
-  CHECK(next(1032) == "RecursiveDoubling+MpiTransport");
+  CHECK(next(8) == "Hierarchical");
+  CHECK(next(1 << 22).find("Rabenseifner+MpiTransport") != std::string::npos);
   const std::vector<double> ones(200, 1.0);
   for (const std::size_t n : {std::size_t{8}, ones.size()}) {
     std::vector<double> sums(n);
     papcoll::allreduce(comm, std::span{ones.data(), n}, sums);
     CHECK(sums.back() == comm.size());
   }
-  t.network.alltoall_ranks = 2;
-  papcoll::detail::set_thresholds(comm.core(), t);
-  CHECK(papcoll::explain(comm, papcoll::Collective::alltoall, 8).algorithm == "Hierarchical");
   const std::vector<int> own_rank(static_cast<std::size_t>(comm.size()), comm.rank());
   std::vector<int> all_ranks(own_rank.size());
   papcoll::alltoall(comm, own_rank, all_ranks);
   for (int r = 0; r < comm.size(); ++r) CHECK(all_ranks[static_cast<std::size_t>(r)] == r);
   CHECK(papcoll::scan(comm, 1) == comm.rank() + 1);
   using std::chrono::milliseconds;
-  CHECK(automatic::chooses_in_time(comm, 65536, milliseconds{40}, "Hierarchical:auto,StragglAR"));
-  const std::string why = papcoll::explain(comm, papcoll::Collective::allreduce, 65536).text();
+  constexpr std::size_t watched = std::size_t{1} << 17U;
+  CHECK(automatic::chooses_in_time(comm, watched, milliseconds{40}, "Hierarchical:auto,StragglAR"));
+  const std::string why = papcoll::explain(comm, papcoll::Collective::allreduce, watched).text();
   INFO(why);
   CHECK(why.find("node " + std::to_string(comm.nodes() - 1) + " is always") != std::string::npos);
-  std::vector<double> sums(8192);
+  std::vector<double> sums(watched / sizeof(double));
   papcoll::allreduce(comm, std::vector<double>(sums.size(), comm.rank()), sums);
   const int ranks = comm.size();
   CHECK(std::all_of(sums.begin(), sums.end(),
                     [ranks](double sum) { return sum == ranks * (ranks - 1) / 2; }));
-  CHECK(next(1032) == "Hierarchical:auto,StragglAR");
+  CHECK(next(watched) == "Hierarchical:auto,StragglAR");
   // Now one node is late and now another. That none is cannot be had for certain.
   int calls = 0;
-  for (; calls < 50 && next(65536) != "Hierarchical"; ++calls) {
+  for (; calls < 50 && next(watched) != "Hierarchical"; ++calls) {
     const int late = calls % 2 == 0 ? 0 : ranks - 1;
     if (comm.rank() == late) std::this_thread::sleep_for(milliseconds{40});
     papcoll::allreduce(comm, sums);
   }
-  CHECK(next(65536) == "Hierarchical");
+  CHECK(next(watched) == "Hierarchical");
+}
+
+TEST_CASE("across nodes a candidate that is slow on one rank only is left by all", "[automatic]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  if (comm.nodes() == 1 || papcoll::detail::simulated) return;  // no sleep passes simulated time
+  // Combining is slow on rank 1: the fewer elements a rank combines, the better.
+  const auto slow_sum = [slow = comm.rank() == 1](double a, double b) {
+    if (slow) std::this_thread::sleep_for(std::chrono::microseconds{100});
+    return a + b;
+  };
+  constexpr std::size_t n = 64;
+  const auto next = [&] {
+    return papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(double),
+                            {.commutative = false});
+  };
+  const std::string first = next().algorithm;
+  automatic::Log log;
+  const std::vector<double> ones(n, 1.0);
+  std::vector<double> sums(n);
+  const auto is_settled = [&] { return next().reason.find("quickest when") != std::string::npos; };
+  for (int calls = 0; calls < 1000 && !is_settled(); ++calls) {
+    log.add(next().text());
+    papcoll::allreduce(comm, ones, sums, slow_sum);
+    if (sums.back() != comm.size()) FAIL("call " << calls << ": " << sums.back());
+  }
+  const papcoll::Explanation last = next();
+  INFO(last.text());
+  CHECK(is_settled());
+  CHECK(last.candidates.find("measured") != std::string::npos);
+  log.add(last.candidates);
+  CHECK(log.is_that_of_all(comm));
+  if (comm.nodes() != comm.size()) return;
+  CHECK(first == "RecursiveDoubling+MpiTransport");
+  CHECK(last.algorithm == "Rabenseifner+MpiTransport");
+}
+
+TEST_CASE("simulated nodes come to what is the quickest there, whatever is expected",
+          "[automatic][learns]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get(), {.deadline = patience}};
+  if (!papcoll::detail::simulated || comm.size() < 4) return;
+  const auto time_of = [&](int calls, auto&& call) {
+    papcoll::barrier(comm);
+    const double begin = MPI_Wtime();
+    for (int i = 0; i < calls; ++i) call();
+    return papcoll::allreduce(comm, MPI_Wtime() - begin, papcoll::max) / calls;
+  };
+  for (const std::size_t n : {std::size_t{8}, std::size_t{1} << 17U}) {
+    papcoll::Thresholds wrong;
+    if (n == 8) wrong.network.alpha_ns = wrong.network.gap_ns = 0;
+    if (n != 8) wrong.network.alpha_ns = wrong.network.gap_ns = 10'000'000;
+    papcoll::detail::set_thresholds(comm.core(), wrong);
+    const auto next = [&] {
+      return papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(double));
+    };
+    std::vector<double> sums(n, 1.0);
+    const std::string first = next().algorithm;
+    const auto automatic = [&] { papcoll::allreduce(comm, sums); };
+    for (int i = 0; i < 300; ++i) automatic();
+    INFO(next().text());
+    CHECK(next().algorithm != first);
+    const double least =
+        std::min({time_of(8, [&] { papcoll::allreduce<papcoll::RecursiveDoubling>(comm, sums); }),
+                  time_of(8, [&] { papcoll::allreduce<papcoll::Rabenseifner>(comm, sums); }),
+                  time_of(8, [&] { papcoll::allreduce<papcoll::Ring>(comm, sums); })});
+    CHECK(time_of(8, automatic) < 1.25 * least);
+  }
 }
 
 TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a grid",
@@ -159,8 +224,6 @@ TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a gri
   papcoll::Communicator comm{own.get(), {.deadline = patience}};
   if (comm.nodes() < 16 || comm.nodes() != comm.size()) return;
   papcoll::Thresholds t;
-  t.network.percent = 100;
-  papcoll::detail::set_thresholds(comm.core(), t);
   constexpr std::size_t n = std::size_t{1} << 17U;
   const auto chosen = [&](papcoll::Collective c) {
     return papcoll::explain(comm, c, n * sizeof(double)).algorithm;
@@ -187,14 +250,16 @@ TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a gri
   papcoll::bcast(comm, result, papcoll::root{root});
   CHECK(is_sum(result));
 
-  // Where each message keeps the port busy for long, the chunks of two trees are too many; and 17
-  // ranks are one too many for Rabenseifner.
+  // Where each message keeps the port busy for long, the chunks of two trees are too many; and of
+  // 17 ranks, one too many for Rabenseifner, a grid is promising, too.
   t.network.alpha_ns = t.network.gap_ns = 20'000;
   papcoll::detail::set_thresholds(comm.core(), t);
-  INFO(papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(double)).text());
+  const std::string text =
+      papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(double)).text();
+  INFO(text);
   if (comm.size() <= 17) {
-    const char* const wanted = comm.size() == 17 ? "Suara" : "Rabenseifner";
-    CHECK(chosen(papcoll::Collective::allreduce).starts_with(wanted));
+    CHECK(text.starts_with("Rabenseifner"));
+    CHECK((comm.size() != 17 || text.find("Suara:") != std::string::npos));
   }
   papcoll::allreduce(comm, mine, result);
   CHECK(is_sum(result));
@@ -207,7 +272,7 @@ TEST_CASE("what ranks are told of thresholds is the same or refused", "[automati
     const TuningFile file{file_with(4711)};
     // Names differ, what the files say does not.
     papcoll::Communicator comm{other.get(), {.tuning = file.name()}};
-    CHECK(papcoll::detail::thresholds_of(comm.core()).bcast.binomial == 4711);
+    CHECK(papcoll::detail::thresholds_of(comm.core()).network.gap_ns == 4711);
   }
   const bool alone = own.size() == 1;
   const TuningFile file{file_with(own.rank() == own.size() - 1 ? 1 : 2)};

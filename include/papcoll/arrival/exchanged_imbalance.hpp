@@ -2,6 +2,8 @@
 
 #include <papcoll/arrival/agreement.hpp>
 #include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/plan/cache.hpp>
@@ -19,10 +21,14 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Watches the arrivals of ranks that share no memory, in calls that nobody leaves before all have
-/// come: all leave them at about the same time, so how long a rank was in the call says when it
-/// came, and the shortest time is the call's own. These times are exchanged as Turns says, by an
-/// allgather that nobody waits for; only calls whose algorithm depends on them count.
+/// Watches ranks that share no memory, in the calls that all of them count: how unevenly they
+/// arrive, and what calls cost. How long each was in some of the calls is exchanged as Turns says,
+/// by an allgather that nobody waits for. Which calls these are, and what was tried in them, all
+/// ranks know: only times travel.
+///
+/// Arrivals are watched in calls that nobody leaves before all have come: all leave them at about
+/// the same time, so how long a rank was in the call says when it came, and the shortest time is
+/// the call's own. A call costs what it costs the rank that is in it for the longest.
 class ExchangedImbalance {
  public:
   /// `node_of`: the node, or group, of each rank, counted from 0.
@@ -36,32 +42,58 @@ class ExchangedImbalance {
   Agreement& agreement() noexcept { return agreement_; }
   const Imbalance& view() const noexcept { return recent_.agreed(); }
 
-  /// This rank was in a call of so many bytes for so long. All ranks say so of the same ones. True:
-  /// if an exchange is under way, it is to be completed and adopted; then the next one is to begin.
-  bool left(std::size_t bytes, std::chrono::nanoseconds in_call) noexcept {
-    const std::size_t i = turns_.calls() % kept;
-    bytes_[i] = bytes;
+  /// This rank was in the call under way for so long. All ranks say so of the same ones. Of more
+  /// than are kept, any may be among those that are, as their numbers draw.
+  void note(const Call& call, const CallTrial& trial, bool is_watched,
+            std::chrono::nanoseconds in_call) noexcept {
+    std::size_t i = noted_++;
+    if (i >= kept) i = (turns_.calls() * 0x9e3779b9U >> 8U) % noted_;
+    if (i >= kept) return;
+    const bool synchronizes = traits_of(call.collective).is(CollectiveTraits::synchronizes);
+    calls_[i] = {trial, call.bytes(), is_watched, synchronizes};
     mine_[i] = in_call.count();
-    return turns_.count();
   }
+
+  /// Counts a call. True: if an exchange is under way, it is to be completed and adopted; then the
+  /// next one is to begin, if anything was noted.
+  bool count() noexcept { return turns_.count(); }
+  bool has_noted() const noexcept { return noted_ != 0; }
 
   /// As Agreement::start().
   void begin(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
              std::uint32_t sequence) {
-    exchanged_bytes_ = bytes_;
-    agreement_.start(endpoint, rings, exchange, plans, mine_, sequence);
+    agreement_.start(endpoint, rings, exchange, plans, tell(), sequence);
   }
+  /// From here on the times just exchanged are in force. `costs`, or null, is told what calls cost.
+  void adopt(CostListener* costs) noexcept { hear(agreement_.take(), costs); }
 
-  /// From here on the times just exchanged are in force.
-  void adopt() noexcept {
-    const std::span<const std::int64_t> all = agreement_.take();
-    for (std::size_t i = 0; i < kept; ++i) {
+  /// What this rank has to tell, as all ranks do at the same call.
+  std::span<const std::int64_t> tell() noexcept {
+    told_ = calls_;
+    told_count_ = std::min(noted_, kept);
+    noted_ = 0;
+    return mine_;
+  }
+  /// What all ranks told last, rank by rank.
+  void hear(std::span<const std::int64_t> all, CostListener* costs) noexcept {
+    for (std::size_t i = 0; i < told_count_; ++i) {
       const auto in_call = [&](int r) { return all[static_cast<std::size_t>(r) * kept + i]; };
+      std::int64_t least = in_call(0);
+      std::int64_t most = least;
+      for (int r = 1; r < size_; ++r) {
+        least = std::min(least, in_call(r));
+        most = std::max(most, in_call(r));
+      }
+      const Told& told = told_[i];
+      if (costs != nullptr && told.trial.kind != 0) {
+        const std::int64_t after_last = told.synchronizes ? least : most;
+        costs->add(
+            {told.trial, static_cast<std::uint64_t>(most), static_cast<std::uint64_t>(after_last)});
+      }
+      if (!told.is_watched) continue;
       Imbalance call = detail::imbalance_of(size_, [&](int r) { return -in_call(r); });
-      std::int64_t own = in_call(0);
-      for (int r = 1; r < size_; ++r) own = std::min(own, in_call(r));
-      call.own = static_cast<std::uint64_t>(own);
-      call.own_ps_a_byte = call.own * 1000 / std::max<std::size_t>(exchanged_bytes_[i], 1);
+      call.own = static_cast<std::uint64_t>(least);
+      call.own_ps_a_byte = call.own * 1000 / std::max<std::size_t>(told.bytes, 1);
       detail::find_late_node(call, node_of_, nodes_, [&](int r) { return -in_call(r); });
       recent_.add(call);
     }
@@ -69,16 +101,26 @@ class ExchangedImbalance {
   }
 
  private:
-  static constexpr std::size_t kept = 3;  // as many as one median is of
+  static constexpr std::size_t kept = 8;
+
+  /// A call that is told of.
+  struct Told {
+    CallTrial trial;
+    std::size_t bytes = 0;
+    bool is_watched = false;
+    bool synchronizes = false;  ///< nobody leaves it before all have come
+  };
 
   int size_;
   std::vector<int> node_of_;
   detail::Vector<std::int64_t> nodes_;  ///< when each came
   Turns turns_;
   Agreement agreement_;
+  std::size_t noted_ = 0;  ///< calls since the last exchange began
   std::array<std::int64_t, kept> mine_{};
-  std::array<std::size_t, kept> bytes_{};
-  std::array<std::size_t, kept> exchanged_bytes_{};  ///< of the calls that the exchange is about
+  std::array<Told, kept> calls_{};
+  std::array<Told, kept> told_{};  ///< that the exchange is about
+  std::size_t told_count_ = 0;
   detail::RecentCalls recent_;
 };
 

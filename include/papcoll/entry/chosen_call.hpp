@@ -29,6 +29,7 @@ struct ChosenAlgorithm {
   const TransportTable& transport;
   AlgorithmSpec spec;
   bool is_watched = false;  ///< it depends on arrivals that ranks tell each other
+  bool is_counted = false;  ///< what it costs they may tell each other, too
 
   ChosenAlgorithm(const Caller& caller, const AlgorithmSpec& given, Call& call,
                   const Chooser& chooser)
@@ -44,6 +45,7 @@ struct ChosenAlgorithm {
     const SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
     choose(spec, call, inputs, chooser);
     is_watched = watches_across_nodes(call, inputs);
+    is_counted = !by_messages && any_transport && counts_calls(caller.core);
     if (spec.hierarchical != nullptr) return;
     if (spec.arrival != nullptr) {
       check_arrival(caller, *spec.arrival, transport, call);
@@ -71,8 +73,12 @@ struct ChosenAlgorithm {
       run_checked(caller, chosen.spec, chosen.transport, call);
     }
   };
-  if (chosen.is_watched) return core.run_watched(core.hierarchy()->groups, call, run);
-  run();
+  if (!chosen.is_counted) return run();
+  // Phases of the call have trials of their own.
+  const CallTrial trial = std::exchange(call.trial, {});
+  const Hierarchy* const nodes = core.hierarchy();
+  core.run_counted(nodes == nullptr ? nullptr : &nodes->groups, call, trial, chosen.is_watched,
+                   run);
 }
 
 [[gnu::noinline]] inline void run_chosen(const Caller& caller, const AlgorithmSpec& given,

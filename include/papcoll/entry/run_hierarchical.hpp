@@ -60,7 +60,7 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   chosen.order = orders;
   Call picked = call;
   learn_from_call(team);
-  choose_flat(chosen, picked, inputs_of(team, call, by_messages, false), chooser);
+  choose(chosen, picked, inputs_of(team, call, by_messages, false), chooser);
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, picked);
   team.run(chosen.schedule, t, picked, chosen.order);
 }

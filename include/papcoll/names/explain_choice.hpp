@@ -10,10 +10,13 @@
 #include <papcoll/names/explanation.hpp>
 #include <papcoll/names/grammar.hpp>
 #include <papcoll/names/rows.hpp>
+#include <papcoll/policies/hierarchical_spec.hpp>
 #include <papcoll/policies/needs.hpp>
 #include <papcoll/policies/refusal.hpp>
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/select/automatic.hpp>
+#include <papcoll/select/by_messages.hpp>
+#include <papcoll/select/learner.hpp>
 #include <papcoll/select/on_node.hpp>
 #include <papcoll/select/thresholds.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -66,67 +69,6 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
                          with_value(*threshold("network", "gamma_as"), t)});
 }
 
-[[gnu::cold]] inline std::string why_alltoall(const Call& call, const SelectionInputs& s) {
-  if (call.is_uneven()) return "what an alltoall always runs whose blocks differ";
-  const Thresholds& t = *s.thresholds;
-  const WeighedAlltoall w = weigh_alltoall(call.bytes(), s.size, t);
-  std::string why = detail::joined({"by the model of ", the_network(t), " Bruck takes ",
-                                    shown_time(nanoseconds(w.bruck)), ", every block by itself ",
-                                    shown_time(nanoseconds(w.apart))});
-  if (!w.is_bruck()) {
-    why += detail::joined({", as many at once as ", with_value(*threshold("alltoall", "batch"), t),
-                           " latencies take"});
-  }
-  return why;
-}
-
-/// Why a schedule was chosen, in words.
-[[gnu::cold]] inline std::string why_by_messages(const Call& call, const SelectionInputs& s) {
-  const Thresholds& t = *s.thresholds;
-  if (is_long_between_nodes(call, s)) {
-    const WeighedBetweenNodes w = weigh_between_nodes(call, s);
-    if (w.wins(t)) {
-      return detail::joined({"between nodes, and by the model of ", the_network(t), " ",
-                             w.is_suara() ? "Suara" : "TwoTreeComplete", " takes ",
-                             shown_time(nanoseconds(w.best())), ", what would run otherwise ",
-                             shown_time(nanoseconds(w.otherwise)), ", at least ",
-                             with_value(*threshold("network", "percent"), t), " % of it"});
-    }
-  }
-  const auto side = [&](std::size_t bytes, const ThresholdField* f) {
-    return detail::joined(
-        {(bytes <= f->of(t) ? "at most " : "above "), with_value(*f, t), " bytes"});
-  };
-  if (call.is_uneven()) return "blocks that differ in length";
-  switch (call.collective) {
-    case Collective::allreduce:
-      return side(call.bytes(), threshold("allreduce", "recursive_doubling"));
-    case Collective::reduce:
-      return side(call.bytes(), threshold("reduce", "binomial"));
-    case Collective::bcast:
-      return side(call.bytes(), threshold("bcast", "binomial"));
-    case Collective::allgather:
-      return detail::joined(
-          {side(call.bytes() * static_cast<std::size_t>(s.size), threshold("allgather", "bruck")),
-           " of all ranks"});
-    case Collective::alltoall:
-      return why_alltoall(call, s);
-    case Collective::scan:
-    case Collective::exscan: {
-      const WeighedScan w = weigh_scan(call.collective, call.bytes(), s.size, t);
-      return detail::joined({"by the model of ", the_network(t), " PipelinedChain takes ",
-                             shown_time(nanoseconds(w.chain)), ", RecursiveDoubling ",
-                             shown_time(nanoseconds(w.doubling))});
-    }
-    case Collective::reduce_scatter:
-      return call.reducer.commutative ? "for operators that commute"
-                                      : "for operators not known to commute";
-    default:
-      return detail::joined({(call.collective == Collective::exscan ? "what an " : "what a "),
-                             name_of(call.collective), " always runs"});
-  }
-}
-
 /// Why a row of the catalogue cannot run a call, or nothing if it can.
 [[gnu::cold]] inline std::string reason_against(const CatalogueRow& row, const TeamFacts& team,
                                                 const Call& call, bool non_blocking) {
@@ -169,30 +111,6 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   if (traits.contract != NumericalContract::rank_consistent) contract.contract = traits.contract;
   state_contract(call, contract);
   return call;
-}
-
-/// Why a call goes by nodes, in words.
-[[gnu::cold]] inline std::string why_by_nodes(const Call& call, const SelectionInputs& s) {
-  const Thresholds& t = *s.thresholds;
-  if (call.collective == Collective::alltoall) {
-    return detail::joined({"at most ", with_value(*threshold("network", "alltoall"), t),
-                           " bytes of all blocks of a rank, a node of at least ",
-                           with_value(*threshold("network", "alltoall_ranks"), t), " ranks"});
-  }
-  const std::string late =
-      detail::joined({"late by more than ", with_value(*threshold("network", "late_percent"), t),
-                      " % of the call's own time"});
-  if (call.collective == Collective::allreduce && has_late_node(call, s)) {
-    return detail::joined({"node ", s.imbalance.late_node, " is always ", late});
-  }
-  if (call.bytes() <= t.network.hierarchical) {
-    return detail::joined(
-        {"at most ", with_value(*threshold("network", "hierarchical"), t), " bytes"});
-  }
-  if (is_imbalanced(call, s)) return "imbalanced";
-  if (waits_for_a_node(call, s)) return detail::joined({"one node ", late});
-  return detail::joined({"a byte takes more than ",
-                         with_value(*threshold("network", "slow_ps_a_byte"), t), " picoseconds"});
 }
 
 /// Shares of the vector with two digits.
@@ -251,25 +169,58 @@ inline const char* way_of(PeerReach reach) noexcept {
   }
 }
 
-/// Why a candidate runs on a node, and what the others cost by the model and in calls of this kind.
-[[gnu::cold]] inline void explain_on_node(Explanation& e, const Call& call, const CallTrial& trial,
-                                          const SelectionInputs& s, const Chooser& chooser) {
-  const Shortlist list = shortlist(chooser.on_node, call, s);
+/// Why a candidate runs, and what the others cost by a model and in calls of this kind: of each
+/// `describe(i)` gives the name and the nanoseconds that are expected.
+template <class Describe>
+[[gnu::cold]] void explain_candidates(Explanation& e, const Shortlist& list, const CallTrial& trial,
+                                      const SelectionInputs& s, const char* model,
+                                      Describe&& describe) {
   const bool is_settled = s.learner != nullptr && s.learner->is_settled(trial.kind);
-  e.reason = list.count == 1                  ? "no other candidate is promising"
-             : is_settled                     ? "it was the quickest when candidates were tried"
-             : trial.candidate == list.ids[0] ? "the model of the node expects least of it"
-                                              : "it is tried, or was the quickest so far";
+  e.reason += list.count == 1 ? "no other candidate is promising"
+              : is_settled    ? "it was the quickest when candidates were tried"
+              : trial.candidate == list.ids[0]
+                  ? joined({"the model of the ", model, " expects least of it"})
+                  : "it is tried, or was the quickest so far";
   for (std::size_t i = 0; i < list.count; ++i) {
-    const NodeCandidate& c = chooser.on_node[list.ids[i]];
-    e.candidates += joined({(i == 0 ? "" : "; "), c.algorithm->name, way_of(c.reach), ": expected ",
-                            shown_time(static_cast<std::uint64_t>(prior_of(c, call, s)))});
+    const auto [name, ns] = describe(list.ids[i]);
+    e.candidates += joined({(i == 0 ? "" : "; "), name, ": expected ", shown_time(ns)});
     if (s.learner == nullptr) continue;
     s.learner->each_tried(trial.kind, [&](const CallLearner::Tried& t) {
       if (t.candidate != list.ids[i] || t.ns == 0) return;
       e.candidates += joined({", measured ", shown_time(t.ns), (t.is_dropped ? ", dropped" : "")});
     });
   }
+}
+
+/// The same of a call that runs in the memory of a node.
+[[gnu::cold]] inline void explain_on_node(Explanation& e, const Call& call, const CallTrial& trial,
+                                          const SelectionInputs& s, const Chooser& chooser) {
+  explain_candidates(e, shortlist(chooser.on_node, call, s), trial, s, "node", [&](std::size_t i) {
+    const NodeCandidate& c = chooser.on_node[i];
+    return std::pair{joined({c.algorithm->name, way_of(c.reach)}),
+                     static_cast<std::uint64_t>(prior_of(c, call, s))};
+  });
+}
+
+/// The name of what goes by nodes.
+[[gnu::cold]] inline std::string name_by_nodes(const HierarchicalSpec& spec) {
+  const AnySchedule& among_nodes = spec.inter.schedule;
+  return among_nodes ? joined({"Hierarchical:auto,", among_nodes.base_name()}) : "Hierarchical";
+}
+
+/// The same of a call that passes messages.
+[[gnu::cold]] inline void explain_by_messages(Explanation& e, const Call& call,
+                                              const CallTrial& trial, const SelectionInputs& s,
+                                              const Chooser& chooser) {
+  const MessageLoad load{call, s};
+  explain_candidates(
+      e, shortlist(chooser.by_messages, load), trial, s, "network", [&](std::size_t i) {
+        const MessageCandidate& c = chooser.by_messages[i];
+        return std::pair{
+            c.by_nodes != nullptr ? name_by_nodes(c.by_nodes(s)) : c.schedule(load).name(),
+            nanoseconds(prior_of(c, load))};
+      });
+  e.candidates += joined({"; by ", the_network(*s.thresholds)});
 }
 
 /// What is chosen for a call that names no algorithm, but may be the order of the ranks, and why.
@@ -290,13 +241,14 @@ inline const char* way_of(PeerReach reach) noexcept {
          with_value(*threshold("node", "caches"), *s.thresholds), " bytes, at least ",
          with_value(*threshold("node", "caches_ranks"), *s.thresholds), " ranks"});
   } else if (chosen.hierarchical != nullptr) {
-    const AnySchedule& among_nodes = chosen.hierarchical->inter.schedule;
-    e.algorithm = "Hierarchical";
-    if (among_nodes) e.algorithm += detail::joined({":auto,", among_nodes.base_name()});
-    e.reason = detail::joined({"several nodes of several ranks, ", why_by_nodes(call, s),
-                               (among_nodes ? "; what runs in nodes is chosen there"
-                                            : "; what runs in nodes and between them is chosen "
-                                              "there")});
+    e.algorithm = name_by_nodes(*chosen.hierarchical);
+    e.reason = "several nodes of several ranks, ";
+    if (has_late_node(call, s)) {
+      e.reason += joined({"node ", s.imbalance.late_node, " is always late by more than ",
+                          with_value(*threshold("network", "late_percent"), *s.thresholds),
+                          " % of the call's own time; "});
+    }
+    explain_by_messages(e, call, picked.trial, s, chooser);
   } else if (chosen.arrival != nullptr) {
     e.algorithm = detail::joined({chosen.arrival->name, over});
     explain_on_node(e, call, picked.trial, s, chooser);
@@ -306,7 +258,8 @@ inline const char* way_of(PeerReach reach) noexcept {
     if (s.orders != nullptr || chosen.order) {
       e.order = explain_order(team.machine, chosen.schedule, chosen.order, call);
     }
-    e.reason = detail::joined({"ranks pass messages: ", why_by_messages(call, s)});
+    e.reason = "ranks pass messages: ";
+    explain_by_messages(e, call, picked.trial, s, chooser);
   }
   if (s.size == 1) e.reason = "a rank alone exchanges nothing";
 }

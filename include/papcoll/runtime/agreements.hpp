@@ -13,8 +13,12 @@
 #include <papcoll/waiting/time_waited.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include <sched.h>
 
@@ -39,11 +43,10 @@ class Agreements final : public TeamPart {
     return new_predictions(predictor);
   }
 
-  /// The watch over the ranks' arrivals. `nodes`: the ranks of each.
-  ExchangedImbalance& watch(const Groups& nodes) {
-    if (watch_ == nullptr) {
-      watch_ = detail::make_owned<ExchangedImbalance>(rank_, nodes.of, period_);
-    }
+  /// The watch over the ranks' arrivals and what their calls cost. `nodes`: the ranks of each; null
+  /// if each is on its own.
+  ExchangedImbalance& watch(const Groups* nodes) {
+    if (watch_ == nullptr) make_watch(nodes);
     return *watch_;
   }
   /// What it has seen; null if there is none.
@@ -86,6 +89,13 @@ class Agreements final : public TeamPart {
   void each(F&& f) {
     for (auto& p : predictions_) f(p->agreement());
     if (watch_ != nullptr) f(watch_->agreement());
+  }
+
+  [[gnu::noinline, gnu::cold]] void make_watch(const Groups* nodes) {
+    std::vector<int> node_of(static_cast<std::size_t>(size_));
+    std::iota(node_of.begin(), node_of.end(), 0);
+    if (nodes != nullptr) node_of = nodes->of;
+    watch_ = detail::make_owned<ExchangedImbalance>(rank_, std::move(node_of), period_);
   }
 
   [[gnu::noinline, gnu::cold]] Predictions& new_predictions(const AnyPredictor& predictor) {

@@ -34,6 +34,8 @@ struct TeamHooks {
   /// Has the process of a rank ended?
   bool (*is_gone)(void*, int rank) = nullptr;
   void* context = nullptr;
+  /// What time it is for this rank, in seconds, where that is simulated.
+  double (*clock)() = nullptr;
 };
 
 /// What all parts of a rank's side of a team read: who and where the ranks are, how this one waits,

@@ -255,7 +255,7 @@ class CommState final : public Attached {
     core_->set_hooks({&CommState::progress, simulated ? nullptr : &CommState::poke_mpi,
                       &CommState::watch, &CommState::refused, &CommState::native,
                       &CommState::outstanding, simulated ? &CommState::busy_elsewhere : nullptr,
-                      &CommState::is_gone, this});
+                      &CommState::is_gone, this, simulated ? &MPI_Wtime : nullptr});
     if constexpr (!simulated) {  // which wait inside MPI
       link_.connect_by({link_.user(),
                         options.deadline,

@@ -92,19 +92,19 @@ class TeamMessages {
     return false;
   }
 
-  /// The last exchange of what `figures` has collected takes effect, and the next one begins: at
-  /// the same call on all ranks. The first is waited for if it is not complete.
+  /// The exchange of what `figures` has collected, if one is under way, takes effect: at the same
+  /// call on all ranks. It is waited for if it is not complete.
   template <class Figures, class Adopt>
-  [[gnu::noinline, gnu::cold]] void renew(Figures& figures, Endpoint& e, bool rings,
-                                          Adopt&& adopt) {
-    failures_.or_fail_everywhere([&] {
-      if (complete(figures.agreement())) adopt();
-      // Of a request that nobody holds.
-      const std::uint32_t sequence =
-          CallCounter::sequence_of_request(basis_.calls.count_requests());
-      basis_.waiter.until([&] { return has_room(e, sequence); }, Naps::none);
-      figures.begin(e, rings, exchange_over(rings), in_flight_.plan_runs.plans(), sequence);
-    });
+  void end_exchange(Figures& figures, Adopt&& adopt) {
+    if (complete(figures.agreement())) adopt();
+  }
+  /// The next one begins: at the same call on all ranks, where none is under way.
+  template <class Figures>
+  [[gnu::noinline, gnu::cold]] void begin_exchange(Figures& figures, Endpoint& e, bool rings) {
+    // Of a request that nobody holds.
+    const std::uint32_t sequence = CallCounter::sequence_of_request(basis_.calls.count_requests());
+    basis_.waiter.until([&] { return has_room(e, sequence); }, Naps::none);
+    figures.begin(e, rings, exchange_over(rings), in_flight_.plan_runs.plans(), sequence);
   }
 
   /// Returns when all ranks have come, so that none is alone in what blocks in MPI. `look` is

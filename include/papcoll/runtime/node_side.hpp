@@ -147,6 +147,7 @@ class NodeSide {
 
   /// Who hears what calls cost, from the same call on on all ranks of the team.
   void set_cost_listener(CostListener* costs) noexcept { costs_ = costs; }
+  CostListener* cost_listener() const noexcept { return costs_; }
 
   /// What signals and copies between the ranks cost, as far as they know.
   const PeerCosts& peer_costs() const noexcept { return shared_->trials.costs(); }

@@ -23,6 +23,7 @@
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 
@@ -74,8 +75,11 @@ class ScheduledCalls {
       expected->arrived(arrival);
       if (expected->count_call() && basis_.size() > 1) {
         PlanRuns& runs = in_flight_.plan_runs;
-        messages_.renew(*expected, *e, transport.rings,
-                        [&] { expected->adopt(runs.plans(), runs.machine_orders().ranks()); });
+        failures_.or_fail_everywhere([&] {
+          messages_.end_exchange(
+              *expected, [&] { expected->adopt(runs.plans(), runs.machine_orders().ranks()); });
+          messages_.begin_exchange(*expected, *e, transport.rings);
+        });
       }
     }
     messages_.run_plan(schedule, *e, transport.rings, call, played);
@@ -115,20 +119,21 @@ class ScheduledCalls {
     }
   }
 
-  /// Runs a call whose algorithm depends on arrivals, in a team on several nodes, and watches them.
-  /// Nobody leaves it before all have come. `nodes`: which ranks are on one.
+  /// Runs a call that names no algorithm, in a team whose ranks share no board: all of them count
+  /// such calls alike, and tell each other how long they were in some: those whose trial is timed,
+  /// and those that are watched, since their algorithm depends on arrivals; nobody leaves these
+  /// before all have come. `nodes`: which ranks are on one; null: each is on its own.
   template <class F>
-  void run_watched(const Groups& nodes, const Call& call, F&& run) {
-    const auto arrival = Waiter::Clock::now();
+  void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial, bool is_watched,
+                   F&& run) {
+    const bool times = is_watched || trial.is_timed(basis_.calls.next(), false);
+    const std::chrono::nanoseconds arrival = times ? now() : std::chrono::nanoseconds{};
     run();
-    const auto in_call = Waiter::Clock::now() - arrival;
     const OnlyCall only_call{basis_};
     failures_.or_fail_everywhere([&] {
       ExchangedImbalance& watch = in_flight_.parts.get<Agreements>(basis_).watch(nodes);
-      if (!watch.left(call.bytes(), in_call)) return;
-      const TransportTable& t = basis_.agrees_by();
-      Endpoint* const e = messages_.endpoint_or_native(t);
-      if (e != nullptr) messages_.renew(watch, *e, t.rings, [&] { watch.adopt(); });
+      if (times) watch.note(call, trial, is_watched, now() - arrival);
+      if (watch.count()) tell_costs(watch);
     });
   }
 
@@ -139,6 +144,26 @@ class ScheduledCalls {
   }
 
  private:
+  std::chrono::nanoseconds now() const {
+    using std::chrono::duration_cast;
+    using std::chrono::nanoseconds;
+    if (basis_.hooks.clock == nullptr) return Waiter::Clock::now().time_since_epoch();
+    return duration_cast<nanoseconds>(std::chrono::duration<double>{basis_.hooks.clock()});
+  }
+
+  /// What the last exchange has told is in force from here on, and the next one begins, if there is
+  /// something to tell: all ranks know.
+  [[gnu::noinline, gnu::cold]] void tell_costs(ExchangedImbalance& watch) {
+    CostListener* const costs = node_.cost_listener();
+    messages_.end_exchange(watch, [&] { watch.adopt(costs); });
+    if (costs != nullptr) costs->settle();
+    if (!watch.has_noted()) return;
+    const TransportTable& t = basis_.agrees_by();
+    if (Endpoint* const e = messages_.endpoint_or_native(t)) {
+      messages_.begin_exchange(watch, *e, t.rings);
+    }
+  }
+
   /// In a call that has been entered: this rank comes to it. False: there is nothing to do in it.
   bool begins(const CallWords& words, const Call& call) {
     node_.announce_only();

@@ -312,8 +312,9 @@ class TeamCore final {
     scheduled_.run_at_endpoint(id, transport, call, run);
   }
   template <class F>
-  void run_watched(const Groups& nodes, const Call& call, F&& run) {
-    scheduled_.run_watched(nodes, call, run);
+  void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial, bool is_watched,
+                   F&& run) {
+    scheduled_.run_counted(nodes, call, trial, is_watched, run);
   }
   bool connected(const TransportTable& t) { return scheduled_.connected(t); }
 

@@ -8,9 +8,6 @@
 #include <papcoll/config.hpp>
 #include <papcoll/model/hockney.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/select/between_nodes.hpp>
-#include <papcoll/select/inputs.hpp>
-#include <papcoll/select/thresholds.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +16,14 @@
 
 // An alltoall by messages, of blocks of one length: Bruck with the radix that the model of a round
 // finds the quickest, or every block by itself, as many at a time as keep the ports busy.
+//
+// One call, a rank a node, simulated by benchmarks/reproduce/alltoall.py (1.5 µs a message, 0.3 of
+// it on processors, 1/16 ns a byte), µs, Bruck:8 | of the best radix | Linear | Pairwise:
+//   64 ranks   8 B    4.9 |  8: 4.9 |  19 |  95     256 ranks  8 B    6.9 |  8: 6.9 | 77 | 383
+//              512 B  7.0 |  8: 7.0 |  19 |  97                512 B   15 | 16: 11  | 77 | 387
+//              2 KB    18 | 32: 16  |  19 | 103                2 KB   105 | 16: 66  | 77 | 415
+//              8 KB    76 | 16: 61  |  37 | 127
+//              128 KB 937 | 16: 909 | 518 | 601, SpreadOut:8 527
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -56,7 +61,7 @@ struct WeighedAlltoall {
   double apart = 0;     ///< every block by itself, all at once
   int window_bits = 0;  ///< 2 to the power of this at a time, if there are more
 
-  bool is_bruck() const noexcept { return bruck < apart; }
+  double seconds() const noexcept { return std::min(bruck, apart); }
 };
 
 /// Radix and window are powers of two up to this one, so that few plans are made.
@@ -64,16 +69,15 @@ inline constexpr int most_bits = 10;
 
 /// The bits of a window of so many messages, so many at least, that their time in the port is
 /// `batch` times the latency that passes before the next ones: all but 1/batch of the time is used.
-inline int window_bits(const HockneyWithGap& h, double block, std::size_t batch) noexcept {
+inline int window_bits(const HockneyWithGap& h, double block) noexcept {
+  constexpr double batch = 32;
   const double each = std::max(h.gap, h.beta * block);
-  const double window = each > 0 ? static_cast<double>(batch) * h.alpha / each : 1 << most_bits;
+  const double window = each > 0 ? batch * h.alpha / each : 1 << most_bits;
   return static_cast<int>(math::ceil(math::log2(std::clamp(window, 1.0, double{1 << most_bits}))));
 }
 
-/// All ranks find the same: it goes by bytes, number of ranks and thresholds.
-inline WeighedAlltoall weigh_alltoall(std::size_t bytes, int ranks, const Thresholds& t) noexcept {
-  const HockneyWithGap h = link_of(t);
-  const auto block = static_cast<double>(bytes);
+/// All ranks find the same: it goes by bytes, number of ranks and the network.
+inline WeighedAlltoall weigh_alltoall(double block, int ranks, const HockneyWithGap& h) noexcept {
   WeighedAlltoall w;
   w.apart = round_of_messages(h, ranks - 1, (ranks - 1) * block);
   w.bruck = bruck_seconds(h, ranks, block, 2);
@@ -83,7 +87,7 @@ inline WeighedAlltoall weigh_alltoall(std::size_t bytes, int ranks, const Thresh
     w.bruck = seconds;
     w.radix_bits = bits;
   }
-  w.window_bits = window_bits(h, block, t.alltoall.batch);
+  w.window_bits = window_bits(h, block);
   return w;
 }
 
@@ -105,10 +109,9 @@ inline const AnySchedule& spread_out_of_bits(int window_bits) {
   return all[static_cast<std::size_t>(window_bits)];
 }
 
-inline AnySchedule choose_alltoall(std::size_t bytes, const SelectionInputs& s) {
-  const WeighedAlltoall w = weigh_alltoall(bytes, s.size, *s.thresholds);
-  if (w.is_bruck()) return bruck_of_bits(w.radix_bits);
-  if ((1 << w.window_bits) >= s.size - 1) return AnySchedule::of<Linear>();
+/// Every block by itself.
+inline AnySchedule each_apart(const WeighedAlltoall& w, int ranks) {
+  if ((1 << w.window_bits) >= ranks - 1) return AnySchedule::of<Linear>();
   return w.window_bits == 0 ? AnySchedule::of<Pairwise>() : spread_out_of_bits(w.window_bits);
 }
 

@@ -33,8 +33,8 @@ struct SelectionInputs {
   bool prefers_pulls = false;   ///< and do, wherever that serves
   std::size_t chunk_bytes = 0;
   const CallLearner* learner = nullptr;  ///< null: nothing is tried
-  std::uint32_t epoch = 0;               ///< the number of the call on the node's board
-  Imbalance imbalance;                   ///< of calls of this size
+  std::uint32_t epoch = 0;  ///< the number of the call, on the board of a node or among all
+  Imbalance imbalance;      ///< of calls of this size
   const Thresholds* thresholds = nullptr;
   const PeerCosts* costs = &usual_peer_costs;
   LateNodeCache* late_node = nullptr;  ///< what was made for it before; null: it is not looked for

@@ -34,28 +34,30 @@ struct Shortlist {
 struct CallKind {
   bool imbalanced = false;
   bool in_arena = false;
+  bool by_messages = false;
 
-  /// Never 0.
+  /// Never 0. From 1 GB on sizes are of one kind.
   std::uint16_t key(const Call& call) const noexcept {
-    const auto size = static_cast<unsigned>(std::bit_width(call.bytes()));
-    return static_cast<std::uint16_t>(0x8000U | static_cast<unsigned>(call.collective) << 11U |
-                                      size << 5U | (imbalanced ? imbalanced_bit : 0U) |
-                                      (in_arena ? 8U : 0U) | (call.rank_order ? 4U : 0U) |
-                                      (call.reproducible ? 2U : 0U) | (call.is_uneven() ? 1U : 0U));
+    const auto size = std::min(static_cast<unsigned>(std::bit_width(call.bytes())), 31U);
+    return static_cast<std::uint16_t>(
+        0x8000U | static_cast<unsigned>(call.collective) << 11U | (by_messages ? 1U << 10U : 0U) |
+        size << 5U | (imbalanced ? imbalanced_bit : 0U) | (in_arena ? 8U : 0U) |
+        (call.rank_order ? 4U : 0U) | (call.reproducible ? 2U : 0U) | (call.is_uneven() ? 1U : 0U));
   }
   static constexpr std::uint16_t imbalanced_bit = 16;
   static_assert(collective_count <= 16);
 };
 
 /// Finds out by trying which candidate is the quickest for each kind of calls, and comes to the
-/// same on all ranks of a board.
+/// same on all ranks of a team.
 ///
 /// A kind begins with the first of its list. In some bursts of calls, which the number of the call
 /// draws, another one runs; each rank notes what the call cost it, and at each look of
-/// ArrivalMonitor all see the same costs. Whoever is much slower is dropped after a few samples;
-/// among the others the median decides once each has enough. Of a kind whose choice is made a call
-/// is timed now and then: if its cost is clearly another than it was, its candidates are tried
-/// again, but not soon after the last time, and not those that were very slow.
+/// ArrivalMonitor, or exchange of ExchangedImbalance, all see the same costs. Whoever is much
+/// slower is dropped after a few samples; among the others the median decides once each has enough.
+/// Of a kind whose choice is made a call is timed now and then: if its cost is clearly another than
+/// it was, its candidates are tried again, but not soon after the last time, and not those that
+/// were very slow.
 ///
 ///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second
@@ -68,7 +70,7 @@ class CallLearner final : public CostListener {
   static constexpr std::size_t most_kinds = 128;
   static constexpr std::uint32_t burst = 4;  ///< calls in a row that run the same candidate
 
-  /// What a call of a kind runs, whose number on the board is `epoch`.
+  /// What a call of a kind runs, whose number on the board or among all calls is `epoch`.
   CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
     if (list.count < 2) return {0, list.ids[0], 0};  // there is no choice
     CallTrial trial{kind, list.ids[0], 0};

@@ -6,7 +6,6 @@
 #include <papcoll/select/inputs.hpp>
 #include <papcoll/select/learner.hpp>
 #include <papcoll/select/node_load.hpp>
-#include <papcoll/select/thresholds.hpp>
 
 #include <algorithm>
 #include <array>
@@ -27,28 +26,6 @@ inline bool is_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
 /// the other comes.
 inline bool goes_by_arrivals(const Call& call, const SelectionInputs& s) noexcept {
   return is_imbalanced(call, s) && (s.size > 2 || call.collective != Collective::allreduce);
-}
-
-/// Does a call on several nodes depend on arrivals, and show them to all ranks?
-inline bool watches_across_nodes(const Call& call, const SelectionInputs& s) noexcept {
-  return s.grouped && !s.by_messages && call.collective == Collective::allreduce &&
-         call.bytes() > s.thresholds->network.hierarchical;
-}
-
-/// Do the nodes of an allreduce wait long enough for the last one that it pays to go by nodes, and,
-/// if it is the same one again, to combine what the others have meanwhile? By the time of a byte,
-/// since calls of all sizes are watched together.
-inline bool waits_for_a_node(const Call& call, const SelectionInputs& s) noexcept {
-  const std::uint64_t own = s.imbalance.own_ps_a_byte * call.bytes() / 1000;
-  return call.collective == Collective::allreduce && !call.reproducible &&
-         s.imbalance.lead * 100 > own * s.thresholds->network.late_percent;
-}
-
-/// Is the network so slow for an allreduce that what nodes do within does not count, and that one
-/// rank of each fills its link?
-inline bool is_on_slow_network(const Call& call, const SelectionInputs& s) noexcept {
-  return call.collective == Collective::allreduce && !call.reproducible &&
-         s.imbalance.own_ps_a_byte > s.thresholds->network.slow_ps_a_byte;
 }
 
 /// Were all buffers in the arena, and may that be acted on?

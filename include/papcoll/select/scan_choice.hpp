@@ -1,15 +1,11 @@
 #pragma once
 
 #include <papcoll/algorithms/static/pipelined_chain.hpp>
-#include <papcoll/algorithms/static/recursive_doubling.hpp>
-#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/base/math.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/model/closed_forms/scan.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/select/between_nodes.hpp>
-#include <papcoll/select/inputs.hpp>
-#include <papcoll/select/thresholds.hpp>
 
 #include <algorithm>
 #include <array>
@@ -26,7 +22,7 @@ struct WeighedScan {
   double chain = 0;
   int segment_bits = 0;  ///< of the chain: its segments have 2 to the power of this bytes
 
-  bool is_chain() const noexcept { return chain < doubling; }
+  double seconds() const noexcept { return std::min(doubling, chain); }
 };
 
 inline constexpr int least_segment_bits = 10;  ///< 1 KB
@@ -40,10 +36,7 @@ inline double behind_in_chain(const HockneyWithGap& h, double segment) noexcept 
 
 /// Of m bytes in n equal segments the chain takes (p−1)(α + (β+γ)m/n) and n − 1 times what a
 /// segment adds, which is least for n = √((p − 2)(β+γ)m / gap) or so.
-inline WeighedScan weigh_scan(Collective c, std::size_t bytes, int ranks,
-                              const Thresholds& t) noexcept {
-  const HockneyWithGap h = link_of(t);
-  const auto m = static_cast<double>(bytes);
+inline WeighedScan weigh_scan(Collective c, double m, int ranks, const HockneyWithGap& h) noexcept {
   WeighedScan w;
   w.doubling = c == Collective::scan ? closed_form::recursive_doubling_scan(h, ranks, m)
                                      : closed_form::recursive_doubling_exscan(h, ranks, m);
@@ -68,11 +61,6 @@ inline const AnySchedule& chain_of_segment(int segment_bits) {
     return made;
   }();
   return all[static_cast<std::size_t>(segment_bits - least_segment_bits)];
-}
-
-inline AnySchedule choose_scan(const Call& call, const SelectionInputs& s) {
-  const WeighedScan w = weigh_scan(call.collective, call.bytes(), s.size, *s.thresholds);
-  return w.is_chain() ? chain_of_segment(w.segment_bits) : AnySchedule::of<RecursiveDoubling>();
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

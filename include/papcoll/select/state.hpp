@@ -84,6 +84,12 @@ inline int processors_of(const TeamCore& team) noexcept {
   return static_cast<int>(outermost->processors());
 }
 
+/// Do ranks that share no memory count the team's blocking calls, and tell each other what they
+/// cost? Not in the phases of other calls.
+inline bool counts_calls(const TeamCore& team) noexcept {
+  return !team.on_one_node() && !team.is_inner() && team.size() > 1;
+}
+
 /// What decides how the team's next call runs if no algorithm is named. `by_messages`: it can only
 /// pass them. `any_transport`: none is named either.
 inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messages,
@@ -103,12 +109,10 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   s.between_nodes = !team.on_one_node() && !team.has_groups();
   if (s.grouped) {
     s.largest_node = hierarchy->levels.front().largest;
+    s.nodes = hierarchy->groups.count();
     s.nodes_in_order = !is_prefix_reduction(call.collective) || hierarchy->groups.contiguous();
   }
-  if (s.grouped && hierarchy->levels.size() == 1) {
-    s.nodes = hierarchy->groups.count();
-    s.late_node = &state.late_node;
-  }
+  if (s.grouped && hierarchy->levels.size() == 1) s.late_node = &state.late_node;
   s.suara = &state.suara;
   const MachineOnDemand* const machine = team.surroundings().machine.get();
   if (!team.on_one_node() && machine != nullptr && machine->get().network().nodes() > 1) {
@@ -122,8 +126,14 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     if (!is_repeatable) s.processors = processors_of(team);
     s.pulls = peers.pulls();
     s.prefers_pulls = peers.prefers_pulls();
-    if (team.options().selection == Selection::learned) s.learner = &state.learner;
     s.epoch = team.next_epoch();
+  } else {
+    s.epoch = team.calls();
+  }
+  // Across nodes what is measured counts where ranks tell each other: see counts_calls().
+  const bool learns = team.on_one_node() || (counts_calls(team) && any_transport);
+  if (learns && !by_messages && team.options().selection == Selection::learned) {
+    s.learner = &state.learner;
   }
   s.chunk_bytes = team.options().chunk_bytes;
   if (!is_repeatable) s.imbalance = team.imbalance_of(call);

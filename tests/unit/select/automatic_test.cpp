@@ -145,11 +145,13 @@ TEST_CASE("an explanation names candidates, arrivals, memory and what cannot run
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
                  "DynamicLeader, StaticLeader, ");
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
-                 "ranks pass messages: at most allreduce.recursive_doubling (8192) bytes");
+                 "ranks pass messages: the model of the network expects least of it");
+          expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
+                 "candidates RecursiveDoubling: expected 1.52 µs; ");
           expect(explain(comm, Collective::allgather, 64, {.uneven = true}),
                  "BlockCopies+ThreadTransport\n  because    no other candidate is promising");
           expect(explain(comm, Collective::alltoall, 8, {.non_blocking = true, .uneven = true}),
-                 "SpreadOut+ThreadTransport\n  because    ranks pass messages: blocks that differ");
+                 "SpreadOut+ThreadTransport\n  because    ranks pass messages: no other candidate");
           expect(explain(comm, Collective::allreduce, 8, {.algorithm = algorithm("Ring")}),
                  "Ring+ThreadTransport\n  because    the call names it");
           expect(explain(comm, Collective::bcast, 1 << 20, {.element_size = 1 << 20}),

@@ -36,7 +36,7 @@ std::string refusal_of(const std::string& text) {
 }
 
 std::string with(const std::string& thresholds) {
-  return "{\"papcoll_tuning\": 1,\n \"thresholds\": {\"bcast\": {\n" + thresholds + "}}}";
+  return "{\"papcoll_tuning\": 1,\n \"thresholds\": {\"node\": {\n" + thresholds + "}}}";
 }
 
 }  // namespace
@@ -46,12 +46,12 @@ TEST_CASE("a tuning file overrides what it names", "[tuning]") {
     "machine": "two \"cores\" \u00b5s",
     "papcoll_tuning": 1,
     "thresholds": {
-      "bcast": {"binomial": {"value": 0}},
+      "node": {"caches": {"value": 0}},
       "network": {"late_percent": {"measured": "4 ranks", "value": 1099511627776}}
     }
   })");
   Thresholds expected;
-  expected.bcast.binomial = 0;
+  expected.node.caches = 0;
   expected.network.late_percent = std::size_t{1} << 40U;
   CHECK(t == expected);
   CHECK(hash_of(t) != hash_of(Thresholds{}));
@@ -80,44 +80,43 @@ TEST_CASE("what is wrong with a tuning file is said with line and field", "[tuni
   says("{\"thresholds\": {}}", "papcoll_tuning is missing");
   says("{\"papcoll_tuning\": 1}", "thresholds is missing");
   says("{\n\"papcoll_tuning\": 2}", "line 2, field papcoll_tuning: this is format 2");
-  says("{\"papcoll_tuning\": 1, \"thresholds\": {\"bcst\": {}}}",
-       "field thresholds.bcst: there is no such group of thresholds: did you mean bcast?");
+  says("{\"papcoll_tuning\": 1, \"thresholds\": {\"nodee\": {}}}",
+       "field thresholds.nodee: there is no such group of thresholds: did you mean node?");
   says("{\"papcoll_tuning\": 1, \"tresholds\": {}}", "field tresholds: there is no such field");
-  says(with("\"binomial\": {\"value\": 1}") + "\n\n x", "line 5: something follows the end");
-  says(with("\"binomal\": {\"value\": 1}"),
-       "line 3, field thresholds.bcast.binomal: there is no such threshold");
-  says(with("\"binomal\": {\"value\": 1}"), "did you mean binomial?");
-  says(with("\"binomial\": 7"), "field thresholds.bcast.binomial: an object is expected, not '7'");
-  says(with("\"binomial\": {}"), "field thresholds.bcast.binomial: the field value is missing");
-  says(with("\"binomial\": {\n\"value\": -1}"),
-       "line 4, field thresholds.bcast.binomial.value: a whole number from 0 up is expected, not "
+  says(with("\"caches\": {\"value\": 1}") + "\n\n x", "line 5: something follows the end");
+  says(with("\"cachs\": {\"value\": 1}"),
+       "line 3, field thresholds.node.cachs: there is no such threshold");
+  says(with("\"cachs\": {\"value\": 1}"), "did you mean caches?");
+  says(with("\"caches\": 7"), "field thresholds.node.caches: an object is expected, not '7'");
+  says(with("\"caches\": {}"), "field thresholds.node.caches: the field value is missing");
+  says(with("\"caches\": {\n\"value\": -1}"),
+       "line 4, field thresholds.node.caches.value: a whole number from 0 up is expected, not "
        "'-'");
-  says(with("\"binomial\": {\"value\": 1.5}"), "a whole number");
-  says(with("\"binomial\": {\"value\": 1e3}"), "a whole number");
-  says(with("\"binomial\": {\"value\": 012}"), "a whole number");
-  says(with("\"binomial\": {\"value\": \"12\"}"), "a whole number");
-  says(with("\"binomial\": {\"value\": 1099511627777}"), "larger than 2^40");
-  says(with("\"binomial\": {\"value\": 99999999999999999999999}"), "larger than 2^40");
-  says(with("\"binomial\": {\"value\": 1, \"value\": 2}"), "binomial.value: it is there twice");
-  says(with("\"binomial\": {\"value\": 1},\n\"binomial\": {\"value\": 1}"),
-       "line 4, field thresholds.bcast.binomial");
-  says(with("\"binomial\": {\"valu\": 1}"), "value and measured are known");
-  says(with("\"binomial\": {\"value\": 1, \"measured\": 3}"),
-       "text in quotation marks is expected");
-  says(with("\"binomial\": {\"value\": 1, \"measured\": \"a\nb\"}"), "no closing");
-  says(with("\"binomial\": {\"value\": 1, \"measured\": \"\\q\"}"), "escape");
-  says(with("\"binomial\": {\"value\": 1, \"measured\": \"\\u12g4\"}"), "escape");
-  says(with("\"binomial\": {\"value\": 1"), "',' or '}' is expected");
-  says(with("\"binomial\": {\"value\": 1,}"), "text in quotation marks is expected, not '}'");
-  says(with("binomial: {\"value\": 1}"), "text in quotation marks is expected, not 'b'");
-  says(with("\"binomial\" {\"value\": 1}"), "':' and its value");
+  says(with("\"caches\": {\"value\": 1.5}"), "a whole number");
+  says(with("\"caches\": {\"value\": 1e3}"), "a whole number");
+  says(with("\"caches\": {\"value\": 012}"), "a whole number");
+  says(with("\"caches\": {\"value\": \"12\"}"), "a whole number");
+  says(with("\"caches\": {\"value\": 1099511627777}"), "larger than 2^40");
+  says(with("\"caches\": {\"value\": 99999999999999999999999}"), "larger than 2^40");
+  says(with("\"caches\": {\"value\": 1, \"value\": 2}"), "caches.value: it is there twice");
+  says(with("\"caches\": {\"value\": 1},\n\"caches\": {\"value\": 1}"),
+       "line 4, field thresholds.node.caches");
+  says(with("\"caches\": {\"valu\": 1}"), "value and measured are known");
+  says(with("\"caches\": {\"value\": 1, \"measured\": 3}"), "text in quotation marks is expected");
+  says(with("\"caches\": {\"value\": 1, \"measured\": \"a\nb\"}"), "no closing");
+  says(with("\"caches\": {\"value\": 1, \"measured\": \"\\q\"}"), "escape");
+  says(with("\"caches\": {\"value\": 1, \"measured\": \"\\u12g4\"}"), "escape");
+  says(with("\"caches\": {\"value\": 1"), "',' or '}' is expected");
+  says(with("\"caches\": {\"value\": 1,}"), "text in quotation marks is expected, not '}'");
+  says(with("caches: {\"value\": 1}"), "text in quotation marks is expected, not 'c'");
+  says(with("\"caches\" {\"value\": 1}"), "':' and its value");
   says(std::string("{\"papcoll_tuning\0", 17), "control character");
 }
 
 TEST_CASE("whatever is cut off of a tuning file is noticed", "[tuning]") {
   const std::string whole =
       R"({"papcoll_tuning": 1, "machine": "m",
-          "thresholds": {"bcast": {"binomial": {"value": 1}}}})";
+          "thresholds": {"node": {"caches": {"value": 1}}}})";
   static_cast<void>(parse(whole));
   for (std::size_t n = 0; n < whole.size(); ++n) {
     CHECK(refusal_of(whole.substr(0, n)) != "accepted");
@@ -125,16 +124,16 @@ TEST_CASE("whatever is cut off of a tuning file is noticed", "[tuning]") {
 }
 
 TEST_CASE("a team takes its thresholds from its options or the environment", "[tuning]") {
-  const TuningFile file{with("\"binomial\": {\"value\": 77}")};
+  const TuningFile file{with("\"caches\": {\"value\": 77}")};
   ThreadTeam team{2, {.tuning = file.name()}};
   team.run([](ThreadTeam::Rank& r) {
-    if (detail::thresholds_of(r.core()).bcast.binomial != 77) throw error("not read");
+    if (detail::thresholds_of(r.core()).node.caches != 77) throw error("not read");
   });
   setenv("PAPCOLL_TUNING", file.name().c_str(), 1);
   ThreadTeam other{1};
   unsetenv("PAPCOLL_TUNING");
   other.run([](ThreadTeam::Rank& r) {
-    if (detail::thresholds_of(r.core()).bcast.binomial != 77) throw error("not read");
+    if (detail::thresholds_of(r.core()).node.caches != 77) throw error("not read");
   });
   CHECK_THROWS_AS((ThreadTeam{2, {.tuning = "/no/such/file"}}), system_error);
   const TuningFile corrupt{"{"};

@@ -176,9 +176,10 @@ class ExplainCommand {
     s.oversubscribed = oversubscribed_;
     s.processors = std::max(ranks_ / 4, 1);  // where they share them
     s.grouped = nodes_ > 1 && nodes_ < ranks_;
+    s.nodes = nodes_;
     s.largest_node = (ranks_ + nodes_ - 1) / nodes_;
     s.by_messages = non_blocking_;
-    s.between_nodes = !one_node;
+    s.between_nodes = !one_node && !s.grouped;
     s.chunk_bytes = Options{}.chunk_bytes;
     s.imbalance.waiting = static_cast<std::uint64_t>(std::llround(wait_ * 1e9));
     s.imbalance.in_arena = arena_;
