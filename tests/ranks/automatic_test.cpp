@@ -185,6 +185,40 @@ TEST_CASE("across nodes a candidate that is slow on one rank only is left by all
   CHECK(last.algorithm == "Rabenseifner+MpiTransport");
 }
 
+TEST_CASE("across nodes non-blocking calls find out what is the quickest", "[automatic]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get(), {.deadline = patience, .first_epoch = 0xffffff00U}};
+  if (comm.nodes() == 1) return;
+  constexpr std::size_t n = 512;
+  const auto next = [&] {
+    return papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(double),
+                            {.non_blocking = true});
+  };
+  automatic::Log log;
+  constexpr std::size_t at_once = 3;
+  const std::vector<double> ones(n, 1.0);
+  std::vector<std::vector<double>> sums(at_once, std::vector<double>(n));
+  std::vector<papcoll::Request> requests(at_once);
+  const int rounds = papcoll::detail::simulated ? 800 : 3000;
+  for (int i = 0; i < rounds; ++i) {
+    for (std::size_t k = 0; k < at_once; ++k) {
+      requests[k] = papcoll::iallreduce(comm, ones, sums[k]);
+      if (i % 7 == 0) log.add(next().text());
+    }
+    if (i % 50 == 0) papcoll::barrier(comm);
+    // Each rank ends them in an order of its own.
+    for (std::size_t k = 0; k < at_once; ++k) {
+      requests[(k + static_cast<std::size_t>(comm.rank() + i)) % at_once].wait();
+    }
+    if (sums[0].back() != comm.size()) FAIL("round " << i << ": " << sums[0].back());
+  }
+  const papcoll::Explanation last = next();
+  INFO(last.text());
+  const bool has_learnt = last.candidates.find("measured") != std::string::npos;
+  CHECK((has_learnt || papcoll::assertion_level >= 2));
+  CHECK(log.is_that_of_all(comm));
+}
+
 TEST_CASE("simulated nodes come to what is the quickest there, whatever is expected",
           "[automatic][learns]") {
   const OwnComm own;

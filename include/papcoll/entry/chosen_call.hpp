@@ -41,8 +41,9 @@ struct ChosenAlgorithm {
     spec.order = given.order;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
     const bool by_messages = caller.non_blocking || given.order;
-    if (!caller.non_blocking) learn_from_call(caller.core);
-    const SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
+    if (!caller.non_blocking || !caller.core.on_one_node()) learn_from_call(caller.core);
+    SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
+    if (given.order) inputs.learner = nullptr;
     choose(spec, call, inputs, chooser);
     is_watched = watches_across_nodes(call, inputs);
     is_counted = !by_messages && any_transport && counts_calls(caller.core);

@@ -67,6 +67,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   facts.why_no_shared_memory = team.surroundings().why_no_shared_memory;
   facts.memory = memory_of(team.surroundings(), team.surroundings().node);
   facts.inputs = inputs_of(team, call, by_messages, any_transport);
+  if (given.order) facts.inputs.learner = nullptr;
   if (team.on_one_node()) facts.memory += costs_of(*facts.inputs.costs);
   facts.inputs.suara = nullptr;  // another thread's call may be at it, and at the others
   if (const auto& machine = team.surroundings().machine) facts.machine = &machine->get();

@@ -4,6 +4,7 @@
 #include <papcoll/arrival/exchanged_imbalance.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
+#include <papcoll/arrival/request_costs.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/plan/endpoint.hpp>
@@ -49,7 +50,11 @@ class Agreements final : public TeamPart {
     if (watch_ == nullptr) make_watch(nodes);
     return *watch_;
   }
-  /// What it has seen; null if there is none.
+  RequestCosts& requests() {
+    if (requests_ == nullptr) make_requests();
+    return *requests_;
+  }
+  /// What the watch has seen; null if there is none.
   const Imbalance* watched() const noexcept {
     return watch_ == nullptr ? nullptr : &watch_->view();
   }
@@ -89,6 +94,7 @@ class Agreements final : public TeamPart {
   void each(F&& f) {
     for (auto& p : predictions_) f(p->agreement());
     if (watch_ != nullptr) f(watch_->agreement());
+    if (requests_ != nullptr) f(requests_->agreement());
   }
 
   [[gnu::noinline, gnu::cold]] void make_watch(const Groups* nodes) {
@@ -96,6 +102,10 @@ class Agreements final : public TeamPart {
     std::iota(node_of.begin(), node_of.end(), 0);
     if (nodes != nullptr) node_of = nodes->of;
     watch_ = detail::make_owned<ExchangedImbalance>(rank_, std::move(node_of), period_);
+  }
+
+  [[gnu::noinline, gnu::cold]] void make_requests() {
+    requests_ = detail::make_owned<RequestCosts>(rank_, size_);
   }
 
   [[gnu::noinline, gnu::cold]] Predictions& new_predictions(const AnyPredictor& predictor) {
@@ -110,6 +120,7 @@ class Agreements final : public TeamPart {
   std::uint32_t period_;
   detail::Vector<detail::Owned<Predictions>> predictions_;  ///< one for each predictor in use
   detail::Owned<ExchangedImbalance> watch_;
+  detail::Owned<RequestCosts> requests_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -68,6 +68,13 @@ struct TeamBasis {
   /// The outermost team's number of a rank, for messages.
   int shown(int r) const noexcept { return names.empty() ? r : names[static_cast<std::size_t>(r)]; }
 
+  /// By the clock that costs are told by.
+  std::chrono::nanoseconds now() const {
+    using std::chrono::nanoseconds;
+    if (hooks.clock == nullptr) return Waiter::Clock::now().time_since_epoch();
+    return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>{hooks.clock()});
+  }
+
   /// Throws argument_error in a thread, or an operator, that calls while a call is under way.
   void require_no_call() const {
     if (in_call.load(std::memory_order_relaxed)) refuse_second_call();

@@ -6,7 +6,9 @@
 #include <papcoll/plan/run.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -16,6 +18,9 @@ struct Comparison;
 class RequestRun final : public PlanRun {
  public:
   Comparison* comparison = nullptr;  ///< that it waits or has waited for, see there; or null
+
+  std::uint32_t timed = 0;             ///< as RequestCosts::begin() said; 0: its cost is not noted
+  std::chrono::nanoseconds started{};  ///< when it was, if it is timed
 
  private:
   friend class RequestRuns;

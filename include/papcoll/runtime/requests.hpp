@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
+#include <papcoll/arrival/request_costs.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
@@ -17,31 +18,36 @@
 #include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/invalid_calls.hpp>
 #include <papcoll/runtime/messages.hpp>
+#include <papcoll/runtime/node_side.hpp>
 #include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/find_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// The non-blocking calls of a team: any call of the team moves them all.
 class TeamRequests {
  public:
-  TeamRequests(TeamBasis& basis, InFlight& in_flight, TeamFailures& failures,
+  TeamRequests(TeamBasis& basis, const NodeSide& node, InFlight& in_flight, TeamFailures& failures,
                TeamMessages& messages, InvalidCalls& invalid_calls)
       : basis_(basis),
+        node_(node),
         in_flight_(in_flight),
         failures_(failures),
         messages_(messages),
         invalid_calls_(invalid_calls) {}
 
   /// Null: there is nothing to wait for. Local, but for the first request that needs MPI messages,
-  /// and for one that comes thousands of requests after one that is still under way.
+  /// and for one that comes thousands of requests after one that is still under way, or has not
+  /// begun on all ranks.
   RequestRun* start(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
                     const OrderSource& source = {}) {
     require_usable();
@@ -86,6 +92,7 @@ class TeamRequests {
 
   /// The request is done with. Throws peer_error if the ranks' calls were compared and differ.
   void finish(RequestRun& plan_run) {
+    if (plan_run.timed != 0) note_cost(plan_run);
     forget(plan_run);
     if (!in_flight_.has_requests()) return;
     if (in_flight_.end_request()) tell_outstanding(false);
@@ -96,7 +103,10 @@ class TeamRequests {
   }
 
   /// The same after the team broke.
-  void forget(RequestRun& plan_run) noexcept { runs().give_back(plan_run); }
+  void forget(RequestRun& plan_run) noexcept {
+    plan_run.timed = 0;
+    runs().give_back(plan_run);
+  }
 
  private:
   static std::uint32_t sequence(std::uint32_t request) noexcept {
@@ -114,12 +124,42 @@ class TeamRequests {
     if constexpr (assertion_level >= 2) {
       if (basis_.size() > 1) return start_compared(schedule, transport, call, played);
     }
+    const bool times = call.trial.kind != 0 && count_learned(call.trial);
     const std::uint32_t number = basis_.calls.count_requests();
+    const std::uint32_t timed = times ? costs().begin(call.trial) : 0;
     if (is_empty(call)) return nullptr;
+    const std::chrono::nanoseconds started = times ? basis_.now() : std::chrono::nanoseconds{};
     Endpoint& e = endpoint_for_request(transport);
     wait_for_room(e, number);
     count_request();
-    return &begin(e, schedule, call, number, played, false);
+    RequestRun& run = begin(e, schedule, call, number, played, false);
+    run.timed = timed;
+    run.started = started;
+    return &run;
+  }
+
+  RequestCosts& costs() { return in_flight_.parts.get<Agreements>(basis_).requests(); }
+
+  /// Before a start for which a learner was asked. Is it timed?
+  bool count_learned(const CallTrial& trial) {
+    const bool times = trial.is_timed(basis_.calls.next(), false);
+    if (costs().count()) failures_.or_fail_everywhere([this] { tell_costs(); });
+    return times;
+  }
+
+  /// As ScheduledCalls::tell_costs().
+  [[gnu::noinline, gnu::cold]] void tell_costs() {
+    RequestCosts& c = costs();
+    messages_.end_exchange(c, [&] { c.adopt(node_.cost_listener()); });
+    if (!c.has_any()) return;
+    const TransportTable& t = basis_.agrees_by();
+    if (Endpoint* const e = messages_.endpoint_or_native(t)) {
+      messages_.begin_exchange(c, *e, t.rings);
+    }
+  }
+
+  [[gnu::noinline]] void note_cost(RequestRun& run) {
+    costs().end(std::exchange(run.timed, 0), basis_.now() - run.started);
   }
 
   void require_usable() const {
@@ -226,6 +266,7 @@ class TeamRequests {
   }
 
   TeamBasis& basis_;
+  const NodeSide& node_;
   InFlight& in_flight_;
   TeamFailures& failures_;
   TeamMessages& messages_;

@@ -127,12 +127,12 @@ class ScheduledCalls {
   void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial, bool is_watched,
                    F&& run) {
     const bool times = is_watched || trial.is_timed(basis_.calls.next(), false);
-    const std::chrono::nanoseconds arrival = times ? now() : std::chrono::nanoseconds{};
+    const std::chrono::nanoseconds arrival = times ? basis_.now() : std::chrono::nanoseconds{};
     run();
     const OnlyCall only_call{basis_};
     failures_.or_fail_everywhere([&] {
       ExchangedImbalance& watch = in_flight_.parts.get<Agreements>(basis_).watch(nodes);
-      if (times) watch.note(call, trial, is_watched, now() - arrival);
+      if (times) watch.note(call, trial, is_watched, basis_.now() - arrival);
       if (watch.count()) tell_costs(watch);
     });
   }
@@ -144,13 +144,6 @@ class ScheduledCalls {
   }
 
  private:
-  std::chrono::nanoseconds now() const {
-    using std::chrono::duration_cast;
-    using std::chrono::nanoseconds;
-    if (basis_.hooks.clock == nullptr) return Waiter::Clock::now().time_since_epoch();
-    return duration_cast<nanoseconds>(std::chrono::duration<double>{basis_.hooks.clock()});
-  }
-
   /// What the last exchange has told is in force from here on, and the next one begins, if there is
   /// something to tell: all ranks know.
   [[gnu::noinline, gnu::cold]] void tell_costs(ExchangedImbalance& watch) {

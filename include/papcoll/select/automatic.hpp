@@ -155,6 +155,7 @@ inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInpu
     CallKind kind;
     kind.imbalanced = load.late;
     kind.by_messages = true;
+    kind.in_arena = inputs.by_messages;  // what blocks is of another kind than what does not
     call.trial = inputs.learner->pick(kind.key(call), list, inputs.epoch);
   }
   const MessageCandidate& picked = chooser.by_messages[call.trial.candidate];

@@ -33,7 +33,7 @@ struct Shortlist {
 /// What a kind of calls is told apart by: one choice stands for all calls of a kind.
 struct CallKind {
   bool imbalanced = false;
-  bool in_arena = false;
+  bool in_arena = false;  ///< or, by messages, non-blocking
   bool by_messages = false;
 
   /// Never 0. From 1 GB on sizes are of one kind.

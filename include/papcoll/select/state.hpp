@@ -84,8 +84,8 @@ inline int processors_of(const TeamCore& team) noexcept {
   return static_cast<int>(outermost->processors());
 }
 
-/// Do ranks that share no memory count the team's blocking calls, and tell each other what they
-/// cost? Not in the phases of other calls.
+/// Do ranks that share no memory count the team's calls, and tell each other what they cost? Not in
+/// the phases of other calls.
 inline bool counts_calls(const TeamCore& team) noexcept {
   return !team.on_one_node() && !team.is_inner() && team.size() > 1;
 }
@@ -131,10 +131,8 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     s.epoch = team.calls();
   }
   // Across nodes what is measured counts where ranks tell each other: see counts_calls().
-  const bool learns = team.on_one_node() || (counts_calls(team) && any_transport);
-  if (learns && !by_messages && team.options().selection == Selection::learned) {
-    s.learner = &state.learner;
-  }
+  const bool learns = team.on_one_node() ? !by_messages : counts_calls(team) && any_transport;
+  if (learns && team.options().selection == Selection::learned) s.learner = &state.learner;
   s.chunk_bytes = team.options().chunk_bytes;
   if (!is_repeatable) s.imbalance = team.imbalance_of(call);
   s.thresholds = &state.thresholds;

@@ -3,6 +3,7 @@
 #include "catch.hpp"
 
 #include <papcoll/arrival/exchanged_imbalance.hpp>
+#include <papcoll/arrival/request_costs.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective_list.hpp>
 #include <papcoll/select/automatic.hpp>
@@ -186,4 +187,59 @@ TEST_CASE("of more calls than are told of, any may be", "[learner]") {
                [](int, std::uint8_t k) { return k == 0 ? 20'000 : 10'000; });
   }
   for (Call& call : kinds) CHECK(calls.is_settled(call));
+}
+
+TEST_CASE("ranks that end their requests in different orders choose alike", "[learner]") {
+  constexpr int ranks = 3;
+  constexpr std::uint16_t kind = 0x8400U;
+  Shortlist list;
+  for (std::uint8_t i = 0; i < 3; ++i) list.add(i);
+  std::deque<RequestCosts> costs;
+  std::deque<CallLearner> learners(ranks);
+  for (int r = 0; r < ranks; ++r) costs.emplace_back(r, ranks);
+  struct Open {
+    std::uint32_t timed;
+    std::int64_t took;
+  };
+  std::vector<std::vector<Open>> open(ranks);
+  std::vector<std::int64_t> told;
+  std::minstd_rand random{5};
+  bool differs = false;
+  bool is_settled = false;
+  std::uint8_t last = 0;
+  for (std::uint32_t n = 1; n < 40'000; ++n) {
+    const CallTrial trial = learners[0].pick(kind, list, n);
+    last = trial.candidate;
+    bool ends = false;
+    for (std::size_t r = 0; r < ranks; ++r) {
+      if (learners[r].pick(kind, list, n) != trial) differs = true;
+      ends = costs[r].count();
+    }
+    if (ends) {
+      for (std::size_t r = 0; !told.empty() && r < ranks; ++r) costs[r].hear(told, &learners[r]);
+      told.clear();
+      for (RequestCosts& c : costs) {
+        if (!c.has_any()) continue;
+        const auto mine = c.tell();
+        told.insert(told.end(), mine.begin(), mine.end());
+      }
+    }
+    for (std::size_t r = 0; r < ranks; ++r) {
+      if (trial.is_timed(n, false)) {
+        const int slow = trial.candidate == 2 ? 5000 : r == 1 ? 20'000 : 1000;
+        open[r].push_back({costs[r].begin(trial), slow});
+      }
+      // Each rank ends its requests when, and in the order that, it likes.
+      while (!open[r].empty() && random() % 3 != 0) {
+        const std::size_t i = random() % open[r].size();
+        costs[r].end(open[r][i].timed, std::chrono::nanoseconds{open[r][i].took});
+        open[r].erase(open[r].begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    is_settled = learners[0].is_settled(kind);
+    if (n == 8 * RequestCosts::period) CHECK(is_settled);
+  }
+  CHECK_FALSE(differs);
+  CHECK(is_settled);
+  CHECK(last == 2);
 }
