@@ -15,6 +15,7 @@
 #include "simulated.hpp"
 #include "together.hpp"
 #include "tune.hpp"
+#include "tune_quick.hpp"
 
 #include <fmt/format.h>
 #include <papcoll/transport/mpi/library.hpp>
@@ -204,6 +205,8 @@ int run(int argc, char** argv) {
       measure_links(options, placement);
     } else if (!options.node_costs.empty()) {
       measure_node_costs(options, placement);
+    } else if (options.quick) {
+      tune_quick(options, placement);
     } else if (!options.tune.empty()) {
       tune(options, placement);
     } else if (!options.fit.empty()) {

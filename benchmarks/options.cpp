@@ -301,6 +301,11 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                               "PAPCOLL_TUNING")
                    ->check(no_option())
                    ->type_name("FILE");
+  app.add_flag("--quick", options.quick,
+               "With --tune, in less than a minute: call each collective until papcoll has\n"
+               "settled on an algorithm for each size, and add what it has learned to the\n"
+               "file (default sizes 8:4M, time limit 1s)")
+      ->needs(tune);
   auto* fit =
       app.add_option("--fit", options.fit,
                      "Fit the parameters of cost models to what messages, combining and\n"
@@ -355,8 +360,12 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                                    " times collectives of its own choice: leave " +
                                    name_of_form(options.collective, options.uneven) + " out");
       }
-      if (sizes->count() == 0) options.sizes = parse_sizes(tune->count() > 0 ? "64:4M" : "64k:4M");
-      if (limit->count() == 0) options.time_limit = 2;
+      if (sizes->count() == 0) {
+        options.sizes = parse_sizes(options.quick       ? "8:4M"
+                                    : tune->count() > 0 ? "64:4M"
+                                                        : "64k:4M");
+      }
+      if (limit->count() == 0) options.time_limit = options.quick ? 1 : 2;
       // Lines and lowest points are no better than their worst time.
       if (fit->count() > 0 && !options.iterations) options.iterations = 500;
     } else if (collective->count() == 0) {

@@ -77,7 +77,9 @@ struct Options {
   bool measures_links = false;  ///< and nothing else
   std::string links;            ///< a network file to write; empty: none
   std::string node_costs;       ///< a file to write of what a node's ranks cost; and nothing else
-  std::string tune;  ///< a tuning file to write; then the collectives are chosen by what it needs
+  std::string tune;    ///< a selection file to write; then the collectives are chosen by its needs
+  bool quick = false;  ///< it is to have what calls have taught, and no thresholds
+  double learn_limit = 50;  ///< seconds that this may take
 
   bool is_trace() const { return arrival.starts_with("trace:"); }
   std::string trace_file() const { return arrival.substr(6); }

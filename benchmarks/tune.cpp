@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <papcoll/select/selection_file.hpp>
 #include <papcoll/select/thresholds.hpp>
-#include <papcoll/select/tuning.hpp>
 
 #include <cstddef>
 #include <cstdio>
@@ -55,8 +55,11 @@ class Tuner {
 
   void set(const ThresholdField* field, std::size_t value, const std::string& measured) {
     field->in(thresholds_) = value;
-    fitted_[std::string(field->group)][std::string(field->name)] = {{"value", value},
-                                                                    {"measured", measured}};
+    Json& group = fitted_[std::string(field->group)];
+    group[std::string(field->name)] = value;
+    std::string comment = group.value("comment", "");
+    comment += (comment.empty() ? "" : "; ") + std::string(field->name) + ": " + measured;
+    group["comment"] = comment;
     if (placement_.rank() == 0) {
       fmt::print("{} = {}  ({})\n", field->full_name(), value, measured);
       std::fflush(stdout);
@@ -64,12 +67,18 @@ class Tuner {
   }
 
   void write() const {
-    const Json file{{"papcoll_tuning", 1},
-                    {"machine", mpi_library() + ", " + described()},
+    const papcoll::MadeBy here = papcoll::MadeBy::here();
+    const Json made_by{{"papcoll", here.papcoll},
+                       {"processor", here.processor},
+                       {"processors", here.processors},
+                       {"kernel", here.kernel},
+                       {"comment", mpi_library() + ", " + described()}};
+    const Json file{{"papcoll_selection", papcoll::detail::selection_format},
+                    {"made_by", made_by},
                     {"thresholds", fitted_}};
     const std::string text = file.dump(2) + "\n";
     // What cannot be read back must not be written.
-    static_cast<void>(papcoll::detail::parse_tuning<>(text, options_.tune));
+    static_cast<void>(papcoll::detail::parse_selection<>(text, options_.tune));
     write_file(options_.tune, text);
   }
 

@@ -41,7 +41,7 @@ for_tests=(
 # lines of places that it tells (addr2line does, too); gfortran, python3-mpi4py, lammps, hpcc and
 # scalapack-mpi-test are for programs that papcoll-profile records and papcoll-run runs in the tests;
 # libc++-dev and libc++abi-dev for reading the headers with clang++'s own library.
-useful_for_tests=(libclang-rt-dev ccache shellcheck pkg-config python3-yaml libsimgrid-dev doxygen
+useful_for_tests=(libclang-rt-dev ccache shellcheck pkg-config python3-jsonschema python3-yaml libsimgrid-dev doxygen
   libhwloc-dev libscotch-dev gfortran python3-mpi4py libopen-trace-format2-dev otf2-tools llvm
   lammps hpcc scalapack-mpi-test libc++-dev libc++abi-dev)
 # For AArch64: unit tests that QEMU runs. For fuzz.xml: hwloc's reader of XML by libxml2, since its

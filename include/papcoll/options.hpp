@@ -72,10 +72,13 @@ struct Options {
   /// description in code or a producer such as topology/network_file.hpp is given.
   MachineSource machine{};
   Selection selection = Selection::learned;  ///< by what calls that name no algorithm get one
-  /// File with thresholds of this machine, as `papcoll-bench --tune` writes it; empty: the one that
-  /// the environment variable PAPCOLL_TUNING names, if any. What it says must be the same on all
-  /// ranks.
+  /// Selection file that is read: rules, thresholds, and what was learned on this machine; empty:
+  /// the one that the environment variable PAPCOLL_TUNING names, if any. Rank 0's counts.
   std::string tuning{};
+  /// Selection file in which is kept what calls have taught, for the next start: read when the team
+  /// is made, and written when it ends; empty: the one that PAPCOLL_LEARN names, if any. Rank 0's
+  /// counts. One that cannot be used is ignored, and replaced.
+  std::string learn{};
 
   friend bool operator==(const Options&, const Options&) = default;
 

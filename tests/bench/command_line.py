@@ -16,6 +16,7 @@ import tempfile
 
 BENCH, *LAUNCHER = sys.argv[1:]
 PLOT = pathlib.Path("benchmarks/plot.py").resolve()
+SCHEMA_CHECK = pathlib.Path("tests/checks/selection_schema.py").resolve()
 QUICK = ["--iterations", "5", "--warmup", "1"]
 failures = []
 
@@ -61,6 +62,7 @@ def check_refusals(directory, refused):
             "--tune=t.json")
     refused("--fit times collectives of its own choice: leave bcast out", "bcast", "--fit=f.json")
     refused("fewer than 3 sizes", "--fit=f.json", "--sizes", "64k,128k")
+    refused("--quick requires --tune", "--quick", "allreduce")
     refused("--tune excludes --fit", "--fit=f.json", "--tune=t.json")
     for option in ("--tune", "--fit"):
         result = refuses("cannot write /nonexistent/t.json", f"{option}=/nonexistent/t.json")
@@ -317,18 +319,34 @@ def test_tune(directory):
     expect(link.is_symlink(), "a link that stays one", result)
     tuning = json.loads(file.read_text(encoding="utf-8"))
     found = tuning["thresholds"]
-    expect(tuning["papcoll_tuning"] == 1
-           and {"alpha_ns", "gap_ns", "beta_as", "gamma_as"} == found["network"].keys()
-           and "first and the last rank" in found["network"]["beta_as"]["measured"],
-           "a tuning file", result)
+    expect(tuning["papcoll_selection"] == 1
+           and {"alpha_ns", "gap_ns", "beta_as", "gamma_as", "comment"} == found["network"].keys()
+           and "first and the last rank" in found["network"]["comment"], "a selection file", result)
+    expect_schema(file, result)
     file.write_text(json.dumps(tuning, indent=1), encoding="utf-8")
     environment = {**os.environ, "PAPCOLL_TUNING": str(file)}
     result = run("allreduce", "--sizes", "8", *QUICK, env=environment)
     expect(result.returncode == 0, "a program that reads it", result)
-    file.write_text('{"papcoll_tuning": 1,\n"thresholds": {"tre": {"value": 1}}}', encoding="utf-8")
+    file.write_text('{"papcoll_selection": 1,\n"thresholds": {"tre": {"value": 1}}}', encoding="utf-8")
     result = run("allreduce", "--sizes", "8", *QUICK, env=environment)
     expect(result.returncode != 0 and "line 2, field thresholds.tre:" in result.stderr,
            "a corrupt one is refused", result)
+
+
+def test_tune_quick(directory):
+    file = directory / "learned.json"
+    result = measures(f"--tune={file}", "--quick", "--sizes", "64,1k", seconds=120)
+    learned = json.loads(file.read_text(encoding="utf-8"))
+    expect(f" kinds of calls are settled, in {file}" in result.stdout
+           and {c["collective"] for c in learned["learned"][0]["calls"]} >= {"allreduce", "gather"},
+           "what was learned", result)
+    expect_schema(file, result)
+
+
+def expect_schema(file, result):
+    checked = subprocess.run([sys.executable, SCHEMA_CHECK, file], capture_output=True, text=True,
+                             check=False)
+    expect(checked.returncode in (0, 77), f"a selection file: {checked.stdout}", result)
 
 
 def test_plot(directory, rows):
@@ -365,6 +383,7 @@ with tempfile.TemporaryDirectory() as name:
     test_library_options()
     test_table()
     test_tune(scratch)
+    test_tune_quick(scratch)
     test_fit(scratch)
     test_plot(scratch, test_json(scratch))
 sys.exit(1 if failures else 0)

@@ -30,10 +30,10 @@ NAMES = {
     "cstddef": "byte max_align_t nullptr_t ptrdiff_t",
     "cstdint": "intptr_t uintptr_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t",
     "cctype": "isalnum",
-    "cstdio": "FILE fclose ferror fflush fgets fopen fprintf fputs fread fwrite getc rewind snprintf sscanf tmpfile",
-    "cstdlib": "atoi free getenv malloc realloc strtod strtoul",
+    "cstdio": "FILE fclose ferror fflush fgets fopen fprintf fputs fread fwrite getc rename rewind snprintf sscanf tmpfile",
+    "cstdlib": "atoi free getenv malloc realloc strtod strtoul strtoull",
     "cstdlib|cmath": "abs",
-    "cstring": "memcmp memcpy memmove memset strchr strspn strerror strncpy",
+    "cstring": "memcmp memcpy memmove memset strchr strspn strerror strncmp strncpy",
     "ctime": "time time_t",
     "deque": "deque",
     "exception": """current_exception exception exception_ptr rethrow_exception terminate

@@ -44,20 +44,23 @@ def test_tune(file):
         expect(False, "a file that is written", result)
         return
     tuning = json.loads(file.read_text(encoding="utf-8"))
-    expect(tuning["papcoll_tuning"] == 1 and f"{RANKS} ranks" in tuning["machine"]
-           and f"{RANKS} nodes" in tuning["machine"], "a tuning file of these nodes", result)
+    comment = tuning["made_by"]["comment"]
+    expect(tuning["papcoll_selection"] == 1 and f"{RANKS} ranks" in comment
+           and f"{RANKS} nodes" in comment, "a selection file of these nodes", result)
     found = tuning["thresholds"]
-    values = {f"{group}.{name}": threshold["value"]
-              for group, thresholds in found.items() for name, threshold in thresholds.items()}
+    values = {f"{group}.{name}": value for group, thresholds in found.items()
+              for name, value in thresholds.items() if name != "comment"}
     costs = {"network.alpha_ns", "network.beta_as", "network.gamma_as"}
     expect(costs | {"network.gap_ns"} <= values.keys(), f"what links cost among {values}", result)
     expect(all(values.get(name, 0) > 0 for name in costs), f"costs, not {values}", result)
     expect(0 <= values.get("network.gap_ns", -1) <= values.get("network.alpha_ns", 0),
            f"a gap that is a part of the latency, not {values}", result)
-    for group, thresholds in found.items():
-        for name, threshold in thresholds.items():
-            line = f"{group}.{name} = {threshold['value']}  ({threshold['measured']})"
-            expect(line in result.stdout.splitlines(), f"{line}, on the screen as in the file", result)
+    for name, value in values.items():
+        group, own = name.split(".")
+        said = [line for line in result.stdout.splitlines() if line.startswith(f"{name} = {value}  (")]
+        measured = said[0].split("  (", 1)[1][:-1] if said else None
+        expect(said and f"{own}: {measured}" in found[group]["comment"],
+               f"{name} = {value}, on the screen as in the file", result)
 
 
 def test_read_again(file):
@@ -65,10 +68,10 @@ def test_read_again(file):
     result = run("allreduce", "--sizes", "8", "--check", env=environment)
     expect(result.returncode == 0, "a program that reads the file on all nodes", result)
     tuning = json.loads(file.read_text(encoding="utf-8"))
-    tuning["thresholds"]["network"]["alpha_ns"]["value"] = -1
+    tuning["thresholds"]["network"]["alpha_ns"] = -1
     file.write_text(json.dumps(tuning), encoding="utf-8")
     result = run("allreduce", "--sizes", "8", env=environment)
-    expect(result.returncode != 0 and "thresholds.network.alpha_ns.value:" in result.stderr,
+    expect(result.returncode != 0 and "thresholds.network.alpha_ns:" in result.stderr,
            "that it is read: a negative latency is refused", result)
 
 

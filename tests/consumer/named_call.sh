@@ -12,7 +12,7 @@ if command -v clang++ >/dev/null; then export OMPI_CXX=clang++ MPICH_CXX=clang++
 # Dissemination before what blocks in MPI, Linear and binomial trees never.
 others='Rabenseifner|Binomial|Bruck|TwoTree|Suara|ScatterAllgather|ReduceScatterGather|KNomial|Linear::'
 others="$others|SplitTail|CombiningTree|PeerSlices|MultiLeader|Exchange::Run|ArrivalChain"
-choice='choose|PositionGrower|map_positions|SelectionState|SelectionCache|TuningReader|Catalogue|NameParser|explain_|HierarchicalPhases'
+choice='choose|PositionGrower|map_positions|SelectionState|SelectionCache|SelectionFileReader|JsonReader|Catalogue|NameParser|explain_|HierarchicalPhases'
 
 look() {  # NAME OWN-PATTERN HEADER-LINE
   source=tests/consumer/named_call/$1.cpp

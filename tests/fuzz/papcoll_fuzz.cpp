@@ -10,7 +10,7 @@
 #include <papcoll/report/html.hpp>
 #include <papcoll/report/read.hpp>
 #include <papcoll/report/report.hpp>
-#include <papcoll/select/tuning.hpp>
+#include <papcoll/select/selection_file.hpp>
 #include <papcoll/tools/expectations.hpp>
 #include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/tools/model_file.hpp>
@@ -113,7 +113,7 @@ const std::map<std::string_view, void (*)(std::string_view)> readers{
      }},
     {"sizes", [](std::string_view text) { static_cast<void>(bench::parse_sizes(text)); }},
     {"tuning",
-     [](std::string_view text) { static_cast<void>(detail::parse_tuning<>(text, "fuzz")); }},
+     [](std::string_view text) { static_cast<void>(detail::parse_selection<>(text, "fuzz")); }},
 #ifdef PAPCOLL_WITH_HWLOC
     {"synthetic",
      [](std::string_view text) {

@@ -18,7 +18,7 @@ import jobs  # noqa: E402
 from jobs import Skip, check  # noqa: E402
 
 FIRST_CALLS = "left: the first calls of a communicator"
-SETTINGS = ("AFTER", "ALGORITHM", "CONTRACT", "GPU", "OFF", "SUMMARY")
+SETTINGS = ("AFTER", "ALGORITHM", "CONTRACT", "GPU", "LEARN", "OFF", "SUMMARY")
 
 
 class Job(jobs.Job):
@@ -243,6 +243,8 @@ def case_settings(job):
     done = job.run(["env", f"PAPCOLL_TUNING={tuning}", *launch], "--after", "1")
     check(done.stdout == "all right\n" and done.stderr.count("papcoll: ") == 1 and
           "bad.tuning, line 1" in done.stderr, done.stdout + done.stderr)
+    done = job.run(["printenv", "PAPCOLL_LEARN"], "--abi", job.mpi, "--learn", "kept.json")
+    check(done.stdout == f"{job.directory.resolve() / 'kept.json'}\n", done.stdout + done.stderr)
     for off, summary, shm, words in (("nein", "1", "", "PAPCOLL_OFF: 'nein' is not known: there "),
                                      ("No", "0", "Named", "PAPCOLL_SHM: 'Named' is not known: "),
                                      ("No", "On", "", "left: one rank"), ("yes", "False", "", "")):

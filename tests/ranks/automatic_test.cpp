@@ -31,8 +31,8 @@ namespace {
 constexpr std::chrono::seconds patience{60};
 
 std::string file_with(int value) {
-  return R"({"papcoll_tuning": 1, "thresholds": {"network": {"gap_ns": {"value": )" +
-         std::to_string(value) + "}}}}";
+  return R"({"papcoll_selection": 1, "thresholds": {"network": {"gap_ns": )" +
+         std::to_string(value) + "}}}";
 }
 
 std::string refusal_of(MPI_Comm comm, const papcoll::Options& options) {
@@ -299,28 +299,26 @@ TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a gri
   CHECK(is_sum(result));
 }
 
-TEST_CASE("what ranks are told of thresholds is the same or refused", "[automatic][tuning]") {
+TEST_CASE("rank 0's tuning file counts", "[automatic][selection_file]") {
   const OwnComm own;
   {
     const OwnComm other;
-    const TuningFile file{file_with(4711)};
-    // Names differ, what the files say does not.
+    const TuningFile file{file_with(4711 + other.rank())};
     papcoll::Communicator comm{other.get(), {.tuning = file.name()}};
     CHECK(papcoll::detail::thresholds_of(comm.core()).network.gap_ns == 4711);
+    // Nor do others read theirs: not even when the same ranks make another communicator.
+    const OwnComm again;
+    const std::string none = "/no/such/file";
+    papcoll::Communicator known{again.get(), {.tuning = again.rank() == 0 ? file.name() : none}};
+    CHECK(papcoll::detail::thresholds_of(known.core()).network.gap_ns == 4711);
   }
-  const bool alone = own.size() == 1;
-  const TuningFile file{file_with(own.rank() == own.size() - 1 ? 1 : 2)};
-  const std::string refusal = refusal_of(own.get(), {.tuning = file.name()});
-  CHECK((alone || mentions(refusal, "their tuning")));
-  if (alone) return;
-  const TuningFile corrupt{own.rank() == 1 ? "{\n\"papcoll\": 1}" : file_with(1)};
-  CHECK(mentions(refusal_of(own.get(), {.tuning = corrupt.name()}), "their tuning"));
-  CHECK(mentions(
-      refusal_of(own.get(), {.tuning = own.rank() == 1 ? "/no/such/file" : corrupt.name()}),
-      "cannot read the tuning file /no/such/file"));
+  const TuningFile good{file_with(1)};
+  CHECK(mentions(refusal_of(own.get(), {.tuning = own.rank() == 0 ? "/no/such/file" : good.name()}),
+                 "cannot read the tuning file /no/such/file"));
 }
 
-TEST_CASE("a tuning file is read when first an algorithm is chosen", "[automatic][tuning]") {
+TEST_CASE("a tuning file is read when first an algorithm is chosen",
+          "[automatic][selection_file]") {
   const OwnComm own;
   const TuningFile corrupt{"{\n\"papcoll\": 1}"};
   papcoll::Communicator comm{own.get(), {.tuning = corrupt.name()}};

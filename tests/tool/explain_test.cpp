@@ -89,8 +89,7 @@ TEST_CASE("explain: by the thresholds of a tuning file") {
   const std::string file = "/tmp/papcoll_explain_test." + std::to_string(getpid());
   std::FILE* const out = std::fopen(file.c_str(), "w");
   REQUIRE(out != nullptr);
-  std::fputs(R"({"papcoll_tuning": 1, "thresholds": {"network": {"alpha_ns": {"value": 0}}}})",
-             out);
+  std::fputs(R"({"papcoll_selection": 1, "thresholds": {"network": {"alpha_ns": 0}}})", out);
   std::fclose(out);
   const Outcome o = run({"explain", "allreduce", "--ranks", "2", "--bytes", "64", "--non-blocking",
                          "--tuning", file.c_str(), "--json"});

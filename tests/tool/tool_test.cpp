@@ -20,7 +20,7 @@ TEST_CASE("what is misspelt is said in a sentence, with what is meant") {
        "there is no subcommand simulte: did you mean simulate?");
   says({"prove"},
        "there is no subcommand prove: there are draw, explain, list, map, report, simulate, "
-       "topology, verify and what-if");
+       "topology, tune, verify and what-if");
   says({"simulate", "Ring", "--rank", "4", "--bytes", "8"},
        "there is no --rank: did you mean --ranks?");
   says({"simulate", "--ranks", "4", "Ring", "--byte=8k"},

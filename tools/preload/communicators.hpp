@@ -12,7 +12,7 @@
 #include <papcoll/communicator.hpp>
 #include <papcoll/erased.hpp>
 #include <papcoll/explain.hpp>
-#include <papcoll/select/tuning.hpp>
+#include <papcoll/select/state.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <link.h>
@@ -273,7 +273,8 @@ class Communicators {
       options.arena_bytes = c.size == ranks_ ? arenas_.of_all_ranks : arenas_.of_others;
       made = std::make_unique<papcoll::Communicator>(c.handle, options);
       if (made->nodes() == 1) problem = without_prefix(made->no_shared_memory());
-      if (problem.empty()) problem = tuning_problem();
+      // What is wrong in a tuning file only the first call would say.
+      if (problem.empty()) static_cast<void>(papcoll::detail::selection_of(made->core()));
     } catch (const std::exception& e) {
       problem = without_prefix(e.what());
       if (problem.empty()) problem = "it could not be made";
@@ -297,19 +298,6 @@ class Communicators {
                                    std::chrono::nanoseconds(1)),
         std::memory_order_relaxed);
     return true;
-  }
-
-  /// Why the tuning file cannot be used, which only the first call would say, or nothing.
-  static const std::string& tuning_problem() {
-    static const std::string& problem = *new std::string([]() -> std::string {
-      try {
-        papcoll::check_tuning("");
-      } catch (const std::exception& e) {
-        return without_prefix(e.what());
-      }
-      return {};
-    }());
-    return problem;
   }
 
   /// Some rank has a problem, as all know: the first one's is told to rank 0, which says it, each

@@ -20,12 +20,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// What non-blocking calls cost, as ranks that share no memory tell each other: how long each was
 /// under way, as the rank sees it, from its start until it was found complete.
 ///
-/// Only starts count, and only those for which a learner was asked. All ranks start the same ones in
-/// the same order, and a rank that alone starts none, because its call is invalid, breaks the team;
-/// so all count alike. At every period-th start, and nowhere else, what the last exchange has told
-/// takes effect, and the next one begins. Hence what is adopted stands at the same place of the
-/// common order of calls on all ranks, blocking ones included, and every call before it, and none
-/// after it, is chosen without it.
+/// Only starts count, and only those for which a learner was asked. All ranks start the same ones
+/// in the same order, and a rank that alone starts none, because its call is invalid, breaks the
+/// team; so all count alike. At every period-th start, and nowhere else, what the last exchange has
+/// told takes effect, and the next one begins. Hence what is adopted stands at the same place of
+/// the common order of calls on all ranks, blocking ones included, and every call before it, and
+/// none after it, is chosen without it.
 ///
 /// A start may have to wait there, for the exchange that began a period before: for ranks that are
 /// 1,024 requests behind. Each of these has to start its own before it can need this rank's next

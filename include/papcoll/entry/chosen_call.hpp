@@ -15,6 +15,7 @@
 #include <papcoll/runtime/packed_call.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/automatic.hpp>
+#include <papcoll/select/rules.hpp>
 #include <papcoll/select/state.hpp>
 #include <papcoll/transport/find_transport.hpp>
 
@@ -41,10 +42,14 @@ struct ChosenAlgorithm {
     spec.order = given.order;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
     const bool by_messages = caller.non_blocking || given.order;
-    if (!caller.non_blocking || !caller.core.on_one_node()) learn_from_call(caller.core);
+    if (!caller.non_blocking || !caller.core.on_one_node()) {
+      learn_from_call(caller.core, call, chooser.on_node);
+    }
     SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
     if (given.order) inputs.learner = nullptr;
-    choose(spec, call, inputs, chooser);
+    if (inputs.rules == nullptr || choose_by_rules(spec, call, inputs, chooser) == nullptr) {
+      choose(spec, call, inputs, chooser);
+    }
     is_watched = watches_across_nodes(call, inputs);
     is_counted = !by_messages && any_transport && counts_calls(caller.core);
     if (spec.hierarchical != nullptr) return;

@@ -80,7 +80,11 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   }
   LateNodeCache late_node;
   if (facts.inputs.late_node != nullptr) facts.inputs.late_node = &late_node;
-  return explain_choice(facts, call, traits);
+  Explanation e = explain_choice(facts, call, traits);
+  if (const SelectionState* const state = team.parts().find<SelectionState>()) {
+    if (state->kept != nullptr) e.kept = state->kept->note;
+  }
+  return e;
 }
 
 [[gnu::cold]] PAPCOLL_DECL std::vector<AlgorithmCount> algorithm_counts_of(const TeamCore& team) {

@@ -16,8 +16,11 @@
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/select/automatic.hpp>
 #include <papcoll/select/by_messages.hpp>
+#include <papcoll/select/candidate_name.hpp>
 #include <papcoll/select/learner.hpp>
 #include <papcoll/select/on_node.hpp>
+#include <papcoll/select/rules.hpp>
+#include <papcoll/select/selection_file.hpp>
 #include <papcoll/select/thresholds.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/transport.hpp>
@@ -157,26 +160,16 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return detail::joined({"rank order: along the machine it would be no better", on});
 }
 
-/// Behind the name of an algorithm.
-inline const char* way_of(PeerReach reach) noexcept {
-  switch (reach) {
-    case PeerReach::pulled:
-      return " by the kernel";
-    case PeerReach::chunked:
-      return " in pieces";
-    default:
-      return "";
-  }
-}
-
 /// Why a candidate runs, and what the others cost by a model and in calls of this kind: of each
 /// `describe(i)` gives the name and the nanoseconds that are expected.
 template <class Describe>
 [[gnu::cold]] void explain_candidates(Explanation& e, const Shortlist& list, const CallTrial& trial,
                                       const SelectionInputs& s, const char* model,
                                       Describe&& describe) {
+  const bool was_told = s.learner != nullptr && s.learner->was_told(trial.kind);
   const bool is_settled = s.learner != nullptr && s.learner->is_settled(trial.kind);
   e.reason += list.count == 1 ? "no other candidate is promising"
+              : was_told      ? "from the file: it was the quickest before"
               : is_settled    ? "it was the quickest when candidates were tried"
               : trial.candidate == list.ids[0]
                   ? joined({"the model of the ", model, " expects least of it"})
@@ -197,8 +190,7 @@ template <class Describe>
                                           const SelectionInputs& s, const Chooser& chooser) {
   explain_candidates(e, shortlist(chooser.on_node, call, s), trial, s, "node", [&](std::size_t i) {
     const NodeCandidate& c = chooser.on_node[i];
-    return std::pair{joined({c.algorithm->name, way_of(c.reach)}),
-                     static_cast<std::uint64_t>(prior_of(c, call, s))};
+    return std::pair{name_of(c), static_cast<std::uint64_t>(prior_of(c, call, s))};
   });
 }
 
@@ -233,7 +225,10 @@ template <class Describe>
   chosen.order = order;
   const Chooser& chooser = chooser_of(call.collective);
   Call picked = call;
-  choose(chosen, picked, s, chooser);
+  std::string passed;
+  const SelectionRule* const rule =
+      s.rules != nullptr ? choose_by_rules(chosen, picked, s, chooser, &passed) : nullptr;
+  if (rule == nullptr) choose(chosen, picked, s, chooser);
   if (chosen.hierarchical != nullptr && chosen.hierarchical->by_caches) {
     e.algorithm = "Hierarchical:DynamicLeader,auto";
     e.reason = detail::joined(
@@ -248,10 +243,10 @@ template <class Describe>
                           with_value(*threshold("network", "late_percent"), *s.thresholds),
                           " % of the call's own time; "});
     }
-    explain_by_messages(e, call, picked.trial, s, chooser);
+    if (rule == nullptr) explain_by_messages(e, call, picked.trial, s, chooser);
   } else if (chosen.arrival != nullptr) {
     e.algorithm = detail::joined({chosen.arrival->name, over});
-    explain_on_node(e, call, picked.trial, s, chooser);
+    if (rule == nullptr) explain_on_node(e, call, picked.trial, s, chooser);
   } else {
     e.algorithm = chosen.schedule.name() + over;
     if (chosen.order) e.algorithm = detail::joined({chosen.order.name(), "+", e.algorithm});
@@ -259,9 +254,13 @@ template <class Describe>
       e.order = explain_order(team.machine, chosen.schedule, chosen.order, call);
     }
     e.reason = "ranks pass messages: ";
-    explain_by_messages(e, call, picked.trial, s, chooser);
+    if (rule == nullptr) explain_by_messages(e, call, picked.trial, s, chooser);
   }
   if (s.size == 1) e.reason = "a rank alone exchanges nothing";
+  if (rule != nullptr) {
+    e.reason = joined({"rule ", rule - s.rules->data() + 1, " of the tuning file says so"});
+  }
+  if (!passed.empty()) e.reason += joined({"; ", passed, " cannot run it"});
 }
 
 /// The algorithms that cannot run a call, by reasons.
@@ -336,6 +335,7 @@ template <class>
   t += detail::joined({"; imbalanced above a wait of ", detail::shown_time(e.imbalanced_from),
                        "\n  memory     ", e.memory, "\n"});
   if (!e.order.empty()) t += detail::joined({"  order      ", e.order, "\n"});
+  if (!e.kept.empty()) t += detail::joined({"  kept       ", e.kept, "\n"});
   if (!e.candidates.empty()) t += detail::joined({"  candidates ", e.candidates, "\n"});
   for (const std::string& r : e.refused) t += detail::joined({"  not        ", r, "\n"});
   return t;

@@ -40,6 +40,7 @@ struct Explanation {
   /// Of a call that names no algorithm, on one node: what else could run, with what it costs by the
   /// model, and what it took where it was tried.
   std::string candidates;
+  std::string kept;  ///< what became of the files of Options::learn and Options::tuning, if any
   std::vector<std::string> refused;  ///< algorithms that cannot run this call, by reasons
 
   /// All of it, a line for each.

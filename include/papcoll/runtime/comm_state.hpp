@@ -65,7 +65,7 @@ class CommState final : public Attached {
     if (is_new) {
       known = detail::make_shared<KnownRanks>();
       known->options = options;
-      known->tuning = require_common(all_ranks, options);
+      known->files = require_common(all_ranks, options);
       known->here = find_node(making, s);
       known->where = find_machine(all_ranks, known->here, options.machine);
       settle(s, *known, [&](const Groups* caches) {
@@ -142,6 +142,7 @@ class CommState final : public Attached {
     if (closed_) return;
     closed_ = true;
     process_->set_outstanding(&*core_, false);
+    core_->keep_parts();
     core_->close_parts();
     link_.close(core_->broken() || in_use() ||
                 (link_.connected() && mpi_is_usable() && !core_->settle()));
@@ -250,7 +251,8 @@ class CommState final : public Attached {
   [[gnu::cold]] void begin(Surroundings s, const Options& options, const KnownRanks& known) {
     core_ = make_owned<TeamCore>(std::move(s), options);
     core_->set_oversubscribed(known.where.oversubscribed);
-    core_->set_tuning(known.tuning);
+    core_->set_files(known.files);
+    core_->set_processors_at_first(known.where.count);
     core_->set_buffer_watch(known.watch);
     core_->set_hooks({&CommState::progress, simulated ? nullptr : &CommState::poke_mpi,
                       &CommState::watch, &CommState::refused, &CommState::native,

@@ -6,7 +6,7 @@
 #include <papcoll/config.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/machine_of_ranks.hpp>
-#include <papcoll/runtime/tuning_text.hpp>
+#include <papcoll/runtime/selection_texts.hpp>
 #include <papcoll/runtime/watched_buffers.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/shm/node_share.hpp>
@@ -29,7 +29,7 @@ struct KnownRanks {
   Options options;
   NodeRanks here;
   MachineOfRanks where;
-  TuningText tuning;
+  std::string files;  ///< see selection_texts.hpp
   detail::Shared<NodeShare> share;
   NodeShare::AreaRequest area;        ///< what a communicator has there
   detail::Vector<pid_t> copies_from;  ///< see probe_copies()

@@ -30,6 +30,7 @@ struct MachineOfRanks {
   detail::Shared<const MachineOnDemand> machine;
   std::vector<int> nodes;       ///< of each rank, the lowest rank of its node
   bool oversubscribed = false;  ///< more ranks on this node than processors they may run on
+  std::size_t count = 0;        ///< of the processors that they may run on
   ProcessorSet processors;      ///< those of this rank
   /// Stands for what all ranks reported of themselves: the same on all.
   std::uint64_t id = 0;
@@ -89,7 +90,8 @@ static_assert(sizeof(Whereabouts) <= 32 && std::has_unique_object_representation
     found.nodes.push_back(w.node);
     if (w.node == report.node) here_on.push_back(w.processors);
   }
-  found.oversubscribed = outnumber(here_on.size(), count_processors(here_on));
+  found.count = count_processors(here_on);
+  found.oversubscribed = outnumber(here_on.size(), found.count);
   found.id =
       hash_of_text({reinterpret_cast<const char*>(all.data()), all.size() * sizeof(Whereabouts)});
   found.machine =

@@ -10,7 +10,7 @@
 #include <papcoll/runtime/known_ranks.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/node_memory.hpp>
-#include <papcoll/runtime/tuning_text.hpp>
+#include <papcoll/runtime/selection_texts.hpp>
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
@@ -201,7 +201,7 @@ class Making {
   struct Hello {
     ProcessId id{};
     std::uint64_t known = 0;   ///< id of the KnownRanks that it has; 0: none
-    std::uint64_t tuning = 0;  ///< of what the tuning file says now
+    std::uint64_t tuning = 0;  ///< of what rank 0's tuning file says now
     std::uint64_t area = 0;    ///< number of that of a node's first rank, from 1; 0: it has none
     bool pretends = false;     ///< MPI may see several nodes where there is one machine
     Build build{};
@@ -232,7 +232,7 @@ class Making {
     known_ = process_->known_ranks().find(world_ranks_, options);
     if (known_ == nullptr) return;
     try {
-      tuning_ = tuning_text(options.tuning).hash();
+      tuning_ = hash_of_tuning(rank_ == 0 ? read_selection_files(options, true) : known_->files);
       if (known_->here.ranks.front() == rank_) area_ = NodeMemory::make_area(*known_);
     } catch (const std::exception&) {
       known_ = nullptr;  // the long way says why

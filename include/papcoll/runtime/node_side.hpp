@@ -151,6 +151,11 @@ class NodeSide {
 
   /// What signals and copies between the ranks cost, as far as they know.
   const PeerCosts& peer_costs() const noexcept { return shared_->trials.costs(); }
+  /// From the same call on on all ranks.
+  void begin_with(const PeerCosts& costs) noexcept {
+    shared_->trials.begin_with(costs);
+    ++generation_from_;
+  }
   /// On how many processors the ranks may run, as they have counted together; 0: unknown.
   std::size_t processors() const noexcept { return shared_ ? shared_->census.processors() : 0; }
   /// How often what calls cost has led to another choice.

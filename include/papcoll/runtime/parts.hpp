@@ -38,6 +38,8 @@ class TeamPart {
   virtual bool settle() noexcept { return true; }
   /// After the team broke. `leak`: something may still use its memory.
   virtual void abandon(bool /*leak*/) noexcept {}
+  /// The team ends in order.
+  virtual void keep() noexcept {}
   /// Its last chance to use MPI and the memory of the node.
   virtual void close(bool /*broken*/) noexcept {}
 };
@@ -59,6 +61,14 @@ class TeamParts {
     return static_cast<T&>(*part);
   }
 
+  /// One that is made already.
+  template <class T>
+  T& put(detail::Owned<T> part) noexcept {
+    T& made = *part;
+    parts_[static_cast<std::size_t>(T::kind)] = std::move(part);
+    return made;
+  }
+
   bool blocks(const Endpoint& e, std::uint32_t sequence) noexcept {
     for (const auto& part : parts_) {
       if (part != nullptr && part->blocks(e, sequence)) return true;
@@ -73,6 +83,11 @@ class TeamParts {
   [[gnu::cold]] void abandon(bool leak) noexcept {
     for (const auto& part : parts_) {
       if (part != nullptr) part->abandon(leak);
+    }
+  }
+  [[gnu::cold]] void keep() noexcept {
+    for (const auto& part : parts_) {
+      if (part != nullptr) part->keep();
     }
   }
   [[gnu::cold]] void close(bool broken) noexcept {

@@ -56,7 +56,8 @@ class PeerTrials {
   bool look(const Waiter& waiter, std::uint32_t looks, std::uint32_t longer_calls,
             bool wanted) noexcept {
     if (looks == tried_at_ + 1) return wanted && count();
-    const bool is_early = std::find(early.begin(), early.end(), looks) != early.end();
+    const bool is_early = (!are_told_ || choice_->is_probed()) &&
+                          std::find(early.begin(), early.end(), looks) != early.end();
     if (!is_early && looks % period != 0) return false;
     if (longer_calls - longer_calls_ < (is_early ? 1 : enough)) return false;
     if (!wanted && !choice_->is_probed()) return false;
@@ -68,6 +69,13 @@ class PeerTrials {
   }
 
   const PeerCosts& costs() const noexcept { return costs_; }
+  /// They were found before, on this machine: unless some were found meanwhile, the first trials
+  /// are left out. In the same call on all ranks.
+  void begin_with(const PeerCosts& costs) noexcept {
+    if (costs_ != usual_peer_costs) return;
+    costs_ = costs;
+    are_told_ = true;
+  }
 
  private:
   using Word = std::uint64_t;
@@ -164,6 +172,7 @@ class PeerTrials {
   detail::Shared<CopyChoice> choice_;
   Owned<PeerProbe> probe_;  ///< null: nothing was tried, or can be
   PeerCosts costs_;
+  bool are_told_ = false;           ///< by begin_with()
   std::uint32_t longer_calls_ = 0;  ///< before the last trial
   std::uint32_t tried_at_ = ~std::uint32_t{1};
 };

@@ -32,8 +32,8 @@
 #include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/runtime/requests.hpp>
 #include <papcoll/runtime/scheduled_calls.hpp>
+#include <papcoll/runtime/selection_texts.hpp>
 #include <papcoll/runtime/tickets.hpp>
-#include <papcoll/runtime/tuning_text.hpp>
 #include <papcoll/runtime/watched_buffers.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
@@ -104,8 +104,12 @@ class TeamCore final {
   bool was_oversubscribed() const noexcept { return was_oversubscribed_; }
   /// All ranks have just met: those of a node find out how to copy for each other.
   void try_copies() noexcept { node_.try_copies(); }
-  void set_tuning(TuningText tuning) { tuning_ = std::move(tuning); }
-  const TuningText& tuning() const noexcept { return tuning_; }
+  /// The selection files of all ranks, see selection_texts.hpp.
+  void set_files(const std::string& files) { files_ = files; }
+  const std::string& files() const noexcept { return files_; }
+  /// On how many processors the ranks of this node could run when the team was made; 0: unknown.
+  void set_processors_at_first(std::size_t count) noexcept { processors_at_first_ = count; }
+  std::size_t processors_at_first() const noexcept { return processors_at_first_; }
 
   /// Adds to the transports that calls may name by a text.
   void offer_transports(std::span<const TransportTable* const> transports) noexcept {
@@ -154,6 +158,8 @@ class TeamCore final {
   void set_cost_listener(CostListener* costs) noexcept { node_.set_cost_listener(costs); }
   /// What signals and copies between the ranks cost. Only where they share memory.
   const PeerCosts& peer_costs() const noexcept { return node_.peer_costs(); }
+  /// What it was found to be before: from the same call on on all ranks.
+  void begin_with(const PeerCosts& costs) noexcept { node_.begin_with(costs); }
   /// On how many processors the ranks may run, where they share memory; 0: unknown.
   std::size_t processors() const noexcept { return node_.processors(); }
   /// The number on the node's board of the next blocking call. Only where the ranks share memory.
@@ -189,6 +195,13 @@ class TeamCore final {
     return tickets != nullptr ? tickets->none() : nothing;
   }
 
+  /// The team ends: its parts keep what they have for another one, if it ends in order.
+  [[gnu::cold]] void keep_parts() noexcept {
+    for (TeamCore* part : {intra_, inter_}) {
+      if (part != nullptr) part->keep_parts();
+    }
+    if (!broken()) parts().keep();
+  }
   /// The last chance of its parts to use MPI and the node's memory.
   [[gnu::cold]] void close_parts() noexcept {
     for (TeamCore* part : {intra_, inter_}) {
@@ -372,7 +385,8 @@ class TeamCore final {
   LentBuffers lent_buffers_{basis_, node_, failures_};
   CallBlocks blocks_;
   detail::AlgorithmCounts counts_;
-  TuningText tuning_;
+  std::string files_;
+  std::size_t processors_at_first_ = 0;
   detail::Shared<Registrations> registrations_;
   detail::Shared<BufferWatch> buffer_watch_;
   detail::Weak<void> owner_;

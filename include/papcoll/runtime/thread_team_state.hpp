@@ -10,8 +10,8 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/late_pages.hpp>
+#include <papcoll/runtime/selection_texts.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/runtime/tuning_text.hpp>
 #include <papcoll/topology/bound_processors.hpp>
 #include <papcoll/topology/described_places.hpp>
 #include <papcoll/topology/last_level_cache.hpp>
@@ -44,10 +44,9 @@ class ThreadTeamState {
     Doorbells::initialise(memory_.bells, ranks);
     board_of(memory_.node_of(0, ranks, options), options.chunk_bytes)
         .initialise(options.first_epoch);
-    const TuningText tuning = tuning_text(options.tuning);
-    const bool oversubscribed =
-        outnumber(static_cast<std::size_t>(ranks),
-                  static_cast<std::size_t>(ProcessorSet::of_this_thread().count()));
+    const std::string files = read_selection_files(options);
+    const auto processors = static_cast<std::size_t>(ProcessorSet::of_this_thread().count());
+    const bool oversubscribed = outnumber(static_cast<std::size_t>(ranks), processors);
     const auto machine = machine_of(ranks, options.machine);
     const auto near = machine != nullptr ? near_groups(machine->places()) : nullptr;
     static constexpr std::array transports{&transport_table<ThreadTransport>};
@@ -66,7 +65,8 @@ class ThreadTeamState {
       s.machine = machine;
       cores_.push_back(detail::make_owned<TeamCore>(std::move(s), options));
       cores_.back()->set_oversubscribed(oversubscribed);
-      cores_.back()->set_tuning(tuning);
+      cores_.back()->set_files(files);
+      cores_.back()->set_processors_at_first(processors);
     }
     if (!options.groups.empty()) {
       divide_all(options.groups, options, false);
@@ -74,6 +74,10 @@ class ThreadTeamState {
       divide_all({near->of}, options, true);
     }
   }
+
+  ThreadTeamState(const ThreadTeamState&) = delete;
+  ThreadTeamState& operator=(const ThreadTeamState&) = delete;
+  [[gnu::cold]] ~ThreadTeamState() { cores_[0]->keep_parts(); }
 
   TeamCore& core(int rank) noexcept { return *cores_[static_cast<std::size_t>(rank)]; }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/node/peer_costs.hpp>
 #include <papcoll/select/thresholds.hpp>
@@ -15,6 +16,7 @@ class LateNodeCache;
 class MachineOrders;
 class PlanCache;
 class SuaraCache;
+struct SelectionRule;
 
 /// What else decides how a call runs: the same on all ranks of the team.
 struct SelectionInputs {
@@ -36,6 +38,8 @@ struct SelectionInputs {
   std::uint32_t epoch = 0;  ///< the number of the call, on the board of a node or among all
   Imbalance imbalance;      ///< of calls of this size
   const Thresholds* thresholds = nullptr;
+  const detail::Vector<SelectionRule>* rules = nullptr;  ///< before all else; null: none
+  int ranks_per_node = 1;                                ///< of the node that has most
   const PeerCosts* costs = &usual_peer_costs;
   LateNodeCache* late_node = nullptr;  ///< what was made for it before; null: it is not looked for
   SuaraCache* suara = nullptr;         ///< what was found before; null: nothing

@@ -36,15 +36,36 @@ struct CallKind {
   bool in_arena = false;  ///< or, by messages, non-blocking
   bool by_messages = false;
 
-  /// Never 0. From 1 GB on sizes are of one kind.
-  std::uint16_t key(const Call& call) const noexcept {
-    const auto size = std::min(static_cast<unsigned>(std::bit_width(call.bytes())), 31U);
-    return static_cast<std::uint16_t>(
-        0x8000U | static_cast<unsigned>(call.collective) << 11U | (by_messages ? 1U << 10U : 0U) |
-        size << 5U | (imbalanced ? imbalanced_bit : 0U) | (in_arena ? 8U : 0U) |
-        (call.rank_order ? 4U : 0U) | (call.reproducible ? 2U : 0U) | (call.is_uneven() ? 1U : 0U));
+  using Bits = std::uint16_t;
+  static constexpr Bits by_messages_bit = 1U << 10U;
+  static constexpr Bits imbalanced_bit = 16;
+  static constexpr Bits in_arena_bit = 8;
+  static constexpr Bits rank_order_bit = 4;
+  static constexpr Bits reproducible_bit = 2;
+  static constexpr Bits uneven_bit = 1;
+  static constexpr Bits all_bits = 31;
+
+  Bits key(const Call& call) const noexcept {
+    return key_of(
+        call.collective, call.bytes(),
+        static_cast<Bits>(
+            (by_messages ? by_messages_bit : 0U) | (imbalanced ? imbalanced_bit : 0U) |
+            (in_arena ? in_arena_bit : 0U) | (call.rank_order ? rank_order_bit : 0U) |
+            (call.reproducible ? reproducible_bit : 0U) | (call.is_uneven() ? uneven_bit : 0U)));
   }
-  static constexpr std::uint16_t imbalanced_bit = 16;
+  /// Never 0. From 1 GB on sizes are of one kind.
+  static Bits key_of(Collective c, std::size_t bytes, Bits bits) noexcept {
+    const auto size = std::min(static_cast<unsigned>(std::bit_width(bytes)), 31U);
+    return static_cast<Bits>(0x8000U | static_cast<unsigned>(c) << 11U | size << 5U | bits);
+  }
+  static Collective collective_of(Bits key) noexcept {
+    return static_cast<Collective>(key >> 11U & 15U);
+  }
+  /// The least bytes of a call of that kind.
+  static std::size_t bytes_of(Bits key) noexcept {
+    const unsigned size = key >> 5U & 31U;
+    return size == 0 ? 0 : std::size_t{1} << (size - 1);
+  }
   static_assert(collective_count <= 16);
 };
 
@@ -142,6 +163,55 @@ class CallLearner final : public CostListener {
     }
   }
 
+  /// Has the choice for a kind been told by begin_settled(), and stands?
+  bool was_told(std::uint16_t kind) const noexcept {
+    const Kind* const k = find(kind);
+    return k != nullptr && k->is_settled && k->was_told;
+  }
+
+  /// What is known of a kind whose choice is made.
+  struct Settled {
+    static constexpr std::uint8_t none = 0xff;
+
+    std::uint16_t kind = 0;
+    std::uint8_t best = 0;
+    std::uint32_t ns = 0;         ///< what it cost
+    std::uint16_t very_slow = 0;  ///< bit i: candidate i is not tried again soon
+  };
+  template <class F>
+  void each_settled(F&& f) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Kind& k = kinds_[i];
+      if (!k.is_settled) continue;
+      Settled s{keys_[i], k.best, k.cost, 0};
+      for (const Samples& t : k.tried) {
+        const bool is_slow = t.id != Samples::none && t.is_dropped && t.pardons != 0;
+        if (is_slow) s.very_slow |= static_cast<std::uint16_t>(1U << t.id);
+      }
+      f(s);
+    }
+  }
+  /// Begins a kind of which nothing was seen yet, with a choice that was made before; it is watched
+  /// as any other. In the same call on all ranks.
+  [[gnu::cold]] void begin_settled(const Settled& s) noexcept {
+    if (find(s.kind) != nullptr) return;
+    Kind* const begun = find_or_begin({s.kind, s.best, 0});
+    if (begun == nullptr) return;
+    Kind& k = *begun;
+    constexpr std::uint32_t warm = 16;  // looks: the first calls cost more than later ones
+    k.is_settled = k.was_told = true;
+    k.cost = s.ns;
+    k.again = looks_ + warm;
+    static_cast<void>(k.samples_of(s.best));
+    for (std::uint8_t id = 0; id < 16; ++id) {
+      if ((s.very_slow >> id & 1U) == 0 || id == s.best) continue;
+      Samples* const slow = k.samples_of(id);
+      if (slow == nullptr) return;
+      slow->is_dropped = true;
+      slow->pardons = Samples::pardons_of_slow;
+    }
+  }
+
   /// What was learned is of no use any more.
   void forget() noexcept {
     count_ = 0;
@@ -153,6 +223,7 @@ class CallLearner final : public CostListener {
   struct Samples {
     static constexpr std::uint32_t kept = 8;
     static constexpr std::uint8_t none = 0xff;
+    static constexpr std::uint8_t pardons_of_slow = 4;
 
     std::uint8_t id = none;
     bool is_dropped = false;
@@ -178,6 +249,7 @@ class CallLearner final : public CostListener {
     std::uint8_t candidates = 0;  ///< how many are listed
     std::uint8_t best = 0;
     bool is_settled = false;
+    bool was_told = false;      ///< and not tried since
     std::uint32_t seen = 0;     ///< the look before that with its last sample
     std::uint32_t again = 0;    ///< the first look at which it may be tried again
     std::uint32_t pause = 256;  ///< looks between two times
@@ -223,7 +295,7 @@ class CallLearner final : public CostListener {
         const bool clearly = s.count >= few + 1 && s.median() > least + least / 8;
         if (unlisted || (s.id != best && (much || clearly))) {
           s.is_dropped = is_another = true;
-          s.pardons = s.median() / 3 > least ? 4 : 0;
+          s.pardons = s.median() / 3 > least ? Samples::pardons_of_slow : 0;
           continue;
         }
         ++left;
@@ -247,7 +319,7 @@ class CallLearner final : public CostListener {
       s.clear();
       const bool is_as_it_was = now <= cost + cost / 2 && cost <= now + now / 2;
       if (is_as_it_was || looks - again > UINT32_MAX / 2) return false;
-      is_settled = false;
+      is_settled = was_told = false;
       pause = std::min<std::uint32_t>(2 * pause, 1U << 20U);
       candidates = 0;
       for (Samples& t : tried) {

@@ -1,20 +1,34 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/cache.hpp>
+#include <papcoll/select/candidate_name.hpp>
 #include <papcoll/select/inputs.hpp>
 #include <papcoll/select/late_node_cache.hpp>
+#include <papcoll/select/learned_file.hpp>
 #include <papcoll/select/learner.hpp>
+#include <papcoll/select/on_node.hpp>
+#include <papcoll/select/selection_file.hpp>
 #include <papcoll/select/suara_cache.hpp>
 #include <papcoll/select/thresholds.hpp>
-#include <papcoll/select/tuning.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/transport/find_transport.hpp>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -22,27 +36,55 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct SelectionState final : TeamPart {
   static constexpr PartKind kind = PartKind::selection;
 
+  explicit SelectionState(TeamCore& its_team) : team(its_team) {}
+  /// Rank 0 of the outermost team keeps what was learned, if anything.
+  inline void keep() noexcept override;
+
+  TeamCore& team;
   Thresholds thresholds;
+  Vector<SelectionRule> rules;
+  Shared<const KeptChoices> kept;  ///< null: no file is named
   std::optional<PeerCosts> costs;  ///< instead of what the ranks find
   CallLearner learner;
+  /// The candidates of the collectives for which the learner is asked.
+  std::array<std::span<const NodeCandidate>, collective_count> candidates{};
+  /// Kinds of calls of which it was looked up what is kept; a slot has the last of those it is for.
+  std::array<CallKind::Bits, 128> asked{};
+  bool has_begun = false;  ///< costs that are kept were told
+  std::uint32_t told = 0;  ///< of the learner's changes, those by what is kept
   LateNodeCache late_node;
   SuaraCache suara;
   SelectionCache choices;
 };
 
+/// What the user's tuning file says, and what is kept. Throws argument_error, with line and field.
+template <class = void>
+[[gnu::cold]] void read_files(SelectionState& state, const SelectionTexts& files) {
+  auto kept = make_shared<KeptChoices>();
+  kept->take(files);
+  if (!files.tuning.empty()) {
+    SelectionFile wanted = parse_selection<>(files.tuning, files.source);
+    state.thresholds = wanted.thresholds;
+    state.rules = std::move(wanted.rules);
+    if (!wanted.calls.empty()) kept->take(files.source, wanted);
+  }
+  state.kept = std::move(kept);
+}
+PAPCOLL_COMPILE_ONCE(void read_files<>(SelectionState&, const SelectionTexts&))
+
 /// Throws argument_error, on all ranks, if the tuning file says what it must not.
 [[gnu::cold, gnu::noinline]] inline SelectionState& make_selection(TeamCore& team) {
-  Thresholds thresholds;
+  Owned<SelectionState> state = make_owned<SelectionState>(team);
   if (team.parent() != nullptr) {
     const SelectionState* const outer = team.parent()->parts().find<SelectionState>();
-    if (outer != nullptr) thresholds = outer->thresholds;
-  } else {
-    const TuningText& text = team.tuning();
-    if (!text.json.empty()) thresholds = parse_tuning<>(text.json, text.source);
+    if (outer != nullptr) {
+      state->thresholds = outer->thresholds;
+      state->kept = outer->kept;
+    }
+  } else if (!team.files().empty()) {
+    read_files<>(*state, SelectionTexts{team.files()});
   }
-  SelectionState& state = team.parts().get<SelectionState>();
-  state.thresholds = thresholds;
-  return state;
+  return team.parts().put(std::move(state));
 }
 
 inline SelectionState& selection_of(TeamCore& team) {
@@ -52,14 +94,7 @@ inline SelectionState& selection_of(TeamCore& team) {
 
 inline const Thresholds& thresholds_of(TeamCore& team) { return selection_of(team).thresholds; }
 
-/// Before a blocking call for which the learner is asked.
-inline void learn_from_call(TeamCore& team) {
-  if (team.options().selection == Selection::learned) {
-    team.set_cost_listener(&selection_of(team).learner);
-  }
-}
-
-/// Instead of those of the tuning file; the same on all ranks, between the same two calls.
+/// Instead of those of the selection file; the same on all ranks, between the same two calls.
 inline void set_thresholds(TeamCore& team, const Thresholds& thresholds) {
   SelectionState& state = selection_of(team);
   state.thresholds = thresholds;
@@ -76,12 +111,85 @@ inline void set_costs(TeamCore& team, const PeerCosts& costs) {
   state.learner.forget();
 }
 
+inline const TeamCore& outermost_of(const TeamCore& team) noexcept {
+  const TeamCore* outermost = &team;
+  while (outermost->parent() != nullptr) outermost = outermost->parent();
+  return *outermost;
+}
+
 /// On how many processors its ranks, and those of the teams that it is a part of, may run; 0:
 /// unknown.
 inline int processors_of(const TeamCore& team) noexcept {
-  const TeamCore* outermost = &team;
-  while (outermost->parent() != nullptr) outermost = outermost->parent();
-  return static_cast<int>(outermost->processors());
+  return static_cast<int>(outermost_of(team).processors());
+}
+
+/// To which teams what this one has learned is of use.
+[[gnu::cold]] inline TeamLikeness likeness_of(const TeamCore& team) {
+  const auto ranks = static_cast<std::size_t>(team.size());
+  return {ranks, ranks, outermost_of(team).processors_at_first()};
+}
+
+/// Begins with what was learned before of calls of this size, in the first blocking one that asks
+/// the learner.
+[[gnu::cold, gnu::noinline]] inline void begin_with_kept(SelectionState& state, const Call& call) {
+  // Whether ranks come late and where buffers are may change from call to call.
+  constexpr CallKind::Bits changing = CallKind::imbalanced_bit | CallKind::in_arena_bit;
+  const CallKind::Bits kind = CallKind{}.key(call);
+  CallKind::Bits& asked = state.asked[(kind * 0x9e3779b9U >> 16U) % state.asked.size()];
+  if (std::exchange(asked, kind) == kind) return;
+  const TeamLikeness mine = likeness_of(state.team);
+  const std::uint32_t before = state.learner.changes();
+  for (const LearnedCosts& t : state.kept->costs) {
+    if (t.team == mine && !std::exchange(state.has_begun, true)) state.team.begin_with(t.costs);
+  }
+  const auto candidates = state.candidates[static_cast<std::size_t>(call.collective)];
+  for (const LearnedCall& c : state.kept->calls) {
+    if ((c.kind & ~changing) != kind || !(c.team == mine)) continue;
+    CallLearner::Settled s{c.kind, CallLearner::Settled::none, c.ns, 0};
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      const std::size_t name = kept_algorithm(name_of(candidates[i]));
+      if (name == c.best) s.best = static_cast<std::uint8_t>(i);
+      if ((c.very_slow >> name & 1U) != 0) s.very_slow |= static_cast<std::uint16_t>(1U << i);
+    }
+    if (s.best != CallLearner::Settled::none) state.learner.begin_settled(s);
+  }
+  state.told += state.learner.changes() - before;
+}
+
+/// Before a blocking call whose contract is stated, for which the learner is asked; the same call
+/// on all ranks. `candidates`: its collective's.
+inline void learn_from_call(TeamCore& team, const Call& call,
+                            std::span<const NodeCandidate> candidates) {
+  if (team.options().selection != Selection::learned) return;
+  SelectionState& state = selection_of(team);
+  team.set_cost_listener(&state.learner);
+  if (!team.on_one_node()) return;
+  state.candidates[static_cast<std::size_t>(call.collective)] = candidates;
+  if (state.kept != nullptr) begin_with_kept(state, call);
+}
+
+[[gnu::cold]] inline void SelectionState::keep() noexcept {
+  if (kept == nullptr || kept->learn.empty() || team.shown(team.rank()) != 0) return;
+  if (!team.on_one_node() || learner.changes() == told) return;
+  try {
+    SelectionFile mine;
+    mine.made_by = kept->here;
+    const TeamLikeness like = likeness_of(team);
+    if (team.peer_costs() != usual_peer_costs) mine.costs.push_back({like, team.peer_costs()});
+    learner.each_settled([&](const CallLearner::Settled& s) {
+      const Collective c = CallKind::collective_of(s.kind);
+      const std::span<const NodeCandidate> all = candidates[static_cast<std::size_t>(c)];
+      if (s.best >= all.size()) return;
+      LearnedCall call{like, s.kind, kept_algorithm(name_of(all[s.best])), s.ns, 0};
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if ((s.very_slow >> i & 1U) == 0) continue;
+        call.very_slow |= std::uint64_t{1} << kept_algorithm(name_of(all[i]));
+      }
+      mine.calls.push_back(call);
+    });
+    if (!mine.calls.empty()) write_learned<>(kept->learn, mine);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is learned again
+  }
 }
 
 /// Do ranks that share no memory count the team's calls, and tell each other what they cost? Not in
@@ -127,12 +235,15 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     s.pulls = peers.pulls();
     s.prefers_pulls = peers.prefers_pulls();
     s.epoch = team.next_epoch();
+    s.ranks_per_node = team.size();
   } else {
     s.epoch = team.calls();
+    if (s.grouped) s.ranks_per_node = s.largest_node;
   }
   // Across nodes what is measured counts where ranks tell each other: see counts_calls().
   const bool learns = team.on_one_node() ? !by_messages : counts_calls(team) && any_transport;
   if (learns && team.options().selection == Selection::learned) s.learner = &state.learner;
+  if (!state.rules.empty()) s.rules = &state.rules;
   s.chunk_bytes = team.options().chunk_bytes;
   if (!is_repeatable) s.imbalance = team.imbalance_of(call);
   s.thresholds = &state.thresholds;

@@ -41,6 +41,11 @@ class Calls {
     }
   }
 
+  void begin(const CallLearner::Settled& s) {
+    for (CallLearner& l : learners_) l.begin_settled(s);
+  }
+  const CallLearner& learner() const { return learners_[0]; }
+
   /// The cost of a candidate on a rank, in nanoseconds.
   template <class Cost>
   std::uint8_t call(const Shortlist& list, Cost&& cost, std::uint16_t kind = balanced) {
@@ -150,6 +155,35 @@ TEST_CASE("a candidate that was very slow is not tried again soon", "[select][le
   const int before = slow;
   for (int i = 0; i < 10'000; ++i) calls.call(list, cost(4000));
   CHECK(slow == before);
+}
+
+TEST_CASE("a kind begins with the choice that was made before", "[select][learner]") {
+  Calls calls{2};
+  const std::uint32_t changes = calls.learner().changes();
+  constexpr CallLearner::Settled said{balanced, 1, 1000, 1U << 2U};
+  calls.begin(said);
+  CHECK(calls.learner().changes() != changes);
+  calls.begin({balanced, 0, 5, 0});  // it stands
+  std::vector<CallLearner::Settled> all;
+  calls.learner().each_settled([&](const CallLearner::Settled& s) { all.push_back(s); });
+  REQUIRE(all.size() == 1);
+  CHECK((all[0].kind == said.kind && all[0].best == 1 && all[0].ns == 1000));
+  CHECK(all[0].very_slow == said.very_slow);
+  CHECK(calls.learner().was_told(balanced));
+  const Shortlist list = list_of(3);
+  const auto before = [](int, std::uint8_t c) { return c == 1 ? 1000U : 1U; };
+  for (int i = 0; i < 10'000; ++i) CHECK(calls.call(list, before) == 1);
+  CHECK(calls.learner().was_told(balanced));
+  bool tries_slow = false;
+  const auto after = [&](int, std::uint8_t c) {
+    tries_slow = tries_slow || c == 2;
+    return c == 1 ? 4000U : 900U;
+  };
+  for (int i = 0; i < 10'000; ++i) calls.call(list, after);
+  CHECK(calls.call(list, after) == 0);
+  CHECK(calls.is_settled());
+  CHECK_FALSE(calls.learner().was_told(balanced));
+  CHECK_FALSE(tries_slow);
 }
 
 TEST_CASE("one candidate is taken, and none that is not listed", "[select][learner]") {

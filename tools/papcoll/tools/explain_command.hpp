@@ -8,7 +8,7 @@
 #include <papcoll/names/explain_choice.hpp>
 #include <papcoll/names/transport_names.hpp>
 #include <papcoll/select/on_device.hpp>
-#include <papcoll/select/tuning.hpp>
+#include <papcoll/select/selection_file.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
 #include <papcoll/tools/written.hpp>
@@ -67,7 +67,7 @@ class ExplainCommand {
     command_->add_flag("--non-blocking", non_blocking_, "iallreduce, …");
     command_
         ->add_option("--tuning", tuning_,
-                     "A tuning file (default: the one that PAPCOLL_TUNING names, if any)")
+                     "A selection file (default: the one that PAPCOLL_TUNING names, if any)")
         ->check(not_empty());
     auto* const device =
         command_->add_flag("--device", on_device_,
@@ -93,9 +93,9 @@ class ExplainCommand {
         static_cast<NumericalContract>(place_of(contract_, contract_names, "--contract"));
     require_sense(collective, traits.element_size);
     if (on_device_) return show_on_device(collective, traits.commutative);
-    const Thresholds thresholds = detail::tuned_thresholds(tuning_);
+    const SelectionFile tuning = detail::tuning_of(tuning_);
     const Call call = detail::described_call(collective, bytes_, traits);
-    show(collective, call, detail::explain_choice(facts(thresholds), call, traits));
+    show(collective, call, detail::explain_choice(facts(tuning), call, traits));
     return all_well;
   }
 
@@ -162,7 +162,7 @@ class ExplainCommand {
     return one_node ? memory : messages;
   }
 
-  TeamFacts facts(const Thresholds& thresholds) const {
+  TeamFacts facts(const SelectionFile& tuning) const {
     const bool one_node = nodes_ == 1;
     TeamFacts f;
     f.transport = &transport(one_node);
@@ -183,7 +183,9 @@ class ExplainCommand {
     s.chunk_bytes = Options{}.chunk_bytes;
     s.imbalance.waiting = static_cast<std::uint64_t>(std::llround(wait_ * 1e9));
     s.imbalance.in_arena = arena_;
-    s.thresholds = &thresholds;
+    s.thresholds = &tuning.thresholds;
+    if (!tuning.rules.empty()) s.rules = &tuning.rules;
+    s.ranks_per_node = s.largest_node;
     return f;
   }
 

@@ -4,8 +4,8 @@
 // schedules, `simulate` times them in virtual time and `draw` makes pictures of them; `explain`
 // says what the library would run, `topology` shows machines, and `map` says what orders along them
 // gain; `report` says who arrives late in a recorded run, and `what-if` what recorded calls would
-// have taken by other algorithms. It needs CLI11 and nlohmann-json, and no MPI. A program with
-// algorithms of its own passes its rows:
+// have taken by other algorithms; `tune` starts papcoll-bench, which makes a selection file. It
+// needs CLI11 and nlohmann-json, and no MPI. A program with algorithms of its own passes its rows:
 //
 //     #include <papcoll/names/rows.hpp>
 //     #include <papcoll/tools/papcoll_tool.hpp>

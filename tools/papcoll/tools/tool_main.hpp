@@ -12,6 +12,7 @@
 #include <papcoll/tools/report_command.hpp>
 #include <papcoll/tools/simulate_command.hpp>
 #include <papcoll/tools/topology_command.hpp>
+#include <papcoll/tools/tune_command.hpp>
 #include <papcoll/tools/verify_command.hpp>
 #include <papcoll/tools/what_if_command.hpp>
 #include <papcoll/version.hpp>
@@ -58,6 +59,8 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   report.add_to(app);
   tool::WhatIfCommand what_if{catalogue};
   what_if.add_to(app);
+  tool::TuneCommand tune;
+  tune.add_to(app);
 
   try {
     try {
@@ -77,6 +80,7 @@ inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
       if (topology.is_given()) return topology.run();
       if (report.is_given()) return report.run();
       if (what_if.is_given()) return what_if.run();
+      if (tune.is_given()) return tune.run();
       throw CLI::RequiredError("A subcommand");
     }();
     tool::require_written();
