@@ -22,15 +22,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// Only starts count, and only those for which a learner was asked. All ranks start the same ones
 /// in the same order, and a rank that alone starts none, because its call is invalid, breaks the
-/// team; so all count alike. At every period-th start, and nowhere else, what the last exchange has
-/// told takes effect, and the next one begins. Hence what is adopted stands at the same place of
-/// the common order of calls on all ranks, blocking ones included, and every call before it, and
-/// none after it, is chosen without it.
+/// team; so all count alike. At every period-th start, and nowhere else, what the last exchange
+/// has told takes effect, and the next one begins. Hence it takes effect at the same place of the
+/// common order of calls on all ranks, blocking ones included: every call before it, and none
+/// after it, is chosen without it.
 ///
 /// A start may have to wait there, for the exchange that began a period before: for ranks that are
-/// 1,024 requests behind. Each of these has to start its own before it can need this rank's next
-/// one, and a start waits for nothing but that; an exchange has one round, so it asks for nobody's
-/// attention once all have begun it.
+/// 1,024 requests behind. These wait for nothing in the starts between, and an exchange over MPI
+/// messages has one round, so that it asks for nobody's attention once all have begun it.
 class RequestCosts {
  public:
   static constexpr std::uint32_t period = 1024;

@@ -151,7 +151,11 @@ inline double allreduce_seconds(const HockneyWithGap& h, int n, double m) noexce
                   closed_form::rabenseifner_allreduce(h, n, m));
 }
 
-/// The same of a reduce and of a bcast.
+/// The same around a ring of nodes.
+inline double ring_of_nodes(const MessageLoad& l) noexcept {
+  return l.commutes() ? closed_form::ring_allreduce(l.link, l.s.nodes, l.bytes()) : never;
+}
+/// What a reduce and a bcast take by whatever is the quicker.
 inline double reduce_seconds(const HockneyWithGap& h, int n, double m) noexcept {
   return std::min(closed_form::binomial_reduce(h, n, m),
                   closed_form::reduce_scatter_gather_reduce(h, n, m));
@@ -212,12 +216,15 @@ inline constexpr auto candidates_by_messages = [] {
             [](Load l) { return best_suara(l.call, l.s).schedule; }),
         by_nodes([](Load l) {
           return l.within(2, l.bytes(), l.bytes()) +
-                 allreduce_seconds(l.link, l.s.nodes, l.bytes());
+                 std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
         }),
+        // Where Ring is expected to be the quickest there, it is chosen anyway.
         MessageCandidate{[](Load l) {
-                           if (l.s.late_node == nullptr || !l.commutes()) return never;
-                           return l.within(2, l.bytes(), l.bytes()) +
-                                  forms::ring_allreduce(l.link, l.s.nodes, l.bytes());
+                           const double ring = ring_of_nodes(l);
+                           const bool is_chosen =
+                               ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
+                           if (l.s.late_node == nullptr || is_chosen) return never;
+                           return l.within(2, l.bytes(), l.bytes()) + ring;
                          },
                          nullptr,
                          [](const SelectionInputs&) -> const HierarchicalSpec& {
@@ -227,7 +234,9 @@ inline constexpr auto candidates_by_messages = [] {
         MessageCandidate{[](Load l) {
                            if (!has_late_node(l.call, l.s)) return never;
                            return l.within(1, 0, l.bytes()) +
-                                  allreduce_seconds(l.link, l.s.nodes, l.bytes()) / 2;
+                                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()),
+                                           ring_of_nodes(l)) /
+                                      2;
                          },
                          nullptr,
                          [](const SelectionInputs& s) -> const HierarchicalSpec& {
