@@ -27,7 +27,7 @@ LIMITS = {
     "node": (43, 12.7),
     "plan": (93, 19.6),
     "policies": (7, 1.8),
-    "runtime": (153, 62.7),
+    "runtime": (153, 63.1),
     "schedule": (15, 1.3),
     "topology": (14, 5),
     "transport": (10, 1),
