@@ -29,7 +29,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// What files name, as explain() writes it: rules and what was learned have them by their places.
-inline constexpr std::array<std::string_view, 27> kept_algorithms{
+inline constexpr std::array<std::string_view, 30> kept_algorithms{
     "Accumulator",
     "ArrivalOrder+Chain",
     "Binomial",
@@ -47,15 +47,18 @@ inline constexpr std::array<std::string_view, 27> kept_algorithms{
     "Pairwise",
     "PeerSlices",
     "PeerSlices by the kernel",
+    "PipelinedChain",
     "PrefixRuns",
     "PrefixRuns by the kernel",
     "Rabenseifner",
     "RecursiveDoubling",
+    "RecursiveHalving",
     "ReduceScatterGather",
     "Ring",
     "ScatterAllgather",
     "SplitTail",
     "SpreadOut",
+    "Suara",
     "TwoTreeComplete",
 };
 
