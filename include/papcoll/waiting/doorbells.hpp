@@ -67,6 +67,7 @@ class BasicDoorbells {
     if (!is_ready && limit > under_way) {
       Access::await_stores(bell.word, heard, under_way);
       is_ready = ready();
+      limit -= under_way;
     }
     if (!is_ready) Access::wait(bell.word, heard, limit);
     return is_ready;
