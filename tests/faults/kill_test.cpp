@@ -43,6 +43,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -237,6 +238,22 @@ std::string fault_of(const Outcome& outcome, const Outcome& next, std::string_vi
   return {};
 }
 
+/// Until all survivors have written what came of so many phases. Whoever leaves or dies before would
+/// be another dead rank that MPI may name to those that are still in the phase.
+void await_others(const std::string& results, int survivors, std::size_t phases) {
+  const auto end = std::chrono::steady_clock::now() + soon;
+  for (int rank = 0; rank < survivors; ++rank) {
+    const auto lines = [&] {
+      std::ifstream file{results + "/" + std::to_string(rank)};
+      return std::count(std::istreambuf_iterator<char>{file}, {}, '\n');
+    };
+    while (lines() < static_cast<std::ptrdiff_t>(1 + phases) &&
+           std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(milliseconds{1});
+    }
+  }
+}
+
 struct Phase {
   std::string name;
   std::string algorithm;
@@ -308,8 +325,8 @@ int main(int argc, char** argv) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
 
-  for (Phase& p : phases) {
-    if (p.comm.empty()) break;
+  for (std::size_t i = 0; i < phases.size() && !phases[i].comm.empty(); ++i) {
+    Phase& p = phases[i];
     papcoll::Communicator& comm = p.comm[0];
     const int victim = victim_of(comm, what);
     auto series = std::make_unique<Series>(comm, p.algorithm, what, bytes);
@@ -324,6 +341,7 @@ int main(int argc, char** argv) {
     if (what.has("registered")) fault += series->end_registrations();
     series.reset();  // its buffers, too: nothing may use them any more
     file << p.name << ": " << (fault.empty() ? "ok" : fault) << std::endl;
+    await_others(results, size - 1 - static_cast<int>(i), i + 1);
     if ((p.name == "stopped" || p.name == "holding") && rank == 0) {
       kill(p.processes[static_cast<std::size_t>(victim)], SIGKILL);
     }
