@@ -49,7 +49,8 @@ papcoll::Options library_options(const Options& options, MPI_Comm comm) {
   papcoll::Options told{.chunk_bytes = options.chunk_bytes,
                         .peer_access = options.peer_access,
                         .copy_method = options.copy_method,
-                        .agreement_period = options.agreement_period};
+                        .agreement_period = options.agreement_period,
+                        .selection = options.selection};
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);
   if (!options.machine.empty()) {  // whose file may be there on some nodes only

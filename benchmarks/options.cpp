@@ -273,6 +273,8 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                  "Calls after which ranks agree on what they have seen of arrivals:\n"
                  "Options::agreement_period (default 16)")
       ->transform(whole(1, std::numeric_limits<std::uint32_t>::max()));
+  add_choice(app, "--selection", options.selection, selection_names,
+             "By what calls without policies get an algorithm: Options::selection");
   add_choice(app, "--peer-access", options.peer_access, peer_access_names,
              "How papcoll's ranks of a node get at each other's buffers: Options::peer_access");
   add_choice(app, "--copy-method", options.copy_method, papcoll::copy_method_names,

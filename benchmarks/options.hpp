@@ -24,6 +24,8 @@ enum class BufferKind : unsigned char { ordinary, arena, registered };
 
 inline constexpr std::array<std::string_view, 3> buffer_kind_names{"private", "arena",
                                                                    "registered"};
+inline constexpr std::array<std::string_view, 3> selection_names{"learned", "by-arrivals",
+                                                                 "repeatable"};
 inline constexpr std::array<std::string_view, 4> peer_access_names{"best", "copied", "without-cma",
                                                                    "staged"};
 
@@ -63,6 +65,7 @@ struct Options {
   bool routes = false;  ///< its hops are the links between the hosts of simulated ranks
   std::size_t chunk_bytes = papcoll::Options{}.chunk_bytes;  ///< of papcoll's chunk buffers
   std::uint32_t agreement_period = papcoll::Options{}.agreement_period;
+  papcoll::Selection selection = papcoll::Selection::learned;
   papcoll::PeerAccess peer_access = papcoll::PeerAccess::best;
   papcoll::CopyMethod copy_method = papcoll::CopyMethod::best;
   std::uint64_t seed = 1;

@@ -50,6 +50,7 @@ Json row(const Options& options, const Placement& placement, const std::string& 
       {"group_size", options.group_size > 0 ? Json(options.group_size) : Json(nullptr)},
       {"chunk_bytes", options.chunk_bytes},
       {"agreement_period", options.agreement_period},
+      {"selection", selection_names[static_cast<std::size_t>(options.selection)]},
       {"peer_access", peer_access_names[static_cast<std::size_t>(options.peer_access)]},
       {"copy_method", papcoll::name_of(options.copy_method)},
       {"arrival", options.arrival},
@@ -210,6 +211,10 @@ class Report::Table : public Report::Writer {
     }
     if (options_.agreement_period != usual.agreement_period) {
       what += fmt::format(", agreements every {} calls", options_.agreement_period);
+    }
+    if (options_.selection != usual.selection) {
+      what += fmt::format(", {} selection",
+                          selection_names[static_cast<std::size_t>(options_.selection)]);
     }
     if (options_.peer_access != usual.peer_access) {
       what += fmt::format(", peer access {}",

@@ -36,21 +36,23 @@ def expect(condition, what, result):
 with tempfile.TemporaryDirectory() as name:
     scratch = pathlib.Path(name)
     result = run(scratch, "--mif", "0.5")
-    expect(result.returncode == 0 and "## one-late" in result.stdout, "a grid", result)
+    expect(result.returncode == 0 and "## allreduce, one-late" in result.stdout, "a grid", result)
 
     times = {"auto": 12, "DynamicLeader": 10, "Exchange": 20}
     for file in scratch.glob("*.json"):
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         for row in rows:
-            row["median_us"] = times[row["algorithm"]]
+            row["median_us"] = row["tail_median_us"] = times[row["algorithm"]]
+            row["median_ci95_us"] = row["tail_median_ci95_us"] = 1.5 if row["algorithm"] == "auto" else 0
         file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     result = run(scratch, "--resume")
-    for line in (" | 12 | DynamicLeader | 10 | 1.20 |", "balanced: 0 of 2 points within 1.05",
-                 "imbalanced: 0 of 2 points within 1.1; the worst 1.20, geometric mean 1.200"):
+    for line in (" | 12 | DynamicLeader | 10 | 1.20 | 0.15 |",
+                 "balanced: 0 of 2 points within 1.05, 2 with the confidence interval",
+                 "imbalanced: the worst 1.20, geometric mean 1.200"):
         expect(line in result.stdout, f"'{line}'", result)
 
     for arguments in (["--bench", "/nonexistent"], ["--mpirun", "/nonexistent"],
-                      ["--patterns", "nonsense"]):
+                      ["--patterns", "nonsense"], ["--collectives", "nonsense"]):
         result = run(scratch, *arguments)
         expect(result.returncode == 2 and "Traceback" not in result.stderr and result.stderr,
                f"exit status 2 for {arguments}", result)

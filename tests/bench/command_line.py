@@ -262,11 +262,11 @@ def test_links():
 
 def test_library_options():
     result = measures("allreduce", "--sizes", "300k", "--chunk-bytes", "16k", "--peer-access",
-                      "staged", "--copy-method", "streamed", "--agreement-period", "4", "--format", "json",
-                      "--check", "--algorithm", "PeerSlices")
+                      "staged", "--copy-method", "streamed", "--agreement-period", "4", "--selection",
+                      "repeatable", "--format", "json", "--check", "--algorithm", "PeerSlices")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
-    expect([(r["chunk_bytes"], r["peer_access"], r["copy_method"], r["agreement_period"])
-            for r in rows] == [(16384, "staged", "streamed", 4)],
+    expect([(r["chunk_bytes"], r["peer_access"], r["copy_method"], r["agreement_period"],
+             r["selection"]) for r in rows] == [(16384, "staged", "streamed", 4, "repeatable")],
            "options of the library", result)
 
 

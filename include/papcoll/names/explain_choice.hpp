@@ -26,6 +26,8 @@
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -174,14 +176,26 @@ template <class Describe>
               : trial.candidate == list.ids[0]
                   ? joined({"the model of the ", model, " expects least of it"})
                   : "it is tried, or was the quickest so far";
-  for (std::size_t i = 0; i < list.count; ++i) {
-    const auto [name, ns] = describe(list.ids[i]);
-    e.candidates += joined({(i == 0 ? "" : "; "), name, ": expected ", shown_time(ns)});
-    if (s.learner == nullptr) continue;
+  std::array<CallLearner::Tried, 16> tried{};
+  unsigned met = 0;  // bit i: candidate i was tried
+  if (s.learner != nullptr) {
     s.learner->each_tried(trial.kind, [&](const CallLearner::Tried& t) {
-      if (t.candidate != list.ids[i] || t.ns == 0) return;
-      e.candidates += joined({", measured ", shown_time(t.ns), (t.is_dropped ? ", dropped" : "")});
+      tried[t.candidate] = t;
+      met |= 1U << t.candidate;
     });
+  }
+  const auto tell = [&](std::uint8_t id) {
+    const auto [name, ns] = describe(id);
+    const CallLearner::Tried& t = tried[id];
+    e.candidates +=
+        joined({(e.candidates.empty() ? "" : "; "), name, ": expected ", shown_time(ns)});
+    if (t.ns == 0) return;
+    e.candidates += joined({", measured ", shown_time(t.ns), (t.is_dropped ? ", dropped" : "")});
+  };
+  for (std::size_t i = 0; i < list.count; ++i) tell(list.ids[i]);
+  for (unsigned left = met & ~unsigned{list.listed()}; left != 0; left &= left - 1) {
+    const auto id = static_cast<std::uint8_t>(std::countr_zero(left));
+    if ((list.allowed >> id & 1U) != 0) tell(id);
   }
 }
 

@@ -28,6 +28,12 @@ struct Shortlist {
   bool has(std::uint8_t id) const noexcept {
     return std::find(ids.begin(), ids.begin() + count, id) != ids.begin() + count;
   }
+  /// Bit i: candidate i is listed.
+  std::uint16_t listed() const noexcept {
+    unsigned bits = 0;
+    for (std::size_t i = 0; i < count; ++i) bits |= 1U << ids[i];
+    return static_cast<std::uint16_t>(bits);
+  }
 };
 
 /// What a kind of calls is told apart by: one choice stands for all calls of a kind.
@@ -78,7 +84,8 @@ struct CallKind {
 /// slower is dropped after a few samples; among the others the median decides once each has enough.
 /// Of a kind whose choice is made a call is timed now and then: if its cost is clearly another than
 /// it was, its candidates are tried again, but not soon after the last time, and not those that
-/// were very slow.
+/// were very slow. If it stays as it was for long, the candidates that may run but were not
+/// promising are tried, once: what was expected of them may have been wrong.
 ///
 ///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second
@@ -93,7 +100,7 @@ class CallLearner final : public CostListener {
 
   /// What a call of a kind runs, whose number on the board or among all calls is `epoch`.
   CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
-    if (list.count < 2) return {0, list.ids[0], 0};  // there is no choice
+    if (std::has_single_bit(list.allowed)) return {0, list.ids[0], 0};  // there is no choice
     CallTrial trial{kind, list.ids[0], 0};
     const Kind* const k = find(kind);
     if (k != nullptr && k->is_settled) {
@@ -103,11 +110,13 @@ class CallLearner final : public CostListener {
     trial.candidates = list.count;
     if (k == nullptr) return trial;
     const std::uint32_t drawn = (epoch / burst + kind) * 0x9e3779b9U >> 16U;
-    std::array<std::uint8_t, Shortlist::most> others;
+    const std::uint16_t tried = k->is_wide ? list.allowed : list.listed();
+    trial.candidates = static_cast<std::uint8_t>(std::min(std::popcount(tried), Kind::most_tried));
+    if ((list.allowed >> k->best & 1U) != 0) trial.candidate = k->best;
+    std::array<std::uint8_t, 16> others;
     std::size_t n = 0;
-    if (list.has(k->best)) trial.candidate = k->best;
-    for (std::size_t i = 0; i < list.count; ++i) {
-      const std::uint8_t id = list.ids[i];
+    for (unsigned left = tried; left != 0; left &= left - 1) {
+      const auto id = static_cast<std::uint8_t>(std::countr_zero(left));
       if (id != trial.candidate && !k->is_dropped(id)) others[n++] = id;
     }
     if (n != 0 && drawn % 2 == 0) trial.candidate = others[drawn / 2 % n];
@@ -221,7 +230,7 @@ class CallLearner final : public CostListener {
  private:
   /// What a candidate cost.
   struct Samples {
-    static constexpr std::uint32_t kept = 8;
+    static constexpr std::uint32_t kept = 16;
     static constexpr std::uint8_t none = 0xff;
     static constexpr std::uint8_t pardons_of_slow = 4;
 
@@ -250,12 +259,15 @@ class CallLearner final : public CostListener {
     std::uint8_t best = 0;
     bool is_settled = false;
     bool was_told = false;      ///< and not tried since
+    bool is_wide = false;       ///< those that are not promising are tried, too
+    std::uint8_t quiet = 0;     ///< so many times in a row its cost was as it had been
     std::uint32_t seen = 0;     ///< the look before that with its last sample
     std::uint32_t again = 0;    ///< the first look at which it may be tried again
     std::uint32_t pause = 256;  ///< looks between two times
     std::uint32_t cost = 0;     ///< of the best, when the choice was made
     std::uint32_t calls = 0;    ///< whose cost was counted
-    std::array<Samples, 6> tried{};
+    static constexpr int most_tried = 6;
+    std::array<Samples, most_tried> tried{};
 
     Samples* samples_of(std::uint8_t id) noexcept {
       for (Samples& s : tried) {
@@ -291,7 +303,7 @@ class CallLearner final : public CostListener {
         if (s.is_dropped) continue;
         constexpr std::uint32_t long_unseen = 128;  // calls: it is listed no more
         const bool unlisted = s.id != best && calls - s.last > long_unseen;
-        const bool much = s.count >= 2 && s.median() / 2 > least;
+        const bool much = s.count >= 2 && s.median() / 4 > least;
         const bool clearly = s.count >= few + 1 && s.median() > least + least / 8;
         if (unlisted || (s.id != best && (much || clearly))) {
           s.is_dropped = is_another = true;
@@ -313,13 +325,21 @@ class CallLearner final : public CostListener {
 
     /// Is the cost of the best as it was?
     bool watch(std::uint32_t looks) noexcept {
+      constexpr std::uint32_t enough = 8;
       Samples& s = *samples_of(best);
-      if (s.count < Samples::kept) return false;
+      if (s.count < enough) return false;
       const std::uint32_t now = s.median();
       s.clear();
       const bool is_as_it_was = now <= cost + cost / 2 && cost <= now + now / 2;
+      constexpr std::uint8_t long_quiet = 8;  // 16,384 calls of the kind, or more
+      if (is_as_it_was && !is_wide && ++quiet == long_quiet) {
+        is_wide = true;
+        is_settled = false;
+        return true;
+      }
       if (is_as_it_was || looks - again > UINT32_MAX / 2) return false;
-      is_settled = was_told = false;
+      is_settled = was_told = is_wide = false;
+      quiet = 0;
       pause = std::min<std::uint32_t>(2 * pause, 1U << 20U);
       candidates = 0;
       for (Samples& t : tried) {

@@ -201,6 +201,24 @@ TEST_CASE("one candidate is taken, and none that is not listed", "[select][learn
   }
 }
 
+TEST_CASE("a candidate of which little was expected is tried in the end", "[select][learner]") {
+  Calls calls{2};
+  Shortlist list = list_of(2);
+  list.allowed |= 1U << 5U | 1U << 6U;
+  int slow = 0;
+  const auto cost = [&](int rank, std::uint8_t c) {
+    if (rank == 0 && c == 6) ++slow;
+    return c == 5 ? 500U : c == 6 ? 50'000U : 1000U + 100U * c;
+  };
+  for (int i = 0; i < 10'000; ++i) CHECK(calls.call(list, cost) < 2);
+  for (int i = 0; i < 20'000; ++i) calls.call(list, cost);
+  CHECK(calls.is_settled());
+  CHECK(calls.call(list, cost) == 5);
+  CHECK(slow <= 16);  // what two looks see, at most
+  for (int i = 0; i < 20'000; ++i) CHECK(calls.call(list, cost) == 5);
+  CHECK_FALSE(calls.differs());
+}
+
 TEST_CASE("kinds tell calls apart by all that a choice depends on", "[select][learner]") {
   Call call;
   call.collective = Collective::reduce;
