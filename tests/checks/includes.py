@@ -18,7 +18,7 @@ NAMES = {
     "array": "array",
     "atomic": """atomic atomic_ref memory_order memory_order_acq_rel memory_order_acquire memory_order_relaxed
         memory_order_release memory_order_seq_cst""",
-    "bit": "bit_cast bit_ceil bit_floor bit_width has_single_bit popcount",
+    "bit": "bit_cast bit_ceil bit_floor bit_width countr_zero has_single_bit popcount",
     "bitset": "bitset",
     "charconv": "from_chars from_chars_result to_chars",
     "chrono": "chrono",

@@ -238,8 +238,8 @@ std::string fault_of(const Outcome& outcome, const Outcome& next, std::string_vi
   return {};
 }
 
-/// Until all survivors have written what came of so many phases. Whoever leaves or dies before would
-/// be another dead rank that MPI may name to those that are still in the phase.
+/// Until all survivors have written what came of so many phases. Whoever leaves or dies before
+/// would be another dead rank that MPI may name to those that are still in the phase.
 void await_others(const std::string& results, int survivors, std::size_t phases) {
   const auto end = std::chrono::steady_clock::now() + soon;
   for (int rank = 0; rank < survivors; ++rank) {
