@@ -6,7 +6,7 @@
 // A kind is a collective and a size, of private buffers, without policies. The order of the calls
 // is drawn, the same in all programs. For each kind: the time in its calls in the new communicator
 // over that in the old one, in the mean over the ranks, as the median of the rounds; for the whole,
-// the same of the sums. One that is settled tries now and then, too: what it tries is on both sides.
+// the same of the sums. A communicator that has settled tries now and then, too.
 
 #include <papcoll/papcoll.hpp>
 #include <papcoll/statistics/median.hpp>
