@@ -84,8 +84,9 @@ struct CallKind {
 /// slower is dropped after a few samples; among the others the median decides once each has enough.
 /// Of a kind whose choice is made a call is timed now and then: if its cost is clearly another than
 /// it was, its candidates are tried again, but not soon after the last time, and not those that
-/// were very slow. If it stays as it was for long, the candidates that may run but were not
-/// promising are tried, once: what was expected of them may have been wrong.
+/// were very slow. Those that were not far behind are tried again all the same, once, since the
+/// first calls of a candidate meet cold memory; and after long, once, those that may run but were not
+/// promising: what was expected of them may have been wrong.
 ///
 ///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second
@@ -208,8 +209,9 @@ class CallLearner final : public CostListener {
     if (begun == nullptr) return;
     Kind& k = *begun;
     constexpr std::uint32_t warm = 16;  // looks: the first calls cost more than later ones
-    k.is_settled = k.was_told = true;
+    k.is_settled = k.was_told = k.is_confirmed = true;
     k.cost = s.ns;
+    k.since = looks_;
     k.again = looks_ + warm;
     static_cast<void>(k.samples_of(s.best));
     for (std::uint8_t id = 0; id < 16; ++id) {
@@ -236,6 +238,7 @@ class CallLearner final : public CostListener {
 
     std::uint8_t id = none;
     bool is_dropped = false;
+    bool is_far = false;       ///< when it was dropped, its cost was far from the best's
     std::uint8_t pardons = 0;  ///< so many times more it is not tried again with the others
     std::uint32_t count = 0;
     std::uint32_t last = 0;  ///< the number among the kind's calls of the last sample
@@ -260,8 +263,9 @@ class CallLearner final : public CostListener {
     bool is_settled = false;
     bool was_told = false;      ///< and not tried since
     bool is_wide = false;       ///< those that are not promising are tried, too
-    std::uint8_t quiet = 0;     ///< so many times in a row its cost was as it had been
+    bool is_confirmed = false;  ///< the choice was made again, with all that is warm
     std::uint32_t seen = 0;     ///< the look before that with its last sample
+    std::uint32_t since = 0;    ///< the look at which the choice was made
     std::uint32_t again = 0;    ///< the first look at which it may be tried again
     std::uint32_t pause = 256;  ///< looks between two times
     std::uint32_t cost = 0;     ///< of the best, when the choice was made
@@ -307,6 +311,7 @@ class CallLearner final : public CostListener {
         const bool clearly = s.count >= few + 1 && s.median() > least + least / 8;
         if (unlisted || (s.id != best && (much || clearly))) {
           s.is_dropped = is_another = true;
+          s.is_far = s.median() > least + least / 2;
           s.pardons = s.median() / 3 > least ? Samples::pardons_of_slow : 0;
           continue;
         }
@@ -318,39 +323,55 @@ class CallLearner final : public CostListener {
       }
       is_settled = true;
       cost = least;
-      again = looks + pause;
+      since = looks;
+      if (again == 0) again = looks + pause;
       samples_of(best)->clear();
       return true;
     }
 
-    /// Is the cost of the best as it was?
+    /// Is the choice to be made again? Returns whether it is.
     bool watch(std::uint32_t looks) noexcept {
+      constexpr std::uint32_t soon = 16;
+      if (!is_confirmed && looks - since >= soon) {
+        is_confirmed = true;
+        const bool some_were_near = std::any_of(
+            tried.begin(), tried.end(), [](const Samples& s) { return s.is_dropped && !s.is_far; });
+        if (some_were_near) reopen(false);
+        return some_were_near;
+      }
+      constexpr std::uint32_t long_after = 1024;
+      if (!is_wide && looks - since >= long_after) {
+        is_wide = true;
+        is_settled = was_told = false;
+        return true;
+      }
       constexpr std::uint32_t enough = 8;
       Samples& s = *samples_of(best);
       if (s.count < enough) return false;
       const std::uint32_t now = s.median();
       s.clear();
       const bool is_as_it_was = now <= cost + cost / 2 && cost <= now + now / 2;
-      constexpr std::uint8_t long_quiet = 8;  // 16,384 calls of the kind, or more
-      if (is_as_it_was && !is_wide && ++quiet == long_quiet) {
-        is_wide = true;
-        is_settled = false;
-        return true;
-      }
       if (is_as_it_was || looks - again > UINT32_MAX / 2) return false;
-      is_settled = was_told = is_wide = false;
-      quiet = 0;
       pause = std::min<std::uint32_t>(2 * pause, 1U << 20U);
+      again = looks + pause;
+      is_wide = false;
+      reopen(true);
+      return true;
+    }
+    /// Those that were tried are tried again, but for the very slow, or all that were far.
+    void reopen(bool with_far) noexcept {
+      is_settled = was_told = false;
       candidates = 0;
       for (Samples& t : tried) {
         t.clear();
+        t.last = calls;
+        if (!with_far && t.is_far) continue;
         if (t.pardons == 0) {
-          t.is_dropped = false;
+          t.is_dropped = t.is_far = false;
         } else {
           --t.pardons;
         }
       }
-      return true;
     }
   };
 

@@ -201,6 +201,22 @@ TEST_CASE("one candidate is taken, and none that is not listed", "[select][learn
   }
 }
 
+TEST_CASE("a candidate whose first calls were slow gets another chance", "[select][learner]") {
+  Calls calls{2};
+  const Shortlist list = list_of(2);
+  int of_first = 0;
+  const auto cost = [&](int rank, std::uint8_t c) {
+    if (rank == 0 && c == 0) ++of_first;
+    return c == 1 ? 1000U : of_first < 50 ? 1200U : 600U;
+  };
+  for (int i = 0; i < 150; ++i) calls.call(list, cost);
+  CHECK(calls.is_settled());
+  CHECK(calls.call(list, cost) == 1);
+  of_first = 50;
+  for (int i = 0; i < 1000; ++i) calls.call(list, cost);
+  CHECK(calls.call(list, cost) == 0);
+}
+
 TEST_CASE("a candidate of which little was expected is tried in the end", "[select][learner]") {
   Calls calls{2};
   Shortlist list = list_of(2);
