@@ -169,7 +169,8 @@ class CallLearner final : public CostListener {
   void settle() noexcept override {
     ++looks_;
     for (; touched_ != 0; --touched_) {
-      if (kinds_[touch_[touched_ - 1]].settle(looks_)) ++changes_;
+      const std::uint16_t i = touch_[touched_ - 1];
+      if (kinds_[i].settle(looks_, calls_to_warm_up(keys_[i]))) ++changes_;
     }
   }
 
@@ -286,7 +287,7 @@ class CallLearner final : public CostListener {
     }
 
     /// Returns whether pick() may say something else.
-    bool settle(std::uint32_t looks) noexcept {
+    bool settle(std::uint32_t looks, std::uint32_t to_warm_up) noexcept {
       if (is_settled) return watch(looks);
       const std::uint8_t before = best;
       bool is_another = false;
@@ -300,7 +301,8 @@ class CallLearner final : public CostListener {
       if (least == UINT32_MAX) return false;
       std::size_t left = 0;
       std::size_t known = 0;
-      bool enough = true;
+      const bool is_warm = calls >= to_warm_up;
+      bool enough = is_warm;
       for (Samples& s : tried) {
         if (s.id == Samples::none) continue;
         ++known;
@@ -308,7 +310,8 @@ class CallLearner final : public CostListener {
         constexpr std::uint32_t long_unseen = 128;  // calls: it is listed no more
         const bool unlisted = s.id != best && calls - s.last > long_unseen;
         const bool much = s.count >= 2 && s.median() / 4 > least;
-        const bool clearly = s.count >= few + 1 && s.median() > least + least / 8;
+        const std::uint32_t more = is_warm ? least / 8 : least;
+        const bool clearly = s.count >= few + 1 && s.median() - least > more;
         if (unlisted || (s.id != best && (much || clearly))) {
           s.is_dropped = is_another = true;
           s.is_far = s.median() > least + least / 2;
@@ -374,6 +377,20 @@ class CallLearner final : public CostListener {
       }
     }
   };
+
+  /// Calls of a kind until a pool, which they use in turns, has been used all over by those half of
+  /// them that do: until then its pages and lines are cold.
+  static std::uint32_t calls_to_warm_up(std::uint16_t key) noexcept {
+    constexpr std::uint16_t not_by_pools = CallKind::by_messages_bit | CallKind::in_arena_bit;
+    constexpr std::size_t pool = std::size_t{4} << 20U;
+    constexpr std::size_t most = 128;
+    constexpr std::size_t pooled_from = 4096;
+    if ((key & not_by_pools) != 0) return 0;
+    if ((key & CallKind::uneven_bit) != 0) return most;
+    const std::size_t bytes = CallKind::bytes_of(key);
+    if (bytes < pooled_from) return 0;
+    return static_cast<std::uint32_t>(std::min(pool / bytes, most));
+  }
 
   /// The place of a kind; count_: there is none.
   std::size_t place_of(std::uint16_t key) const noexcept {

@@ -217,6 +217,20 @@ TEST_CASE("a candidate whose first calls were slow gets another chance", "[selec
   CHECK(calls.call(list, cost) == 0);
 }
 
+TEST_CASE("a pool counts as it is when it has been used all over", "[select][learner]") {
+  const std::uint16_t kind = CallKind::key_of(Collective::alltoall, 32768, 0);
+  Calls calls{2};
+  const Shortlist list = list_of(2);
+  int of_pool = 0;
+  const auto cost = [&](int rank, std::uint8_t c) {
+    if (rank == 0 && c == 0) ++of_pool;
+    return c == 1 ? 3900U : of_pool < 64 ? 4500U : 1500U;
+  };
+  for (int i = 0; i < 200; ++i) calls.call(list, cost, kind);
+  CHECK(calls.is_settled(kind));
+  CHECK(calls.call(list, cost, kind) == 0);
+}
+
 TEST_CASE("a candidate of which little was expected is tried in the end", "[select][learner]") {
   Calls calls{2};
   Shortlist list = list_of(2);
