@@ -85,8 +85,8 @@ struct CallKind {
 /// Of a kind whose choice is made a call is timed now and then: if its cost is clearly another than
 /// it was, its candidates are tried again, but not soon after the last time, and not those that
 /// were very slow. Those that were not far behind are tried again all the same, once, since the
-/// first calls of a candidate meet cold memory; and after long, once, those that may run but were not
-/// promising: what was expected of them may have been wrong.
+/// first calls of a candidate meet cold memory; and after long, once, those that may run but were
+/// not promising: what was expected of them may have been wrong.
 ///
 ///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second

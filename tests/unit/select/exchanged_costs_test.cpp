@@ -166,8 +166,8 @@ TEST_CASE("once choices are made, few calls are timed, and few exchanges are mad
   Calls calls{4};
   Call call = call_of(Collective::allreduce, 1 << 20);
   const auto cost = [](int, std::uint8_t k) { return 1000 * (1 + k); };
-  for (int i = 0; i < 1024; ++i)
-    calls.call(call, cost);  // until those that were near are tried again
+  // Until those that were near are tried again.
+  for (int i = 0; i < 1024; ++i) calls.call(call, cost);
   CHECK(calls.is_settled(call));
   const int exchanges = calls.exchanges();
   const int timed = calls.timed();
