@@ -137,8 +137,12 @@ class BlockCopies::Run {
   template <Site S>
   void show(S& s, const Call& c) {
     shown_bytes_ = 0;
-    if (takers_ != 0 && blocks_.shares_one()) shown_bytes_ = blocks_.given(s.rank()).n;
-    for (int i = 0; takers_ != 0 && !blocks_.shares_one() && i + 1 < s.size(); ++i) {
+    if (takers_ == 0) {
+      way_ = in_line_ ? Way::line : Way::slot;  // as what others have is expected to come
+      return s.announce(nullptr, 0, all);
+    }
+    if (blocks_.shares_one()) shown_bytes_ = blocks_.given(s.rank()).n;
+    for (int i = 0; !blocks_.shares_one() && i + 1 < s.size(); ++i) {
       shown_bytes_ += blocks_.given(taker(s, i)).n;
     }
     if (in_line_ || (uneven_ && takers_ == 1 && length_bytes + shown_bytes_ <= inline_bytes)) {
@@ -147,7 +151,7 @@ class BlockCopies::Run {
     BufferDescriptor offer;  // of what it shows, with the way where an output would be
     way_ = choose_way(s, c, offer.in);
     offer.out.at = static_cast<std::uint64_t>(way_);
-    if (uneven_ && takers_ != 0) write_table(s);
+    if (uneven_) write_table(s);
     std::uint32_t at_once = 0;
     if (way_ == Way::slot) {
       area_ = s.slot(s.rank(), slot_chunk(s)) + table_bytes(s);
@@ -179,7 +183,6 @@ class BlockCopies::Run {
 
   template <Site S>
   Way choose_way(S& s, const Call& c, BufferPlace& place) {
-    if (takers_ == 0) return Way::slot;
     const bool is_long = shown_bytes_ > std::min(lent_from, 2 * s.chunk_bytes());
     const bool stays = is_long && !blocks_in_place(c);
     const BufferPlace input = stays ? s.peers().place(c.in, extent(s)) : BufferPlace{};
@@ -321,7 +324,13 @@ class BlockCopies::Run {
     for (int i = 0; to_take_ != taken_ && i + 1 < s.size(); ++i) {
       const int r = taker(s, i);
       if (s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
-      if (s.pending()[r] == 0 && !meet(s, c, r)) {
+      const bool is_new = s.pending()[r] == 0;
+      if (is_new && uneven_ && filled_ == shown_bytes_ && is_with_length(s, r)) {
+        if (!take_line(s, c, r)) return false;
+        took = true;
+        continue;
+      }
+      if (is_new && !meet(s, c, r)) {
         if (failed_) return false;
         if (way_ == Way::slot && !in_line(s, c, r)) expect(s, r);
         continue;
@@ -373,6 +382,24 @@ class BlockCopies::Run {
     return true;
   }
 
+  /// Is rank r there, with its block and the length in the line of its flag?
+  template <Site S>
+  static bool is_with_length(const S& s, int r) {
+    return s.arrived(r, with_length) && !s.arrived(r, all);
+  }
+
+  /// Copies that block. False: the call has failed.
+  template <Site S>
+  bool take_line(S& s, const Call& c, int r) {
+    if (!s.matches(r)) return fail(s, r);
+    const auto block = blocks_.taken(r);
+    const std::uint64_t bytes = length_of(s, r, Way::line);
+    if (bytes != block.n) return fail_of_counts(s, c, r, bytes);
+    if (bytes != 0) s.read(c.out + block.at, s.small(r) + length_bytes, bytes);
+    if (++met_ + 1 == s.size()) s.all_arrived();
+    return take(s, c, r);
+  }
+
   /// Rank r, which is not there yet, will show its block in its slot, perhaps behind others of
   /// the same length.
   template <Site S>
@@ -405,7 +432,7 @@ class BlockCopies::Run {
   /// Of a rank that has been met.
   template <Site S>
   Way way_of(const S& s, const Call& c, int r) const {
-    const bool line = uneven_ ? s.arrived(r, with_length) && !s.arrived(r, all) : in_line(s, c, r);
+    const bool line = uneven_ ? is_with_length(s, r) : in_line(s, c, r);
     return line ? Way::line : static_cast<Way>(s.offer_of(r).out.at);
   }
   /// Bytes that a rank has for this one.
