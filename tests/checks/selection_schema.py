@@ -77,7 +77,8 @@ def refused(document):
         if VALIDATOR.is_valid(wrong):
             fail(f"a rule without {name} is taken")
     for fields in ({"papcoll_selection": 2}, {"papcoll_tuning": 1}, {"rules": {}},
-                   {"thresholds": {"nodee": {}}}, {"thresholds": {"node": {"caches": {"value": 1}}}}):
+                   {"thresholds": {"netwrk": {}}},
+                   {"thresholds": {"network": {"gap_ns": {"value": 1}}}}):
         if VALIDATOR.is_valid({**document, **fields}):
             fail(f"a file with {fields} is taken")
 

@@ -66,15 +66,14 @@ struct ChosenAlgorithm {
                                            Call& call, const Chooser& chooser, bool remembers) {
   TeamCore& core = caller.core;
   const ChosenAlgorithm chosen{caller, given, call, chooser};
-  if (remembers && chosen.spec.arrival != nullptr) {
+  const HierarchicalSpec* const h = chosen.spec.hierarchical;
+  if (remembers && (chosen.spec.arrival != nullptr || (h != nullptr && h->by_caches))) {
     selection_of(core).choices.keep(call, core.generation(), core.next_epoch(),
-                                    *chosen.spec.arrival);
+                                    chosen.spec.arrival);
   }
   const auto run = [&] {
-    if (chosen.spec.hierarchical != nullptr) {
-      with_neighbours(core, call, [&](const Call& c) {
-        run_hierarchical(core, *chosen.spec.hierarchical, c, chooser);
-      });
+    if (h != nullptr) {
+      with_neighbours(core, call, [&](const Call& c) { run_hierarchical(core, *h, c, chooser); });
     } else {
       run_checked(caller, chosen.spec, chosen.transport, call);
     }
@@ -95,12 +94,17 @@ struct ChosenAlgorithm {
   const bool remembers = given.is_free() && core.on_one_node();
   if (remembers) {
     state_contract(call, given);
-    const ArrivalAlgorithm* const before =
-        selection_of(core).choices.find(call, core.generation(), core.next_epoch());
+    const SelectionCache& choices = selection_of(core).choices;
+    const ArrivalAlgorithm* const before = choices.find(call, core.generation(), core.next_epoch());
     if (before != nullptr) {
       if (!call.apart) [[likely]]
         return core.run(*before, call);
       return with_neighbours(core, call, [&](const Call& c) { core.run(*before, c); });
+    }
+    if (choices.goes_by_caches(call, core.generation(), core.next_epoch())) {
+      return with_neighbours(core, call, [&](const Call& c) {
+        run_hierarchical(core, chooser.by_caches(), c, chooser);
+      });
     }
   }
   run_choosing(caller, given, call, chooser, remembers);

@@ -15,6 +15,7 @@
 #include <papcoll/policies/refusal.hpp>
 #include <papcoll/policies/requirements.hpp>
 #include <papcoll/select/automatic.hpp>
+#include <papcoll/select/by_caches.hpp>
 #include <papcoll/select/by_messages.hpp>
 #include <papcoll/select/candidate_name.hpp>
 #include <papcoll/select/learner.hpp>
@@ -245,10 +246,12 @@ template <class Describe>
   if (rule == nullptr) choose(chosen, picked, s, chooser);
   if (chosen.hierarchical != nullptr && chosen.hierarchical->by_caches) {
     e.algorithm = "Hierarchical:DynamicLeader,auto";
-    e.reason = detail::joined(
-        {"one node of ", s.near_groups, " groups that share a cache, at most ",
-         with_value(*threshold("node", "caches"), *s.thresholds), " bytes, at least ",
-         with_value(*threshold("node", "caches_ranks"), *s.thresholds), " ranks"});
+    const auto& all = chooser.on_node;
+    const NodeCandidate& other = all[shortlist(all, call, s).ids[0]];
+    const auto time = [](double ns) { return shown_time(static_cast<std::uint64_t>(ns)); };
+    e.reason = joined({"one node of ", s.near_groups, " groups that share a cache: expected ",
+                       time(prior_by_caches(all, call, s)), " by them, ",
+                       time(prior_of(other, call, s)), " by ", name_of(other)});
   } else if (chosen.hierarchical != nullptr) {
     e.algorithm = name_by_nodes(*chosen.hierarchical);
     e.reason = "several nodes of several ranks, ";

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/hierarchical/phases.hpp>
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/base/call.hpp>
@@ -9,6 +8,7 @@
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/policies/hierarchical_spec.hpp>
 #include <papcoll/runtime/machine_orders.hpp>
+#include <papcoll/select/by_caches.hpp>
 #include <papcoll/select/by_messages.hpp>
 #include <papcoll/select/inputs.hpp>
 #include <papcoll/select/learner.hpp>
@@ -69,30 +69,6 @@ inline OrderSource choose_order(const AnySchedule& schedule, const Call& call,
   return gains ? OrderSource::machine() : OrderSource{};
 }
 
-/// Hierarchical by the groups of the caches of one node, with leaders by arrival within them.
-inline const HierarchicalSpec& hierarchical_of_caches() {
-  static const HierarchicalSpec hierarchical = [] {
-    HierarchicalSpec c;
-    c.intra.arrival = &arrival_algorithm<DynamicLeader, LeaderFan>;
-    c.by_caches = true;
-    c.id = hierarchical_id(c) + 1;
-    return c;
-  }();
-  return hierarchical;
-}
-
-constexpr bool may_go_by_caches(Collective c) noexcept {
-  return c == Collective::allreduce || c == Collective::barrier || c == Collective::reduce;
-}
-
-/// Does a small call on one node go by the groups of ranks that share a cache?
-inline bool goes_by_caches(const Call& call, const SelectionInputs& s) noexcept {
-  const Thresholds::Node& t = s.thresholds->node;
-  return may_go_by_caches(call.collective) && s.near_groups > 1 && !s.by_messages &&
-         !s.oversubscribed && static_cast<std::size_t>(s.size) >= t.caches_ranks && t.caches != 0 &&
-         call.bytes() <= t.caches;
-}
-
 template <class>
 struct ChoosersOf;
 /// The choosers of a list of collectives.
@@ -121,8 +97,8 @@ const Chooser ChooserOf<C>::value{
 
 namespace detail {
 
-/// Completes a spec by what reads peers' memory, as the learner picks for the call of that number.
-/// False: nothing there serves the call, and it passes messages.
+/// Completes a spec by what reads peers' memory: by caches, or as the learner picks for the call of
+/// that number. False: nothing there serves the call, and it passes messages.
 inline bool choose_on_node(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                            const Chooser& chooser) {
   // The algorithms to choose among are compiled for NodeSite; they want all ranks there.
@@ -132,6 +108,10 @@ inline bool choose_on_node(AlgorithmSpec& s, Call& call, const SelectionInputs& 
   }
   const Shortlist list = shortlist(chooser.on_node, call, inputs);
   if (list.count == 0) return false;
+  if (chooser.by_caches != nullptr && goes_by_caches(chooser.on_node, list, call, inputs)) {
+    s.hierarchical = &chooser.by_caches();
+    return true;
+  }
   call.trial.candidate = list.ids[0];
   if (inputs.learner != nullptr) {
     CallKind kind;
@@ -179,11 +159,8 @@ inline void choose(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                    const Chooser& chooser) {
   call.trial = {};
   call.reach = PeerReach::by_option;
-  if (detail::goes_by_caches(call, inputs)) {
-    s.hierarchical = &chooser.by_caches();
-  } else if (!detail::choose_on_node(s, call, inputs, chooser)) {
-    detail::choose_by_messages(s, call, inputs, chooser);
-  }
+  if (detail::choose_on_node(s, call, inputs, chooser)) return;
+  detail::choose_by_messages(s, call, inputs, chooser);
 }
 
 #define PAPCOLL_ONCE_FOR(c) PAPCOLL_COMPILE_ONCE(struct ChooserOf<Collective::c>)

@@ -22,19 +22,23 @@ class SelectionCache {
   const ArrivalAlgorithm* find(Call& call, std::uint32_t generation,
                                std::uint32_t epoch) const noexcept {
     const Choice& c = of_[static_cast<std::size_t>(call.collective)];
-    const bool stands = c.generation == generation && c.count == call.count &&
-                        c.element == call.reducer.size && c.asked == asked_of(call) &&
-                        (c.trial.candidates == 0 || c.burst == epoch / CallLearner::burst);
-    if (!stands) return nullptr;
+    if (!c.is_of(call, generation, epoch)) return nullptr;
     call.trial = c.trial;
     call.reach = c.reach;
     return c.algorithm;
   }
 
+  /// Of a call that find() found nothing for: does it go by caches?
+  bool goes_by_caches(const Call& call, std::uint32_t generation,
+                      std::uint32_t epoch) const noexcept {
+    return of_[static_cast<std::size_t>(call.collective)].is_of(call, generation, epoch);
+  }
+
+  /// `algorithm`: null where the call goes by caches.
   void keep(const Call& call, std::uint32_t generation, std::uint32_t epoch,
-            const ArrivalAlgorithm& algorithm) noexcept {
+            const ArrivalAlgorithm* algorithm) noexcept {
     of_[static_cast<std::size_t>(call.collective)] = {
-        &algorithm,     call.count, call.reducer.size,          generation,
+        algorithm,      call.count, call.reducer.size,          generation,
         asked_of(call), call.trial, epoch / CallLearner::burst, call.reach};
   }
 
@@ -43,13 +47,19 @@ class SelectionCache {
  private:
   struct Choice {
     const ArrivalAlgorithm* algorithm = nullptr;
-    std::size_t count = 0;
+    std::size_t count = ~std::size_t{};  // nothing is kept
     std::size_t element = 0;
     std::uint32_t generation = 0;
     std::uint32_t asked = 0;  ///< see asked_of()
     CallTrial trial;
     std::uint32_t burst = 0;  ///< while candidates are tried: the calls for which it stands
     PeerReach reach = PeerReach::by_option;
+
+    bool is_of(const Call& call, std::uint32_t now, std::uint32_t epoch) const noexcept {
+      return generation == now && count == call.count && element == call.reducer.size &&
+             asked == asked_of(call) &&
+             (trial.candidates == 0 || burst == epoch / CallLearner::burst);
+    }
   };
 
   /// What is asked of the order of combination, and whether blocks differ. Put together from bytes:

@@ -24,7 +24,6 @@ struct SelectionInputs {
   int nodes = 1;                ///< or groups
   bool oversubscribed = false;  ///< more ranks than processors on the node
   int processors = 0;           ///< of the node that the ranks may run on; 0: unknown
-  bool two_levels = false;      ///< ranks of the node are near each other in groups
   bool grouped = false;         ///< several nodes, or groups, at least one of several ranks
   int largest_node = 1;         ///< of them: ranks of the largest
   bool nodes_in_order = true;   ///< of a scan: ranks of each are neighbours in rank order
@@ -34,6 +33,7 @@ struct SelectionInputs {
   bool pulls = false;           ///< ranks may copy from each other's memory by the kernel
   bool prefers_pulls = false;   ///< and do, wherever that serves
   std::size_t chunk_bytes = 0;
+  std::size_t near_chunk_bytes = 0;      ///< of calls that go by near_groups; 0: none may
   const CallLearner* learner = nullptr;  ///< null: nothing is tried
   std::uint32_t epoch = 0;  ///< the number of the call, on the board of a node or among all
   Imbalance imbalance;      ///< of calls of this size

@@ -9,19 +9,21 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// What a candidate does in a call: the numbers of which PeerCosts make a time.
 struct NodeWork {
-  double rounds = 1;      ///< signals one after the other
-  double critical = 0;    ///< nanoseconds of copying and combining, one after the other
-  double total = 0;       ///< the same of all ranks together
-  double turns = rounds;  ///< how often all ranks have to run, where they share processors
+  double rounds = 1;       ///< signals one after the other
+  double critical = 0;     ///< nanoseconds of copying and combining, one after the other
+  double total = 0;        ///< the same of all ranks together
+  double turns = rounds;   ///< how often all ranks have to run, where they share processors
+  double queues = rounds;  ///< how often one takes what all others have, or all what one has
 };
 
 /// A call of so many bytes, as candidates see it; with what their parts cost in nanoseconds.
 struct NodeLoad {
   const PeerCosts& costs;
-  double bytes;   ///< as Call::bytes()
-  double ranks;   ///< P
-  bool in_arena;  ///< peers see the buffers
-  bool late;      ///< one rank comes after the others: what counts is the time from then on
+  double bytes;       ///< as Call::bytes()
+  double ranks;       ///< P
+  bool in_arena;      ///< peers see the buffers
+  bool late;          ///< one rank comes after the others: what counts is the time from then on
+  double groups = 1;  ///< of one size, which share caches, and by which slices go in two levels
 
   double others() const noexcept { return ranks - 1; }
   double write(double n) const noexcept { return n * costs.write_ps * 1e-3; }
@@ -43,6 +45,15 @@ struct NodeLoad {
   NodeWork all(double rounds, double each) const noexcept {
     return {rounds, each, ranks * each, rounds};
   }
+  /// The same in slices of which each rank combines one. In two levels a rank waits once more, for
+  /// those of its group and its counterparts in the others instead of for all.
+  NodeWork slices(double rounds, double each) const noexcept {
+    NodeWork w = all(rounds, each);
+    if (groups == 1) return w;
+    w.rounds += 1;
+    w.queues += (groups + ranks / groups) / ranks - 1;
+    return w;
+  }
   /// One rank does, and each of the others, at the same time, but for the first or last part.
   NodeWork one(double rounds, double one, double each) const noexcept {
     constexpr double part = 65536;  // after which the next one goes on
@@ -53,7 +64,11 @@ struct NodeLoad {
 
   /// The time of a call: of ranks that share processors what all do passes one after the other.
   double nanoseconds(const NodeWork& w, double processors) const noexcept {
-    if (processors >= ranks) return costs.call_ns + w.rounds * costs.signal_ns + w.critical;
+    if (processors >= ranks) {
+      // A signal brings the first line; those of ranks that came before have been taken.
+      const double further = std::max(0.0, ranks - 2) * (late ? std::min(w.queues, 1.0) : w.queues);
+      return costs.call_ns + w.rounds * costs.signal_ns + further * costs.line_ns + w.critical;
+    }
     const double crowd = ranks / processors;
     return crowd * (costs.call_ns + w.turns * costs.turn_ns) + w.total / processors;
   }

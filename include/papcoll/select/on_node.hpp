@@ -55,6 +55,11 @@ constexpr NodeCandidate pulled(NodeWork (*work)(const NodeLoad&) noexcept) noexc
   return {&arrival_algorithm<Arrival, Schedule>, PeerReach::pulled, work};
 }
 
+/// One rank combines what all bring, and all read the result.
+inline NodeWork by_leader(const NodeLoad& l) noexcept {
+  return l.one(2, l.combined_by_leader() + l.write(l.bytes), l.write(l.bytes) + l.read(l.bytes));
+}
+
 /// In the order of their numbers. What each does is in its header; the formulas say what that is
 /// of the load. A template, so that a program compiles the algorithms of the collectives it calls.
 template <Collective C>
@@ -68,22 +73,19 @@ inline constexpr auto candidates_on_node = [] {
         staged<StaticOrder, MultiLeader>([](Load l) noexcept {
           const double slice = l.bytes / l.ranks;
           const double each = l.combine(slice) + l.read(slice);
-          return l.all(2, l.write(l.bytes + slice) + l.others() * each);
+          return l.slices(2, l.write(l.bytes + slice) + l.others() * each);
         }),
         staged<StaticOrder, PeerSlices>([](Load l) noexcept {
           const double slice = l.bytes / l.ranks;
-          if (l.in_arena) return l.all(2, l.others() * (l.combine(slice) + l.write(slice)));
+          if (l.in_arena) return l.slices(2, l.others() * (l.combine(slice) + l.write(slice)));
           const double each = l.combine(slice) + l.read(slice);
-          return l.all(2.5, l.write(l.bytes + slice) + l.others() * each);
+          return l.slices(2.5, l.write(l.bytes + slice) + l.others() * each);
         }),
         pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
           const double slice = l.bytes / l.ranks;
           return l.all(3, l.others() * (2 * l.pull(slice) + l.combine(slice)));
         }),
-        staged<DynamicLeader, LeaderFan>([](Load l) noexcept {
-          return l.one(2, l.combined_by_leader() + l.write(l.bytes),
-                       l.write(l.bytes) + l.read(l.bytes));
-        }),
+        staged<DynamicLeader, LeaderFan>(&by_leader),
         staged<ArrivalOrder, Accumulator>([](Load l) noexcept {
           const double added = l.combine(l.bytes) + l.write(l.bytes);
           NodeWork w =
@@ -254,8 +256,8 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
   }
   if (!is_reduction(call.collective) || is_prefix_reduction(call.collective)) return true;
   if (call.reproducible) {
-    const bool by_groups =
-        s.two_levels && (a.lends_buffers || a.id == arrival_traits<StaticOrder, MultiLeader>.id);
+    const bool by_groups = s.near_groups > 1 &&
+                           (a.lends_buffers || a.id == arrival_traits<StaticOrder, MultiLeader>.id);
     return a.contract == NumericalContract::reproducible && !a.lends_results && !by_groups;
   }
   return !call.rank_order || a.keeps_order_on_request;
@@ -267,8 +269,11 @@ inline double prior_of(const NodeCandidate& c, const Call& call,
   // The lengths of blocks that differ are known to their own ranks only: any may come.
   constexpr double any = 65536;
   const double bytes = call.is_uneven() ? any : static_cast<double>(call.bytes());
-  const NodeLoad load{*s.costs, bytes, static_cast<double>(s.size), is_in_arena(call, s),
-                      goes_by_arrivals(call, s)};
+  const bool in_groups = s.near_groups > 1 && s.size % s.near_groups == 0;
+  const double groups = in_groups ? s.near_groups : 1;
+  const NodeLoad load{
+      *s.costs, bytes, static_cast<double>(s.size), is_in_arena(call, s), goes_by_arrivals(call, s),
+      groups};
   return load.nanoseconds(c.work(load), s.oversubscribed ? std::max(s.processors, 1) : s.size);
 }
 

@@ -211,7 +211,7 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   const Hierarchy* const hierarchy = hierarchy_of(team);
   s.grouped = any_transport && team.has_groups();
   if (any_transport && hierarchy != nullptr && hierarchy->by_caches) {
-    s.near_groups = hierarchy->groups.count();
+    s.near_chunk_bytes = hierarchy->plans->chunk_bytes();
   }
   s.by_messages = by_messages;
   s.between_nodes = !team.on_one_node() && !team.has_groups();
@@ -230,7 +230,7 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   if (team.on_one_node()) {
     const Node& node = *team.surroundings().node;
     const PeerMemory& peers = node.peers;
-    s.two_levels = node.groups != nullptr && node.groups->count() > 1;
+    if (node.groups != nullptr) s.near_groups = node.groups->count();
     if (!is_repeatable) s.processors = processors_of(team);
     s.pulls = peers.pulls();
     s.prefers_pulls = peers.prefers_pulls();

@@ -16,18 +16,6 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// A tuning file (tuning.hpp, written by `papcoll-bench --tune`) overrides them by the names of
 /// their group and their own.
 struct Thresholds {
-  /// One node whose ranks share several L3 caches, or packages: small allreduces, reduces and
-  /// barriers go by these groups, with leaders by arrival. Not measured, for want of a machine with
-  /// several L3 caches: by what a line costs within a cache (a signal of 45 ns) and from another
-  /// (180 ns, some four of them at once), Exchange among P ranks in groups of k takes about
-  /// (P−k)·45 ns longer than within one cache, and two more phases within a cache some 400 ns.
-  struct Node {
-    std::size_t caches = 256;       ///< at most so many bytes
-    std::size_t caches_ranks = 16;  ///< and at least so many ranks
-
-    friend bool operator==(const Node&, const Node&) = default;
-  } node;
-
   /// Calls by messages.
   struct Network {
     // What is tried first by messages the closed forms of model/ say, for a network as these
@@ -74,7 +62,6 @@ struct ThresholdField {
 #define PAPCOLL_THRESHOLD(group, member) \
   ThresholdField { #group, #member, offsetof(Thresholds, group.member) }
 inline constexpr std::array threshold_fields{
-    PAPCOLL_THRESHOLD(node, caches),          PAPCOLL_THRESHOLD(node, caches_ranks),
     PAPCOLL_THRESHOLD(network, alpha_ns),     PAPCOLL_THRESHOLD(network, gap_ns),
     PAPCOLL_THRESHOLD(network, beta_as),      PAPCOLL_THRESHOLD(network, gamma_as),
     PAPCOLL_THRESHOLD(network, late_percent), PAPCOLL_THRESHOLD(network, order_percent),

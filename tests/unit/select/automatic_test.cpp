@@ -207,7 +207,7 @@ TEST_CASE("under Reproducible only those compete that give the same bits", "[aut
   call.rank_order = call.reproducible = true;
   s.imbalance.waiting = 1'000'000'000'000;
   for (const bool two_levels : {false, true}) {
-    s.two_levels = two_levels;
+    s.near_groups = two_levels ? 4 : 0;
     for (const Collective c : {Collective::allreduce, Collective::reduce}) {
       call.collective = c;
       const auto& all = detail::chooser_of(c).on_node;
@@ -230,7 +230,7 @@ TEST_CASE("a choice is remembered until what decides is another", "[automatic]")
   call.count = 4;
   call.reducer.size = 8;
   CHECK(choices.find(call, 7, 100) == nullptr);
-  choices.keep(call, 7, 100, arrival_algorithm<StaticOrder, Exchange>);
+  choices.keep(call, 7, 100, &arrival_algorithm<StaticOrder, Exchange>);
   CHECK(choices.find(call, 7, 104) == &arrival_algorithm<StaticOrder, Exchange>);
   CHECK(choices.find(call, 8, 100) == nullptr);
   const auto is_another = [&](auto&& change) {
@@ -245,11 +245,16 @@ TEST_CASE("a choice is remembered until what decides is another", "[automatic]")
   CHECK(is_another([](Call& c) { c.reproducible = true; }));
   choices.forget();
   CHECK(choices.find(call, 7, 100) == nullptr);
+  CHECK_FALSE(choices.goes_by_caches(call, 0, 100));
+  choices.keep(call, 7, 100, nullptr);
+  CHECK(choices.find(call, 7, 100) == nullptr);
+  CHECK(choices.goes_by_caches(call, 7, 104));
+  CHECK_FALSE(choices.goes_by_caches(call, 8, 104));
   // While candidates are tried, for a burst of calls, which then say what was picked.
   const CallTrial trial{0x8123, 3, 2};
   call.trial = trial;
   call.reach = PeerReach::pulled;
-  choices.keep(call, 7, 100, arrival_algorithm<StaticOrder, Exchange>);
+  choices.keep(call, 7, 100, &arrival_algorithm<StaticOrder, Exchange>);
   call.trial = {};
   call.reach = PeerReach::by_option;
   CHECK(choices.find(call, 7, 103) == &arrival_algorithm<StaticOrder, Exchange>);

@@ -25,6 +25,13 @@ Machine caches_of_node(int count, int cores) {
   return Machine::of_cores(1, (count + 1) / 2, count > 1 ? 2 : 1, cores);
 }
 
+/// So that a few ranks go by caches.
+PeerCosts dear_lines() {
+  PeerCosts costs;
+  costs.line_ns = 100'000;
+  return costs;
+}
+
 }  // namespace
 
 TEST_CASE("ranks are near where they share a cache, else a package", "[select]") {
@@ -48,12 +55,11 @@ TEST_CASE("ranks are near where they share a cache, else a package", "[select]")
   CHECK(one_apart->largest() == 7);
 }
 
-TEST_CASE("small calls among many ranks go by caches, with leaders by arrival", "[select]") {
+TEST_CASE("calls go by caches where the model expects less of that", "[select]") {
   SelectionInputs s;
-  const Thresholds thresholds;
-  s.thresholds = &thresholds;
   s.size = 16;
   s.near_groups = 4;
+  s.near_chunk_bytes = 4096;
   s.chunk_bytes = 65536;
   Call call;
   call.collective = Collective::allreduce;
@@ -61,24 +67,39 @@ TEST_CASE("small calls among many ranks go by caches, with leaders by arrival", 
   call.reducer.commutative = true;
   const auto by_caches = [&](std::size_t bytes) {
     call.count = bytes / sizeof(double);
-    return detail::goes_by_caches(call, s);
+    Call picked = call;
+    AlgorithmSpec chosen;
+    chosen.transport = &transport_table<ThreadTransport>;
+    choose(chosen, picked, s, detail::chooser_of(call.collective));
+    return chosen.hierarchical != nullptr && chosen.hierarchical->by_caches;
   };
   CHECK(by_caches(8));
-  CHECK(by_caches(thresholds.node.caches));
-  CHECK_FALSE(by_caches(thresholds.node.caches + 8));
+  CHECK_FALSE(by_caches(65536));
   s.oversubscribed = true;
   CHECK_FALSE(by_caches(8));
   s.oversubscribed = false;
-  s.size = 8;
+  call.reproducible = true;
   CHECK_FALSE(by_caches(8));
-  s.size = 16;
+  call.reproducible = false;
+  s.near_groups = 8;
+  CHECK_FALSE(by_caches(8));  // pairs save too little
+  s.size = 64;
+  CHECK(by_caches(8));
+  s.size = 8;
+  s.near_groups = 2;
+  CHECK_FALSE(by_caches(8));
+  PeerCosts costs;
+  costs.line_ns = 100;  // so many take one at a time
+  s.costs = &costs;
+  CHECK(by_caches(8));
+  s.near_chunk_bytes = 0;
+  CHECK_FALSE(by_caches(8));
+  s.near_chunk_bytes = 4096;
   s.near_groups = 0;
   CHECK_FALSE(by_caches(8));
-  s.near_groups = 4;
-  s.by_messages = true;
-  CHECK_FALSE(by_caches(8));
-  s.by_messages = false;
-  CHECK(by_caches(8));
+  s.near_groups = 2;
+  call.collective = Collective::barrier;
+  CHECK(by_caches(0));
   call.collective = Collective::bcast;
   CHECK_FALSE(by_caches(8));
 }
@@ -96,9 +117,7 @@ TEST_CASE("calls by caches that do not match leave outputs as they were", "[sele
     team.run([&](ThreadTeam::Rank& comm) {
       TeamCore& core = comm.core();
       core.set_oversubscribed(false);
-      Thresholds t;
-      t.node.caches_ranks = 2;
-      detail::set_thresholds(core, t);
+      detail::set_costs(core, dear_lines());
       // The second group calls with another count: within groups all calls match.
       std::vector<int> data(comm.rank() < 2 ? 4 : 5, comm.rank());
       const std::vector<int> before = data;
@@ -119,18 +138,6 @@ TEST_CASE("calls by caches that do not match leave outputs as they were", "[sele
     CHECK(problems == "");
     CHECK(refused >= (rooted ? 1 : 4));
   }
-}
-
-TEST_CASE("where no call is to go by caches, barriers do not", "[select]") {
-  SelectionInputs s;
-  Thresholds thresholds;
-  thresholds.node.caches = 0;
-  s.thresholds = &thresholds;
-  s.size = 16;
-  s.near_groups = 4;
-  Call call;
-  call.collective = Collective::barrier;
-  CHECK_FALSE(detail::goes_by_caches(call, s));
 }
 
 TEST_CASE("teams by caches have small chunk buffers", "[select]") {
@@ -154,10 +161,7 @@ TEST_CASE("calls by caches give what all others give", "[select]") {
   team.run([&](ThreadTeam::Rank& comm) {
     TeamCore& core = comm.core();
     core.set_oversubscribed(false);
-    Thresholds t;
-    t.node.caches = 4096;
-    t.node.caches_ranks = 2;
-    detail::set_thresholds(core, t);
+    detail::set_costs(core, dear_lines());
     matrix::Runner runner{comm};
     const std::vector<std::size_t> counts{0, 1, 5, 40};
     runner.run_all({}, counts);
@@ -171,5 +175,5 @@ TEST_CASE("calls by caches give what all others give", "[select]") {
   });
   CHECK(problems == "");
   CHECK(explained.find("Hierarchical:DynamicLeader,auto") == 0);
-  CHECK(explained.find("one node of 4 groups that share a cache") != std::string::npos);
+  CHECK(explained.find("one node of 4 groups that share a cache: expected ") != std::string::npos);
 }

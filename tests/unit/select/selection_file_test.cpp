@@ -44,7 +44,7 @@ std::string refusal_of(const std::string& text) {
 }
 
 std::string with(const std::string& thresholds) {
-  return "{\"papcoll_selection\": 1,\n \"thresholds\": {\"node\": {\n" + thresholds + "}}}";
+  return "{\"papcoll_selection\": 1,\n \"thresholds\": {\"network\": {\n" + thresholds + "}}}";
 }
 
 std::string with_rule(const std::string& fields) {
@@ -61,7 +61,7 @@ std::string contents(const std::string& file) {
 SelectionFile full_file() {
   SelectionFile f;
   f.made_by = {"0.1.0", "processor", "6.1", 4};
-  f.thresholds.node.caches = 5;
+  f.thresholds.network.gap_ns = 5;
   f.thresholds.network.alpha_ns = 7;
   f.thresholds.network.late_percent = 9;
   f.rules.push_back(
@@ -85,12 +85,11 @@ TEST_CASE("a selection file overrides the thresholds that it names", "[selection
     "made_by": {"comment": "two \"cores\" \u00b5s", "kernel": "6.1", "processors": 3},
     "papcoll_selection": 1,
     "thresholds": {
-      "node": {"caches": 0, "comment": "any"},
-      "network": {"late_percent": 1099511627776}
+      "network": {"gap_ns": 0, "comment": "any", "late_percent": 1099511627776}
     }
   })");
   Thresholds expected;
-  expected.node.caches = 0;
+  expected.network.gap_ns = 0;
   expected.network.late_percent = std::size_t{1} << 40U;
   CHECK(f.thresholds == expected);
   CHECK(f.made_by == MadeBy{"", "", "6.1", 3});
@@ -162,32 +161,32 @@ TEST_CASE("what is wrong with a selection file is said with line and field", "[s
   says("{\"thresholds\": {}}", "papcoll_selection is missing");
   says("{\"papcoll_tuning\": 1}", "there is no such field: ");
   says("{\n\"papcoll_selection\": 2}", "line 2, field papcoll_selection: this is format 2");
-  says("{\"papcoll_selection\": 1, \"thresholds\": {\"nodee\": {}}}",
-       "field thresholds.nodee: there is no such group of thresholds: did you mean node?");
+  says("{\"papcoll_selection\": 1, \"thresholds\": {\"netwrk\": {}}}",
+       "field thresholds.netwrk: there is no such group of thresholds: did you mean network?");
   says("{\"papcoll_selection\": 1, \"tresholds\": {}}",
        "field tresholds: there is no such field: did you mean thresholds?");
-  says(with("\"caches\": 1") + "\n\n x", "line 5: something follows the end");
-  says(with("\"cachs\": 1"), "line 3, field thresholds.node.cachs: there is no such threshold");
-  says(with("\"cachs\": 1"), "did you mean caches?");
-  says(with("\"caches\": {}"), "node.caches: a whole number from 0 up is expected, not '{'");
-  says(with("\"caches\":\n-1"),
-       "line 4, field thresholds.node.caches: a whole number from 0 up is expected, not '-'");
-  says(with("\"caches\": 1.5"), "a whole number");
-  says(with("\"caches\": 1e3"), "a whole number");
-  says(with("\"caches\": 012"), "a whole number");
-  says(with("\"caches\": \"12\""), "a whole number");
-  says(with("\"caches\": 1099511627777"), "larger than 2^40");
-  says(with("\"caches\": 99999999999999999999999"), "larger than 2^40");
-  says(with("\"caches\": 1,\n\"caches\": 1"),
-       "line 4, field thresholds.node.caches: it is there twice");
+  says(with("\"gap_ns\": 1") + "\n\n x", "line 5: something follows the end");
+  says(with("\"gap_n\": 1"), "line 3, field thresholds.network.gap_n: there is no such threshold");
+  says(with("\"gap_n\": 1"), "did you mean gap_ns?");
+  says(with("\"gap_ns\": {}"), "network.gap_ns: a whole number from 0 up is expected, not '{'");
+  says(with("\"gap_ns\":\n-1"),
+       "line 4, field thresholds.network.gap_ns: a whole number from 0 up is expected, not '-'");
+  says(with("\"gap_ns\": 1.5"), "a whole number");
+  says(with("\"gap_ns\": 1e3"), "a whole number");
+  says(with("\"gap_ns\": 012"), "a whole number");
+  says(with("\"gap_ns\": \"12\""), "a whole number");
+  says(with("\"gap_ns\": 1099511627777"), "larger than 2^40");
+  says(with("\"gap_ns\": 99999999999999999999999"), "larger than 2^40");
+  says(with("\"gap_ns\": 1,\n\"gap_ns\": 1"),
+       "line 4, field thresholds.network.gap_ns: it is there twice");
   says(with("\"comment\": 3"), "text in quotation marks is expected");
   says(with("\"comment\": \"a\nb\""), "no closing");
   says(with("\"comment\": \"\\q\""), "escape");
   says(with("\"comment\": \"\\u12g4\""), "escape");
-  says(with("\"caches\": 1 2"), "',' or '}' is expected, not '2'");
-  says(with("\"caches\": 1,"), "text in quotation marks is expected, not '}'");
-  says(with("caches: 1"), "text in quotation marks is expected, not 'c'");
-  says(with("\"caches\" 1"), "':' and its value");
+  says(with("\"gap_ns\": 1 2"), "',' or '}' is expected, not '2'");
+  says(with("\"gap_ns\": 1,"), "text in quotation marks is expected, not '}'");
+  says(with("gap_ns: 1"), "text in quotation marks is expected, not 'g'");
+  says(with("\"gap_ns\" 1"), "':' and its value");
   says(std::string("{\"papcoll_selection\0", 20), "control character");
   const std::string gather = R"("collective": "gather", )";
   says(with_rule(""), "line 2, field rules[0]: the field collective is missing");
@@ -222,16 +221,16 @@ TEST_CASE("whatever is cut off of a selection file is noticed", "[selection_file
 }
 
 TEST_CASE("a team takes its thresholds from its options or the environment", "[selection_file]") {
-  const TuningFile file{with("\"caches\": 77")};
+  const TuningFile file{with("\"gap_ns\": 77")};
   ThreadTeam team{2, {.tuning = file.name()}};
   team.run([](ThreadTeam::Rank& r) {
-    if (detail::thresholds_of(r.core()).node.caches != 77) throw error("not read");
+    if (detail::thresholds_of(r.core()).network.gap_ns != 77) throw error("not read");
   });
   setenv("PAPCOLL_TUNING", file.name().c_str(), 1);
   ThreadTeam other{1};
   unsetenv("PAPCOLL_TUNING");
   other.run([](ThreadTeam::Rank& r) {
-    if (detail::thresholds_of(r.core()).node.caches != 77) throw error("not read");
+    if (detail::thresholds_of(r.core()).network.gap_ns != 77) throw error("not read");
   });
   CHECK_THROWS_AS((ThreadTeam{2, {.tuning = "/no/such/file"}}), system_error);
   const TuningFile corrupt{"{"};
