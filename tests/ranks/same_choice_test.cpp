@@ -137,7 +137,7 @@ TEST_CASE("ranks that measure differently run the same on all communicators", "[
   std::minstd_rand random{11};  // draws the same on all ranks
   std::minstd_rand own{12 + static_cast<std::uint32_t>(world.rank())};
   constexpr std::size_t counts[] = {0, 1, 8, 64, 64, 512, 512, 9000};
-  for (int bursts = 2500 / simulated_less; bursts > 0; --bursts) {
+  for (int bursts = 1800 / simulated_less; bursts > 0; --bursts) {
     Called& called = *all[random() % all.size()];
     Kind k;
     k.collective = static_cast<Collective>(random() % papcoll::collective_count);
