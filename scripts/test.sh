@@ -73,8 +73,9 @@ if command -v ccache >/dev/null; then
 fi
 
 targets=(all)
-# Tests count their processors in halves: see tests/registration.cmake.
-ctest_arguments=(--parallel $((2 * $(nproc))) --no-tests=error)
+# Tests count their processors in halves, and one more is for a job that mostly waits: see
+# tests/registration.cmake.
+ctest_arguments=(--parallel $((2 * $(nproc) + 1)) --no-tests=error)
 if $quick; then
   targets=(unit_tests rank_tests)
   ctest_arguments+=(-R '^(unit_tests\.|direction|rank_tests\.[24]$)')

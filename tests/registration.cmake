@@ -9,8 +9,9 @@
 #   papcoll_check(NAME COMMAND program … [LABELS l…] [TIMEOUT s])
 #
 # PROCESSORS of tests are counted in halves, since scripts/test.sh runs twice as many tests at a time as
-# there are processors: two for a program, all for ranks, since waiting ranks want theirs, two for the
-# ranks of a job that is over at once, and one for jobs that mostly wait.
+# there are processors, and one more: two for a program, all for ranks, since waiting ranks want theirs,
+# two for the ranks of a job that is over at once, and one for jobs that mostly wait, of which one runs
+# beside any other.
 #
 # Labels: unit explore ranks faults cluster simulated gpu compile_fail consumer examples checks.
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// What sanitizers make too slow is tested with fewer ranks under them, and in full without.
+// What sanitizers make too slow is tested with fewer ranks, elements or calls under them, and in
+// full without.
 
 #if defined(__SANITIZE_THREAD__)
 #define PAPCOLL_TEST_UNDER_TSAN 1

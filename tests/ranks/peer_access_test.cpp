@@ -170,7 +170,7 @@ TEST_CASE("large buffers, wherever they are") {
     CHECK((access == PeerAccess::best || access == PeerAccess::copied ||
            !comm.no_cross_memory().empty()));
     const shared_allocator<std::int64_t> arena{comm};
-    for (const std::size_t count : {std::size_t{5}, std::size_t{20'000}, std::size_t{200'000}}) {
+    for (const std::size_t count : {std::size_t{5}, std::size_t{20'000}, std::size_t{100'000}}) {
       const std::vector<std::int64_t> mine(count);
       const shared_vector<std::int64_t> ours(count, arena);
       for (const std::string& name : names_that_reduce_in_place()) {

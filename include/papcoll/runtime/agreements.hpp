@@ -4,7 +4,6 @@
 #include <papcoll/arrival/exchanged_imbalance.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
-#include <papcoll/arrival/request_costs.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/plan/endpoint.hpp>
@@ -50,7 +49,8 @@ class Agreements final : public TeamPart {
     if (watch_ == nullptr) make_watch(nodes);
     return *watch_;
   }
-  RequestCosts& requests() {
+  /// The same of what their requests cost.
+  ExchangedImbalance& requests() {
     if (requests_ == nullptr) make_requests();
     return *requests_;
   }
@@ -105,7 +105,10 @@ class Agreements final : public TeamPart {
   }
 
   [[gnu::noinline, gnu::cold]] void make_requests() {
-    requests_ = detail::make_owned<RequestCosts>(rank_, size_);
+    requests_ = detail::make_owned<ExchangedImbalance>(
+        rank_, std::vector<int>(static_cast<std::size_t>(size_)),
+        Turns::period_of(size_, ExchangedImbalance::period_of_requests),
+        ExchangedImbalance::most_kept);
   }
 
   [[gnu::noinline, gnu::cold]] Predictions& new_predictions(const AnyPredictor& predictor) {
@@ -120,7 +123,7 @@ class Agreements final : public TeamPart {
   std::uint32_t period_;
   detail::Vector<detail::Owned<Predictions>> predictions_;  ///< one for each predictor in use
   detail::Owned<ExchangedImbalance> watch_;
-  detail::Owned<RequestCosts> requests_;
+  detail::Owned<ExchangedImbalance> requests_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/each_to_each.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/arrival/agreement.hpp>
+#include <papcoll/arrival/exchanged_imbalance.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/error.hpp>
@@ -105,6 +106,17 @@ class TeamMessages {
     const std::uint32_t sequence = CallCounter::sequence_of_request(basis_.calls.count_requests());
     basis_.waiter.until([&] { return has_room(e, sequence); }, Naps::none);
     figures.begin(e, rings, exchange_over(rings), in_flight_.plan_runs.plans(), sequence);
+  }
+
+  /// What the last exchange of costs has told is in force from here on, and the next one begins, if
+  /// there is something to tell: all ranks know.
+  [[gnu::noinline, gnu::cold]] void tell_costs(ExchangedImbalance& costs) {
+    CostListener* const listener = node_.cost_listener();
+    end_exchange(costs, [&] { costs.adopt(listener); });
+    if (listener != nullptr) listener->settle();
+    if (!costs.has_noted()) return;
+    const TransportTable& t = basis_.agrees_by();
+    if (Endpoint* const e = endpoint_or_native(t)) begin_exchange(costs, *e, t.rings);
   }
 
   /// Returns when all ranks have come, so that none is alone in what blocks in MPI. `look` is

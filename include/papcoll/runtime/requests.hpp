@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
+#include <papcoll/arrival/exchanged_imbalance.hpp>
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
-#include <papcoll/arrival/request_costs.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
@@ -138,24 +138,13 @@ class TeamRequests {
     return &run;
   }
 
-  RequestCosts& costs() { return in_flight_.parts.get<Agreements>(basis_).requests(); }
+  ExchangedImbalance& costs() { return in_flight_.parts.get<Agreements>(basis_).requests(); }
 
   /// Before a start for which a learner was asked. Is it timed?
   bool count_learned(const CallTrial& trial) {
     const bool times = trial.is_timed(basis_.calls.next(), false);
-    if (costs().count()) failures_.or_fail_everywhere([this] { tell_costs(); });
+    if (costs().count()) failures_.or_fail_everywhere([this] { messages_.tell_costs(costs()); });
     return times;
-  }
-
-  /// As ScheduledCalls::tell_costs().
-  [[gnu::noinline, gnu::cold]] void tell_costs() {
-    RequestCosts& c = costs();
-    messages_.end_exchange(c, [&] { c.adopt(node_.cost_listener()); });
-    if (!c.has_any()) return;
-    const TransportTable& t = basis_.agrees_by();
-    if (Endpoint* const e = messages_.endpoint_or_native(t)) {
-      messages_.begin_exchange(c, *e, t.rings);
-    }
   }
 
   [[gnu::noinline]] void note_cost(RequestRun& run) {

@@ -133,7 +133,7 @@ class ScheduledCalls {
     failures_.or_fail_everywhere([&] {
       ExchangedImbalance& watch = in_flight_.parts.get<Agreements>(basis_).watch(nodes);
       if (times) watch.note(call, trial, is_watched, basis_.now() - arrival);
-      if (watch.count()) tell_costs(watch);
+      if (watch.count()) messages_.tell_costs(watch);
     });
   }
 
@@ -144,19 +144,6 @@ class ScheduledCalls {
   }
 
  private:
-  /// What the last exchange has told is in force from here on, and the next one begins, if there is
-  /// something to tell: all ranks know.
-  [[gnu::noinline, gnu::cold]] void tell_costs(ExchangedImbalance& watch) {
-    CostListener* const costs = node_.cost_listener();
-    messages_.end_exchange(watch, [&] { watch.adopt(costs); });
-    if (costs != nullptr) costs->settle();
-    if (!watch.has_noted()) return;
-    const TransportTable& t = basis_.agrees_by();
-    if (Endpoint* const e = messages_.endpoint_or_native(t)) {
-      messages_.begin_exchange(watch, *e, t.rings);
-    }
-  }
-
   /// In a call that has been entered: this rank comes to it. False: there is nothing to do in it.
   bool begins(const CallWords& words, const Call& call) {
     node_.announce_only();

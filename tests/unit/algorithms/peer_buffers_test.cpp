@@ -2,6 +2,7 @@
 // One file, since all cases share their team and their buffers.
 
 #include "arrival_names.hpp"
+#include "sanitizer.hpp"
 
 #include <papcoll/algorithm.hpp>
 #include <papcoll/algorithms/arrival/arrival_chain.hpp>
@@ -116,7 +117,7 @@ TEST_CASE("reductions of many chunks under random arrivals", "[team]") {
     const auto algorithm = papcoll::algorithm(name);
     for (const PeerAccess access : {PeerAccess::best, PeerAccess::staged}) {
       for (const int ranks : {1, 2, 3, 5, 8}) {
-        for (const std::size_t count : {1U, 7U, 3000U, 40'000U}) {
+        for (const std::size_t count : {1U, 7U, 3000U, under_tsan ? 15'000U : 40'000U}) {
           CAPTURE(name, static_cast<int>(access), ranks, count);
           ThreadTeam team{ranks, with(access)};
           std::vector<std::size_t> mistakes(static_cast<std::size_t>(ranks));
@@ -301,7 +302,7 @@ struct Product {
 TEST_CASE("CombiningTree gives the same bits under 1000 random arrivals", "[team]") {
   constexpr std::size_t count = 5;
   for (int ranks = 1; ranks <= 8; ++ranks) {
-    const unsigned patterns = 1000;
+    const unsigned patterns = under_tsan ? 250 : 1000;
     ThreadTeam team{ranks};
     std::vector<std::size_t> different(static_cast<std::size_t>(ranks));
     team.run([&](Rank& comm) {

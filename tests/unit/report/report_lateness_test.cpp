@@ -82,7 +82,7 @@ std::vector<std::pair<std::string, Work>> balanced() {
 TEST_CASE("in a balanced program no rank is named", "[report]") {
   for (const auto& [name, work] : balanced()) {
     for (const std::size_t ranks : {2U, 4U, 16U}) {
-      for (std::uint64_t seed = 1; seed <= (ranks == 16 ? 4 : 20); ++seed) {
+      for (std::uint64_t seed = 1; seed <= (ranks == 16 ? 2 : 10); ++seed) {
         for (const std::uint64_t calls : {30U, 300U}) {
           const LatenessReport r = of_program({ranks, calls * 3, 3, seed}, work);
           INFO(name << ", " << ranks << " ranks, " << calls << " calls, seed " << seed);
@@ -100,7 +100,7 @@ TEST_CASE("a rank that is late at one of several sites is named with it", "[repo
         name.find("turns") != std::string::npos) {
       continue;
     }
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       const LatenessReport r = of_program(
           {4, 900, 3, seed}, [&work = noise](std::uint64_t call, Random& random, Delays& micros) {
             work(call, random, micros);
@@ -121,7 +121,7 @@ TEST_CASE("a rank that is late at one of several sites is named with it", "[repo
 
 TEST_CASE("a rank late by more than the usual noise of slices is named", "[report]") {
   const auto noise = balanced()[5].second;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const LatenessReport r =
         of_program({4, 900, 3, seed}, [&](std::uint64_t call, Random& random, Delays& micros) {
           noise(call, random, micros);
@@ -134,7 +134,7 @@ TEST_CASE("a rank late by more than the usual noise of slices is named", "[repor
 }
 
 TEST_CASE("a rank that is late in one call of six is named as often late", "[report]") {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const LatenessReport r =
         of_program({4, 900, 3, seed}, [](std::uint64_t call, Random& random, Delays& micros) {
           for (double& m : micros) m = 100 + exponential(random, 5);
@@ -151,7 +151,7 @@ TEST_CASE("a rank that is late in one call of six is named as often late", "[rep
 }
 
 TEST_CASE("ranks of a node that are late together are named together", "[report]") {
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const LatenessReport r =
         of_program({9, 900, 3, seed, 1, 3}, [](std::uint64_t call, Random& random, Delays& micros) {
           for (double& m : micros) m = 100 + exponential(random, 50);
@@ -170,7 +170,7 @@ TEST_CASE("ranks of a node that are late together are named together", "[report]
 
 TEST_CASE("ranks that wait for the processors of others are not named", "[report]") {
   // Four ranks on two processors, always the same two first.
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const LatenessReport r =
         of_program({4, 900, 3, seed}, [](std::uint64_t, Random& random, Delays& micros) {
           for (std::size_t rank = 0; rank < 4; ++rank) {

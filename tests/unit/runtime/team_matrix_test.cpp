@@ -37,8 +37,12 @@ std::string whole_matrix(int ranks, const std::vector<std::size_t>& counts,
 }  // namespace
 
 TEST_CASE("all collectives, all algorithms, 1 2 3 4 5 8 ranks", "[team]") {
+  const std::vector<std::size_t> counts = under_tsan
+                                              ? std::vector<std::size_t>{0, 3, 100}
+                                              : std::vector<std::size_t>{0, 1, 3, 5, 17, 100};
   for (const int ranks : {1, 2, 3, 4, 5, 8}) {
-    CHECK(whole_matrix(ranks, {0, 1, 3, 5, 17, 100}) == "");
+    if (under_tsan && ranks == 1) continue;
+    CHECK(whole_matrix(ranks, counts) == "");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "catch.hpp"
 #include "mixed.hpp"
+#include "sanitizer.hpp"
 #include "thread_problems.hpp"
 
 #include <papcoll/algorithm.hpp>
@@ -15,6 +16,7 @@ using Rank = papcoll::ThreadTeam::Rank;
 namespace {
 
 constexpr std::chrono::seconds patience{30};
+constexpr int calls = under_tsan ? 500 : 1500;
 
 }  // namespace
 
@@ -26,7 +28,7 @@ TEST_CASE("calls of all kinds in a row", "[team]") {
       papcoll::ThreadTeam team{ranks, {.deadline = patience, .first_epoch = first}};
       INFO(ranks << " ranks, seed " << ++seed);
       CHECK(problems(team, [&](Rank& comm) {
-              return mixed::calls_of_all_kinds(comm, all, 1500, seed);
+              return mixed::calls_of_all_kinds(comm, all, calls, seed);
             }) == "");
     }
   }
@@ -39,7 +41,7 @@ TEST_CASE("calls of all kinds on the arrival floor alone", "[team]") {
   for (const int ranks : {2, 3, 5}) {
     papcoll::ThreadTeam team{ranks, {.deadline = patience, .chunk_bytes = 128}};
     CHECK(problems(team, [&](Rank& comm) {
-            return mixed::calls_of_all_kinds(comm, some, 3000, 17);
+            return mixed::calls_of_all_kinds(comm, some, 2 * calls, 17);
           }) == "");
   }
 }

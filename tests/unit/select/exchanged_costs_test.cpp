@@ -3,9 +3,9 @@
 #include "catch.hpp"
 
 #include <papcoll/arrival/exchanged_imbalance.hpp>
-#include <papcoll/arrival/request_costs.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective_list.hpp>
+#include <papcoll/names/transport_names.hpp>
 #include <papcoll/select/automatic.hpp>
 #include <papcoll/select/learner.hpp>
 
@@ -195,9 +195,10 @@ TEST_CASE("ranks that end their requests in different orders choose alike", "[le
   constexpr std::uint16_t kind = 0x8400U;
   Shortlist list;
   for (std::uint8_t i = 0; i < 3; ++i) list.add(i);
-  std::deque<RequestCosts> costs;
+  std::deque<ExchangedImbalance> costs;
   std::deque<CallLearner> learners(ranks);
-  for (int r = 0; r < ranks; ++r) costs.emplace_back(r, ranks);
+  for (int r = 0; r < ranks; ++r)
+    costs.emplace_back(r, std::vector<int>(ranks), ExchangedImbalance::period_of_requests, 16);
   struct Open {
     std::uint32_t timed;
     std::int64_t took;
@@ -217,10 +218,13 @@ TEST_CASE("ranks that end their requests in different orders choose alike", "[le
       ends = costs[r].count();
     }
     if (ends) {
-      for (std::size_t r = 0; !told.empty() && r < ranks; ++r) costs[r].hear(told, &learners[r]);
+      for (std::size_t r = 0; !told.empty() && r < ranks; ++r) {
+        costs[r].hear(told, &learners[r]);
+        learners[r].settle();
+      }
       told.clear();
-      for (RequestCosts& c : costs) {
-        if (!c.has_any()) continue;
+      for (ExchangedImbalance& c : costs) {
+        if (!c.has_noted()) continue;
         const auto mine = c.tell();
         told.insert(told.end(), mine.begin(), mine.end());
       }
@@ -238,7 +242,7 @@ TEST_CASE("ranks that end their requests in different orders choose alike", "[le
       }
     }
     is_settled = learners[0].is_settled(kind);
-    if (n == 8 * RequestCosts::period) CHECK(is_settled);
+    if (n == 8 * ExchangedImbalance::period_of_requests) CHECK(is_settled);
   }
   CHECK_FALSE(differs);
   CHECK(is_settled);
