@@ -229,7 +229,7 @@ TEST_CASE("A mismatch in call after call, across the wrap", "[explore]") {
 }
 
 TEST_CASE("Random sequences in which a rank now and then makes another call", "[explore]") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     RandomCalls random{seed};
     Script script{.ranks = static_cast<int>(2 + random.draw(3)), .calls = {}};
     script.calls = random.calls(script.ranks, 3 + random.draw(5), 5);

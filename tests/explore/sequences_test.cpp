@@ -118,7 +118,7 @@ TEST_CASE("Words that were not used for 2^31 calls", "[explore]") {
 }
 
 TEST_CASE("Random sequences", "[explore]") {
-  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     RandomCalls random{seed};
     Script script{.ranks = static_cast<int>(2 + random.draw(3)), .calls = {}};
     script.calls = random.calls(script.ranks, 3 + random.draw(5), 3 + random.draw(5));
