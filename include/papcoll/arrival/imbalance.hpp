@@ -165,6 +165,9 @@ struct CallCost {
   CallTrial trial;
   std::uint64_t in_call = 0;     ///< from its arrival to its end
   std::uint64_t after_last = 0;  ///< from the last arrival to its end; 0 of a rank that left before
+  /// Of a call whose ranks know their own blocks only, the bits of the most that any of them knows
+  /// of a block's mean length; else 0.
+  std::uint8_t block_bits = 0;
 };
 
 /// Who is told what calls cost, in the same calls on all ranks.
@@ -231,9 +234,11 @@ class BasicArrivalMonitor {
   }
 
   /// This rank, which has noted its arrival, is about to leave the call, after so many nanoseconds.
-  void note_cost(std::uint32_t epoch, CallTrial trial, std::uint64_t ns) noexcept {
+  /// `block_bits`: as far as this rank knows, see CallCost.
+  void note_cost(std::uint32_t epoch, CallTrial trial, std::uint64_t ns,
+                 std::uint8_t block_bits = 0) noexcept {
     board_.arrivals(rank_).cost[epoch % Board::remembered].store(
-        CostWord{epoch, trial, ns}.packed(), std::memory_order_relaxed);
+        CostWord{epoch, trial, ns, block_bits}.packed(), std::memory_order_relaxed);
   }
 
   static constexpr bool looks(std::uint32_t epoch) noexcept { return epoch % period == 0; }
@@ -295,11 +300,13 @@ class BasicArrivalMonitor {
 
   /// What a rank notes of the cost of a call. 0 is none.
   struct CostWord {
-    static constexpr std::uint64_t most_ns = (std::uint64_t{1} << 33U) - 1;
+    static constexpr std::uint64_t most_ns = (std::uint64_t{1} << 28U) - 1;
+    static constexpr std::uint64_t own = (std::uint64_t{1} << 33U) - 1;  ///< bits of a rank alone
 
     std::uint32_t epoch;
     CallTrial trial;
     std::uint64_t ns;
+    std::uint8_t block_bits;
 
     static std::uint64_t tag(std::uint32_t epoch) noexcept {
       return epoch / Board::remembered & 0xffU;
@@ -307,14 +314,14 @@ class BasicArrivalMonitor {
     std::uint64_t packed() const noexcept {
       return tag(epoch) << 56U | std::uint64_t{trial.kind} << 40U |
              std::uint64_t{trial.candidate} << 36U | std::uint64_t{trial.candidates} << 33U |
-             std::min(ns, most_ns);
+             std::min<std::uint64_t>(block_bits, 31) << 28U | std::min(ns, most_ns);
     }
     static CostWord of(std::uint64_t word, std::uint32_t epoch) noexcept {
       CallTrial trial;
       trial.kind = static_cast<std::uint16_t>(word >> 40U);
       trial.candidate = static_cast<std::uint8_t>(word >> 36U & 15U);
       trial.candidates = static_cast<std::uint8_t>(word >> 33U & 7U);
-      return {epoch, trial, word & most_ns};
+      return {epoch, trial, word & most_ns, static_cast<std::uint8_t>(word >> 28U & 31U)};
     }
   };
 
@@ -330,20 +337,22 @@ class BasicArrivalMonitor {
     if (trial.kind == 0 || mine >> 56U != CostWord::tag(epoch)) return;
     std::int64_t last = arrival(0);
     for (int r = 0; r < board_.ranks(); ++r) {
-      if ((word(r) ^ mine) > CostWord::most_ns) return;
+      if ((word(r) ^ mine) > CostWord::own) return;
       last = std::max(last, arrival(r));
     }
     has_costs_ = true;
     if (costs == nullptr) return;
     CallCost all;
     for (int r = 0; r < board_.ranks(); ++r) {
-      const auto ns = static_cast<std::int64_t>(CostWord::of(word(r), epoch).ns);
+      const CostWord of_rank = CostWord::of(word(r), epoch);
+      const auto ns = static_cast<std::int64_t>(of_rank.ns);
+      all.block_bits = std::max(all.block_bits, of_rank.block_bits);
       all.in_call += static_cast<std::uint64_t>(ns);
       all.after_last +=
           static_cast<std::uint64_t>(std::max<std::int64_t>(arrival(r) + ns - last, 0));
     }
     const auto ranks = static_cast<std::uint64_t>(board_.ranks());
-    costs->add({trial, all.in_call / ranks, all.after_last / ranks});
+    costs->add({trial, all.in_call / ranks, all.after_last / ranks, all.block_bits});
   }
 
   /// Of one call, if all ranks have noted it alike.

@@ -121,6 +121,14 @@ inline std::size_t counts_of(const Call& call, int size) noexcept {
   return traits_of(call.collective).vector == VectorOf::block_per_pair ? 2 * ranks : ranks;
 }
 
+/// Bytes of a block in the mean, of a call whose blocks differ: as far as this rank knows them.
+inline std::size_t mean_block(const Call& call, int size) noexcept {
+  const std::size_t n = counts_of(call, size);
+  std::size_t elements = 0;
+  for (std::size_t i = 0; i < n; ++i) elements += call.counts[i];
+  return elements / n * call.reducer.size;
+}
+
 /// Call::split of counts: 20 bits, for CallWords.
 constexpr std::uint32_t hash_of_counts(std::span<const std::size_t> each) noexcept {
   std::uint64_t h = 0;

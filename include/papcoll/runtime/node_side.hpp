@@ -18,8 +18,10 @@
 #include <papcoll/waiting/doorbells.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -283,8 +285,11 @@ class NodeSide {
     NodeSite& site = shared_->site;
     const std::uint32_t epoch = site.epoch();
     const WatchedClass kind = call != nullptr ? kind_of(*call) : WatchedClass{};
-    const bool times = call != nullptr && call->trial.is_timed(epoch, kind.is_large());
-    if (times || ArrivalMonitor::notes(epoch, kind)) {
+    const bool notes = ArrivalMonitor::notes(epoch, kind);
+    // Of blocks whose lengths only their ranks know, costs tell how long they are now.
+    const bool often = kind.is_large() || (notes && call != nullptr && call->own_counts);
+    const bool times = call != nullptr && call->trial.is_timed(epoch, often);
+    if (times || notes) {
       enter_noted(call, kind, times);
     } else if (!site.enter()) {
       basis_.waiter.until([&] { return site.enter(); }, Naps::brief);
@@ -304,6 +309,11 @@ class NodeSide {
     times_ = true;
     arrival_ = arrival;
     trial_ = call->trial;
+    block_bits_ = 0;
+    if (call->own_counts) {
+      const std::size_t block = detail::mean_block(*call, basis_.size());
+      block_bits_ = static_cast<std::uint8_t>(std::bit_width(block | 1U));
+    }
   }
 
   [[gnu::noinline]] void look(std::uint32_t epoch) {
@@ -320,7 +330,7 @@ class NodeSide {
     times_ = false;
     const auto took = Waiter::Clock::now() - arrival_;
     shared_->monitor.note_cost(shared_->site.epoch(), trial_,
-                               static_cast<std::uint64_t>(took.count()));
+                               static_cast<std::uint64_t>(took.count()), block_bits_);
   }
 
   /// Ranks may have been bound to other processors. A part of a team has only some of the ranks
@@ -362,6 +372,7 @@ class NodeSide {
   bool in_call_ = false;  ///< between begin() and end()
   bool times_ = false;    ///< the call under way, which began at arrival_
   CallTrial trial_;
+  std::uint8_t block_bits_ = 0;  ///< see CallCost
   Waiter::Clock::time_point arrival_;
   CostListener* costs_ = nullptr;
   /// For each frame the last call in it in which this rank passed messages, (epoch, 1); 0: none.

@@ -41,6 +41,7 @@ struct CallKind {
   bool imbalanced = false;
   bool in_arena = false;  ///< or, by messages, non-blocking
   bool by_messages = false;
+  std::size_t block_bytes = 0;  ///< of calls whose ranks know their own blocks only, in the mean
 
   using Bits = std::uint16_t;
   static constexpr Bits by_messages_bit = 1U << 10U;
@@ -50,10 +51,11 @@ struct CallKind {
   static constexpr Bits reproducible_bit = 2;
   static constexpr Bits uneven_bit = 1;
   static constexpr Bits all_bits = 31;
+  static constexpr Bits size_bits = 31U << 5U;
 
   Bits key(const Call& call) const noexcept {
     return key_of(
-        call.collective, call.bytes(),
+        call.collective, call.own_counts ? block_bytes : call.bytes(),
         static_cast<Bits>(
             (by_messages ? by_messages_bit : 0U) | (imbalanced ? imbalanced_bit : 0U) |
             (in_arena ? in_arena_bit : 0U) | (call.rank_order ? rank_order_bit : 0U) |
@@ -151,7 +153,15 @@ class CallLearner final : public CostListener {
     }
   }
 
+  /// About the mean length of blocks in calls of a collective whose ranks know their own blocks
+  /// only, as they were when last looked at; 0: unknown.
+  std::size_t block_bytes(Collective c) const noexcept {
+    const unsigned bits = block_bits_[static_cast<std::size_t>(c)];
+    return bits == 0 ? 0 : std::size_t{1} << (bits - 1);
+  }
+
   void add(const CallCost& cost) noexcept override {
+    if (is_of_other_blocks(cost)) return;
     Kind* const k = find_or_begin(cost.trial);
     if (k == nullptr) return;
     if (k->seen != looks_ && touched_ < ArrivalMonitor::period) {
@@ -378,6 +388,20 @@ class CallLearner final : public CostListener {
     }
   };
 
+  /// Are its blocks of clearly another size than those of its kind? Calls that follow are of that
+  /// kind.
+  bool is_of_other_blocks(const CallCost& cost) noexcept {
+    if (cost.block_bits == 0) return false;
+    const auto differ = [](unsigned a, unsigned b) { return a > b + 1 || b > a + 1; };
+    const Collective c = CallKind::collective_of(cost.trial.kind);
+    std::uint8_t& bits = block_bits_[static_cast<std::size_t>(c)];
+    if (bits == 0 || differ(bits, cost.block_bits)) {
+      bits = cost.block_bits;
+      ++changes_;
+    }
+    return differ((cost.trial.kind & CallKind::size_bits) >> 5U, cost.block_bits);
+  }
+
   /// Calls of a kind until a pool, which they use in turns, has been used all over by those half of
   /// them that do: until then its pages and lines are cold.
   static std::uint32_t calls_to_warm_up(std::uint16_t key) noexcept {
@@ -386,7 +410,6 @@ class CallLearner final : public CostListener {
     constexpr std::size_t most = 128;
     constexpr std::size_t pooled_from = 4096;
     if ((key & not_by_pools) != 0) return 0;
-    if ((key & CallKind::uneven_bit) != 0) return most;
     const std::size_t bytes = CallKind::bytes_of(key);
     if (bytes < pooled_from) return 0;
     return static_cast<std::uint32_t>(std::min(pool / bytes, most));
@@ -426,6 +449,7 @@ class CallLearner final : public CostListener {
   std::array<Kind, most_kinds> kinds_{};                       ///< the first count_ are in use
   std::array<std::uint16_t, most_kinds> keys_{};               ///< theirs
   std::array<std::uint16_t, ArrivalMonitor::period> touch_{};  ///< those with samples since a look
+  std::array<std::uint8_t, collective_count> block_bits_{};    ///< 0: see block_bytes()
   std::size_t touched_ = 0;
   std::size_t count_ = 0;
   std::uint32_t looks_ = 0;

@@ -263,12 +263,20 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
   return !call.rank_order || a.keeps_order_on_request;
 }
 
+/// Of a block in the mean where blocks differ. If their lengths are known to their own ranks only,
+/// as they were before, else any may come.
+inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept {
+  if (!call.is_uneven()) return call.bytes();
+  if (!call.own_counts) return call.bytes() / static_cast<std::size_t>(s.size);
+  constexpr std::size_t any = 65536;
+  const std::size_t before = s.learner != nullptr ? s.learner->block_bytes(call.collective) : 0;
+  return before != 0 ? before : any;
+}
+
 /// What a candidate costs by the model, in nanoseconds.
 inline double prior_of(const NodeCandidate& c, const Call& call,
                        const SelectionInputs& s) noexcept {
-  // The lengths of blocks that differ are known to their own ranks only: any may come.
-  constexpr double any = 65536;
-  const double bytes = call.is_uneven() ? any : static_cast<double>(call.bytes());
+  const auto bytes = static_cast<double>(bytes_of(call, s));
   const bool in_groups = s.near_groups > 1 && s.size % s.near_groups == 0;
   const double groups = in_groups ? s.near_groups : 1;
   const NodeLoad load{

@@ -133,7 +133,10 @@ inline int processors_of(const TeamCore& team) noexcept {
 /// the learner.
 [[gnu::cold, gnu::noinline]] inline void begin_with_kept(SelectionState& state, const Call& call) {
   // Whether ranks come late and where buffers are may change from call to call.
-  constexpr CallKind::Bits changing = CallKind::imbalanced_bit | CallKind::in_arena_bit;
+  constexpr CallKind::Bits by_call = CallKind::imbalanced_bit | CallKind::in_arena_bit;
+  // So may lengths that their own ranks know only.
+  const auto changing =
+      static_cast<CallKind::Bits>(by_call | (call.own_counts ? CallKind::size_bits : 0U));
   const CallKind::Bits kind = CallKind{}.key(call);
   CallKind::Bits& asked = state.asked[(kind * 0x9e3779b9U >> 16U) % state.asked.size()];
   if (std::exchange(asked, kind) == kind) return;

@@ -249,6 +249,36 @@ TEST_CASE("a candidate of which little was expected is tried in the end", "[sele
   CHECK_FALSE(calls.differs());
 }
 
+TEST_CASE("blocks of clearly another size make another kind", "[select][learner]") {
+  CallLearner learner;
+  const auto kind = [&] {
+    Call call;
+    call.collective = Collective::alltoall;
+    call.own_counts = true;
+    call.count = 1;
+    call.reducer.size = 8;
+    return CallKind{false, false, false, learner.block_bytes(call.collective)}.key(call);
+  };
+  const auto cost = [&](std::uint8_t bits) {
+    learner.add({{kind(), 0, 2}, 100, 100, bits});
+    learner.settle();
+    return kind();
+  };
+  const std::uint16_t unknown = kind();
+  std::uint32_t changes = learner.changes();
+  const std::uint16_t small = cost(4);
+  CHECK(small != unknown);
+  CHECK(learner.changes() != changes);
+  CHECK(learner.block_bytes(Collective::alltoall) == 8);
+  CHECK(learner.block_bytes(Collective::gather) == 0);
+  cost(4);  // the first of that kind
+  changes = learner.changes();
+  CHECK(cost(5) == small);  // nearly the same
+  CHECK(learner.changes() == changes);
+  CHECK(cost(20) != small);
+  CHECK(learner.changes() != changes);
+}
+
 TEST_CASE("kinds tell calls apart by all that a choice depends on", "[select][learner]") {
   Call call;
   call.collective = Collective::reduce;
