@@ -126,7 +126,7 @@ inline std::size_t mean_block(const Call& call, int size) noexcept {
   const std::size_t n = counts_of(call, size);
   std::size_t elements = 0;
   for (std::size_t i = 0; i < n; ++i) elements += call.counts[i];
-  return elements / n * call.reducer.size;
+  return elements * call.reducer.size / n;
 }
 
 /// Call::split of counts: 20 bits, for CallWords.

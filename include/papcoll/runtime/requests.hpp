@@ -18,7 +18,6 @@
 #include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/invalid_calls.hpp>
 #include <papcoll/runtime/messages.hpp>
-#include <papcoll/runtime/node_side.hpp>
 #include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/find_transport.hpp>
@@ -36,10 +35,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// The non-blocking calls of a team: any call of the team moves them all.
 class TeamRequests {
  public:
-  TeamRequests(TeamBasis& basis, const NodeSide& node, InFlight& in_flight, TeamFailures& failures,
+  TeamRequests(TeamBasis& basis, InFlight& in_flight, TeamFailures& failures,
                TeamMessages& messages, InvalidCalls& invalid_calls)
       : basis_(basis),
-        node_(node),
         in_flight_(in_flight),
         failures_(failures),
         messages_(messages),
@@ -255,7 +253,6 @@ class TeamRequests {
   }
 
   TeamBasis& basis_;
-  const NodeSide& node_;
   InFlight& in_flight_;
   TeamFailures& failures_;
   TeamMessages& messages_;

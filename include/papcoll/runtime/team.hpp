@@ -380,7 +380,7 @@ class TeamCore final {
   TeamFailures failures_{basis_, node_, in_flight_};
   TeamMessages messages_{basis_, node_, in_flight_, failures_};
   InvalidCalls invalid_calls_{basis_, node_, failures_, messages_};
-  TeamRequests requests_{basis_, node_, in_flight_, failures_, messages_, invalid_calls_};
+  TeamRequests requests_{basis_, in_flight_, failures_, messages_, invalid_calls_};
   ScheduledCalls scheduled_{basis_, node_, in_flight_, failures_, messages_};
   LentBuffers lent_buffers_{basis_, node_, failures_};
   CallBlocks blocks_;
