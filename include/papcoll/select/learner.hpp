@@ -93,9 +93,9 @@ struct CallKind {
 ///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second
 ///
-/// Invariant: what is here changes only in settle(), which all ranks call in the same call, by what
-/// add() was given, which is the same on all of them; pick() is a function of that, of the call and
-/// of its number. So all ranks pick alike.
+/// Invariant: what is here changes only in add() and settle(), which all ranks call in the same
+/// call, by what is the same on all of them; pick() is a function of that, of the call and of its
+/// number. So all ranks pick alike.
 class CallLearner final : public CostListener {
  public:
   static constexpr std::size_t most_kinds = 128;
@@ -347,8 +347,10 @@ class CallLearner final : public CostListener {
       constexpr std::uint32_t soon = 16;
       if (!is_confirmed && looks - since >= soon) {
         is_confirmed = true;
-        const bool some_were_near = std::any_of(
-            tried.begin(), tried.end(), [](const Samples& s) { return s.is_dropped && !s.is_far; });
+        const bool some_were_near =
+            std::any_of(tried.begin(), tried.end(), [this](const Samples& s) {
+              return s.id != Samples::none && s.id != best && !s.is_far;
+            });
         if (some_were_near) reopen(false);
         return some_were_near;
       }
