@@ -44,8 +44,8 @@ class BadInput(Exception):
 def parser():
     made = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="DIR gets the rows of papcoll-bench, a file a collective and pattern, and grid.md, which is also "
-               "printed.\nExit status: 0, whatever was found; 2 if something cannot be measured.")
+        epilog="DIR gets the rows of papcoll-bench, a file a collective and pattern, and grid.md, "
+               "which is also printed.\nExit status: 0, whatever was found; 2 if something cannot be measured.")
     made.add_argument("--bench", default="papcoll-bench", metavar="FILE")
     made.add_argument("--mpirun", required=True, metavar="COMMAND",
                       help="with its flags: 'mpirun --bind-to core -n 2'")

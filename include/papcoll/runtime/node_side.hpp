@@ -18,7 +18,6 @@
 #include <papcoll/waiting/doorbells.hpp>
 #include <papcoll/waiting/waiter.hpp>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>

@@ -13,8 +13,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a choice goes by where nothing was measured: the network as closed forms see it, and where
 /// one way gives way to the next. The same on every rank: a choice must be.
-/// A tuning file (tuning.hpp, written by `papcoll-bench --tune`) overrides them by the names of
-/// their group and their own.
+/// A selection file (selection_file.hpp, written by `papcoll-bench --tune`) overrides them by the
+/// names of their group and their own.
 struct Thresholds {
   /// Calls by messages.
   struct Network {

@@ -57,6 +57,8 @@ TEST_CASE("ranks are near where they share a cache, else a package", "[select]")
 
 TEST_CASE("calls go by caches where the model expects less of that", "[select]") {
   SelectionInputs s;
+  const Thresholds thresholds;
+  s.thresholds = &thresholds;
   s.size = 16;
   s.near_groups = 4;
   s.near_chunk_bytes = 4096;
@@ -81,6 +83,9 @@ TEST_CASE("calls go by caches where the model expects less of that", "[select]")
   call.reproducible = true;
   CHECK_FALSE(by_caches(8));
   call.reproducible = false;
+  s.by_messages = true;
+  CHECK_FALSE(by_caches(8));
+  s.by_messages = false;
   s.near_groups = 8;
   CHECK_FALSE(by_caches(8));  // pairs save too little
   s.size = 64;

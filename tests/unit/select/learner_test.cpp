@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <random>
+#include <utility>
 #include <vector>
 
 using namespace papcoll;
@@ -44,7 +45,9 @@ class Calls {
   void begin(const CallLearner::Settled& s) {
     for (CallLearner& l : learners_) l.begin_settled(s);
   }
-  const CallLearner& learner() const { return learners_[0]; }
+  /// What each rank knows of the length of blocks.
+  void knows(std::vector<std::uint8_t> block_bits) { block_bits_ = std::move(block_bits); }
+  const CallLearner& learner(std::size_t rank = 0) const { return learners_[rank]; }
 
   /// The cost of a candidate on a rank, in nanoseconds.
   template <class Cost>
@@ -57,7 +60,7 @@ class Calls {
       const std::uint64_t ns = cost(r, trial.candidate);
       if (trial.is_timed(epoch_, false)) {
         monitors_[i].note(epoch_, 1'000'000'000ULL * epoch_ + static_cast<unsigned>(r), {}, false);
-        monitors_[i].note_cost(epoch_, trial, ns);
+        monitors_[i].note_cost(epoch_, trial, ns, block_bits_.empty() ? 0 : block_bits_[i]);
       }
     }
     for (std::size_t i = 0; i < learners_.size(); ++i) {
@@ -75,6 +78,7 @@ class Calls {
   std::vector<std::uint64_t> memory_;
   std::deque<ArrivalMonitor> monitors_;
   std::deque<CallLearner> learners_;
+  std::vector<std::uint8_t> block_bits_;
   bool differs_ = false;
 };
 
@@ -204,15 +208,12 @@ TEST_CASE("one candidate is taken, and none that is not listed", "[select][learn
 TEST_CASE("a candidate whose first calls were slow gets another chance", "[select][learner]") {
   Calls calls{2};
   const Shortlist list = list_of(2);
-  int of_first = 0;
-  const auto cost = [&](int rank, std::uint8_t c) {
-    if (rank == 0 && c == 0) ++of_first;
-    return c == 1 ? 1000U : of_first < 50 ? 1200U : 600U;
-  };
+  bool is_warm = false;
+  const auto cost = [&](int, std::uint8_t c) { return c == 1 ? 1000U : is_warm ? 600U : 1200U; };
   for (int i = 0; i < 150; ++i) calls.call(list, cost);
   CHECK(calls.is_settled());
   CHECK(calls.call(list, cost) == 1);
-  of_first = 50;
+  is_warm = true;
   for (int i = 0; i < 1000; ++i) calls.call(list, cost);
   CHECK(calls.call(list, cost) == 0);
 }
@@ -277,6 +278,28 @@ TEST_CASE("blocks of clearly another size make another kind", "[select][learner]
   CHECK(learner.changes() == changes);
   CHECK(cost(20) != small);
   CHECK(learner.changes() != changes);
+}
+
+TEST_CASE("ranks that know other lengths of blocks agree on the most", "[select][learner]") {
+  Calls calls{3};
+  const auto call = [&](int n) {
+    for (int i = 0; i < n; ++i) {
+      const auto bytes = calls.learner().block_bytes(Collective::alltoall);
+      const auto kind = CallKind::key_of(Collective::alltoall, bytes, CallKind::uneven_bit);
+      calls.call(
+          list_of(2), [](int, std::uint8_t c) { return 1000U + 500U * c; }, kind);
+    }
+    for (std::size_t r = 1; r < 3; ++r) {
+      CHECK(calls.learner(r).block_bytes(Collective::alltoall) ==
+            calls.learner().block_bytes(Collective::alltoall));
+    }
+    return calls.learner().block_bytes(Collective::alltoall);
+  };
+  calls.knows({1, 12, 4});
+  CHECK(call(300) == 2048);
+  calls.knows({20, 1, 1});
+  CHECK(call(2000) == 1U << 19U);
+  CHECK_FALSE(calls.differs());
 }
 
 TEST_CASE("kinds tell calls apart by all that a choice depends on", "[select][learner]") {
