@@ -48,7 +48,7 @@ struct Costs final : papcoll::CostListener {
   void add(const papcoll::CallCost& cost) noexcept override {
     sum = sum * 31 + cost.in_call + cost.after_last;
   }
-  void settle() noexcept override { sum = sum * 31 + 1; }
+  void settle(std::uint32_t) noexcept override { sum = sum * 31 + 1; }
 };
 
 /// What a rank knows after a look.
@@ -124,7 +124,7 @@ class Calls {
     wait([&] { return site.enter(); });
     const std::uint32_t epoch = site.epoch();
     if (!Fault::notes_when_gone) note(watch, epoch + Fault::notes_ahead, rank);
-    if (Watch::looks(epoch)) {
+    if (watch.looks(epoch)) {
       Costs costs;
       watch.look(epoch + Fault::looks_ahead, &costs);
       seen_[static_cast<std::size_t>(rank)].push_back({watch.of(kind), costs.sum});
@@ -158,7 +158,7 @@ class Calls {
         note(of_rank, e + Fault::notes_ahead, r);
         note_cost(of_rank, e, r);
       }
-      if (!Watch::looks(e)) continue;
+      if (!watch.looks(e)) continue;
       Costs costs;
       watch.look(e, &costs);
       seen.push_back({watch.of(kind), costs.sum});

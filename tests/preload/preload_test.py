@@ -73,8 +73,8 @@ def case_collectives(job):
     found = job.right(job.launch(1, program), "--after", "1")
     check(all(f["left: one rank"] == f["calls"] for f in found.values() if isinstance(f, dict)),
           found)
-    # The 33rd call on is papcoll's, of the one communicator and of MPI_COMM_WORLD's one call.
-    found = job.right(job.launch(3, program))
+    # The 32nd call on is papcoll's, of the one communicator; MPI_COMM_WORLD has one call.
+    found = job.right(job.launch(3, program), "--after", "32")
     check_all_taken(found)
     check(sum(f.get(FIRST_CALLS, 0) for f in found.values() if isinstance(f, dict)) == 3 * 32,
           found)
@@ -160,6 +160,20 @@ def case_communicators(job):
     job.right(job.launch(3, program, "short"), "--after", "5")
     check_all_taken(job.right(job.launch(2, program, "many", "60"), "--after", "1"))
     job.right(job.launch(2, program, "many", "300"))
+
+
+def case_take_over(job):
+    """A communicator is taken over where its calls would have paid for that, of which they are
+    looked at in the 32nd, 64th, 128th and so on, or in the call that is asked for."""
+    program = job.compiled("cases_take_over.cpp")
+    for options, arguments, left in (((), ("2000", "8"), 2000), ((), ("12000", "8"), 12000),
+                                     ((), ("17000", "8"), 16383), ((), ("500", "65536"), 127),
+                                     ((), ("40", "4000000"), 31),
+                                     (("--after", "auto"), ("600", "8", "65536"), 255),
+                                     (("--after", "5"), ("40", "8", "64"), 4)):
+        found = job.right(job.launch(2, program, *arguments), *options)["MPI_Allreduce"]
+        check(found[FIRST_CALLS] == 2 * left, (options, arguments, found))
+        check(found.get("taken over", 0) == 2 * (int(arguments[0]) - left), (arguments, found))
 
 
 def case_gpu(job):

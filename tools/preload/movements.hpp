@@ -42,7 +42,7 @@ int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm
               const Left& left) {
   constexpr Function f = Function::bcast;
   Communicator* const own = ours(comm);
-  if (own == nullptr) return leave(f, comm, left);
+  if (own == nullptr) return leave(f, comm, left, {count, type});
   Elements e{};
   const auto is_right = [&](const Communicator& c) {
     return is_rank_of(c, root) && data != MPI_IN_PLACE && describe(e, data, count, type);
@@ -129,7 +129,7 @@ int allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* ou
               MPI_Count out_count, MPI_Datatype out_type, MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allgather;
   Communicator* const own = ours(comm);
-  if (own == nullptr) return leave(f, comm, left);
+  if (own == nullptr) return leave(f, comm, left, {out_count, out_type});
   Parts parts{true};
   const auto is_right = [&](const Communicator& c) {
     return parts.describe(f, c, {in, in_count, in_type}, {out, out_count, out_type});

@@ -89,10 +89,17 @@ MPI_Count as_int(Word word) noexcept { return static_cast<int>(word); }
                                              Argument(op), Argument(comm), left);)                \
           PRELOAD_EXPORTED(PREFIX, NAME,                                                          \
                            (Word in, Word out, Word n, Word t, Word op, Word comm)) {             \
-    if (preload::Communicator* const same = preload::as_before(                                   \
-            Argument(in), Argument(out), COUNT(n), Argument(t), Argument(op), Argument(comm)))    \
-        [[likely]] {                                                                              \
-      return preload::allreduce_as_before(*same, Argument(in), Argument(out), COUNT(n));          \
+    preload::Communicator* const c = preload::known(Argument(comm));                              \
+    if (c == nullptr) return whole_##PREFIX##NAME(in, out, n, t, op, comm);                       \
+    if (preload::is_as_before(*c, Argument(in), Argument(out), COUNT(n), Argument(t),             \
+                              Argument(op))) [[likely]] {                                         \
+      return preload::allreduce_as_before(*c, Argument(in), Argument(out), COUNT(n));             \
+    }                                                                                             \
+    if (preload::is_left_for_now(*c)) {                                                           \
+      static int (*const next)(Word, Word, Word, Word, Word, Word) =                              \
+          interpose::next_function<int (*)(Word, Word, Word, Word, Word, Word)>(#PREFIX #NAME);   \
+      if (next != nullptr)                                                                        \
+        return preload::pass(preload::Function::allreduce, *c, next, in, out, n, t, op, comm);    \
     }                                                                                             \
     return whole_##PREFIX##NAME(in, out, n, t, op, comm);                                         \
   }

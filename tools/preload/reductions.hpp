@@ -155,7 +155,7 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI
               MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allreduce;
   Communicator* const own = ours(comm);
-  if (own == nullptr) return leave(f, comm, left);
+  if (own == nullptr) return leave(f, comm, left, {count, type});
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator&) {
@@ -175,16 +175,13 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI
   });
 }
 
-/// The communicator, if type and operator are those of its last reduction, which need not be looked
-/// at again, and neither need the buffers.
-[[gnu::always_inline]] inline Communicator* as_before(const void* in, const void* out,
-                                                      MPI_Count count, MPI_Datatype type, MPI_Op op,
-                                                      MPI_Comm comm) noexcept {
-  Communicator* const c = is_active() ? Communicators::known(comm) : nullptr;
-  return c != nullptr && c->last_reduction.is(type, op) && count > 0 &&
-                 is_ordinary(in, out, static_cast<std::size_t>(count) * c->last_reduction.size)
-             ? c
-             : nullptr;
+/// Are type and operator those of the communicator's last reduction, so that they need not be
+/// looked at again, and neither need the buffers?
+[[gnu::always_inline]] inline bool is_as_before(const Communicator& c, const void* in,
+                                                const void* out, MPI_Count count, MPI_Datatype type,
+                                                MPI_Op op) noexcept {
+  return c.last_reduction.is(type, op) && count > 0 &&
+         is_ordinary(in, out, static_cast<std::size_t>(count) * c.last_reduction.size);
 }
 
 /// Such an allreduce.
@@ -207,7 +204,7 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op
            MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::reduce;
   Communicator* const own = ours(comm);
-  if (own == nullptr) return leave(f, comm, left);
+  if (own == nullptr) return leave(f, comm, left, {count, type});
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator& c) {
@@ -234,7 +231,7 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
                          MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::reduce_scatter_block;
   Communicator* const own = ours(comm);
-  if (own == nullptr) return leave(f, comm, left);
+  if (own == nullptr) return leave(f, comm, left, {count, type});
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator& c) {

@@ -73,10 +73,25 @@ inline Communicator* ours(MPI_Comm comm) {
   return c != nullptr && (c->is_taken_over() || communicators().is_due(*c)) ? c : nullptr;
 }
 
+/// What a call moves, as far as it is the same on all ranks: of the vector, or of a block.
+struct Moved {
+  MPI_Count count = 0;
+  MPI_Datatype type{};
+
+  std::uint64_t bytes() const {
+    MPI_Count size = 0;
+    if (count <= 0 || MPI_Type_size_x(type, &size) != MPI_SUCCESS || size <= 0) return 0;
+    return static_cast<std::uint64_t>(count) * static_cast<std::uint64_t>(size);
+  }
+};
+
+/// Of how many calls one is looked at for what it moves. Lengths seldom come again after so many.
+inline constexpr std::uint64_t measured_one_in = 17;
+
 /// Leaves a call to MPI. The first calls of a communicator count unless MPI refuses them on this
 /// rank, which has no part in a call of the others' then.
 template <class Left>
-[[gnu::noinline]] int leave(Function f, MPI_Comm comm, const Left& left) {
+[[gnu::noinline]] int leave(Function f, MPI_Comm comm, const Left& left, const Moved& moved = {}) {
   Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
   if (c == nullptr) {
     count(f, is_active() ? Fate::arguments : this_process().inactive_fate());
@@ -85,7 +100,30 @@ template <class Left>
   count(f, c->left);
   if (c->left != Fate::first_calls) return left();
   const int code = left();
+  if (code == MPI_SUCCESS && c->calls % measured_one_in == 0) {
+    c->bytes += measured_one_in * moved.bytes();
+  }
   if (code == MPI_SUCCESS || !is_refusal(code)) ++c->calls;
+  return code;
+}
+
+/// The communicator, if it is that of this thread's last call; else null.
+[[gnu::always_inline]] inline Communicator* known(MPI_Comm comm) noexcept {
+  return is_active() ? Communicators::known(comm) : nullptr;
+}
+
+/// Is this call MPI's, too, and nothing more to be known of it?
+[[gnu::always_inline]] inline bool is_left_for_now(const Communicator& c) noexcept {
+  return c.left == Fate::first_calls && !communicators().is_due(c) &&
+         c.calls % measured_one_in != 0;
+}
+
+/// Leaves such a call to MPI's function.
+template <class... Words>
+[[gnu::noinline]] int pass(Function f, Communicator& c, int (*function)(Words...), Words... words) {
+  count(f, Fate::first_calls);
+  const int code = function(words...);
+  if (code == MPI_SUCCESS || !is_refusal(code)) ++c.calls;
   return code;
 }
 

@@ -185,7 +185,8 @@ struct Settings {
   bool off = false;
   bool summary = false;
   bool ignores_gpu = false;
-  std::uint64_t after = 32;  ///< the call of a communicator from which on it is taken over
+  /// The call of a communicator from which on it is taken over; 0: from where that pays.
+  std::uint64_t after = 0;
   std::vector<AlgorithmRule> rules;
   papcoll::Algorithm otherwise;  ///< what runs calls that no rule fits
   std::string text;              ///< the same on all ranks if the settings are
@@ -200,11 +201,13 @@ struct Settings {
       throw bad_setting("PAPCOLL_CONTRACT: '" + contract +
                         "' is no contract: take Fast, RankConsistent or Reproducible");
     }
-    const std::string number = value("PAPCOLL_AFTER", "32");
-    const auto [end, problem] =
-        std::from_chars(number.data(), number.data() + number.size(), after);
-    if (problem != std::errc{} || end != number.data() + number.size() || after == 0) {
-      throw bad_setting("PAPCOLL_AFTER: '" + number + "' is no number of calls: take 1 or more");
+    if (const std::string number = value("PAPCOLL_AFTER", "auto"); number != "auto") {
+      const auto [end, problem] =
+          std::from_chars(number.data(), number.data() + number.size(), after);
+      if (problem != std::errc{} || end != number.data() + number.size() || after == 0) {
+        throw bad_setting("PAPCOLL_AFTER: '" + number +
+                          "' is no number of calls: take 1 or more, or auto");
+      }
     }
     const std::string gpu = value("PAPCOLL_GPU", "");
     if (!gpu.empty() && gpu != "ignore") {

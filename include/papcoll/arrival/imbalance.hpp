@@ -96,13 +96,18 @@ class RecentCalls {
     changed_ = true;
   }
 
-  /// Returns whether what is agreed on is another, but for the number of calls.
+  /// Returns whether any of what calls go by is another.
   bool settle() noexcept {
     if (!changed_) return false;
     changed_ = false;
     const Imbalance before = agreed_;
-    for (const auto figure : {&Imbalance::worst, &Imbalance::average, &Imbalance::waiting,
-                              &Imbalance::own, &Imbalance::own_ps_a_byte, &Imbalance::lead}) {
+    for (const auto figure :
+         {&Imbalance::worst, &Imbalance::average, &Imbalance::waiting, &Imbalance::lead}) {
+      if (std::max(agreed_.*figure, median(figure)) > nothing) {
+        follow(agreed_.*figure, median(figure));
+      }
+    }
+    for (const auto figure : {&Imbalance::own, &Imbalance::own_ps_a_byte}) {
       follow(agreed_.*figure, median(figure));
     }
     agreed_.in_arena =
@@ -111,15 +116,23 @@ class RecentCalls {
       return i.late_node == last_[0].late_node;
     });
     agreed_.late_node = same ? last_[0].late_node : -1;
-    const bool is_another = agreed_ != before;
     agreed_.seen = seen_;
-    return is_another;
+    return !goes_by_the_same(before);
   }
 
   const Imbalance& agreed() const noexcept { return agreed_; }
 
  private:
   static constexpr std::size_t kept = 3;
+  /// Ranks that are so near each other, in nanoseconds, come together: a signal takes as long.
+  static constexpr std::uint64_t nothing = 128;
+
+  /// But for what is only told.
+  bool goes_by_the_same(const Imbalance& before) const noexcept {
+    return agreed_.waiting == before.waiting && agreed_.own == before.own &&
+           agreed_.own_ps_a_byte == before.own_ps_a_byte && agreed_.lead == before.lead &&
+           agreed_.late_node == before.late_node && agreed_.in_arena == before.in_arena;
+  }
 
   std::uint64_t median(std::uint64_t Imbalance::*figure) const noexcept {
     const std::uint64_t a = last_[0].*figure;
@@ -174,8 +187,10 @@ struct CallCost {
 class CostListener {
  public:
   virtual void add(const CallCost& cost) noexcept = 0;
-  /// All that is known by now was added.
-  virtual void settle() noexcept = 0;
+  /// All that is known by now was added; so many periods have gone since the last time.
+  virtual void settle(std::uint32_t periods) noexcept = 0;
+  /// Is there something to be found out by the next calls?
+  bool is_trying() const noexcept { return is_trying_; }
   /// How often that has led to another choice.
   std::uint32_t changes() const noexcept { return changes_; }
 
@@ -185,6 +200,7 @@ class CostListener {
   CostListener& operator=(const CostListener&) = default;
   ~CostListener() = default;
 
+  bool is_trying_ = false;
   std::uint32_t changes_ = 0;
 };
 
@@ -205,7 +221,9 @@ class CostListener {
 /// them runs ahead. What a rank notes of itself may be anything, as after calls that did not match.
 ///
 /// A reading of the clock takes 25 ns and a call of 8 bytes 260: one call in 8 is noted, which one
-/// of the 8 is drawn so that no period of the application hides from it, and every large call.
+/// of the 8 is drawn so that no period of the application hides from it, and every large call. A
+/// look takes 1 µs where caches hold other things by then: once nothing has changed for 64 of them,
+/// only one in four is made, at what was noted just before it, until something changes.
 template <class Board, std::uint32_t Period = 16>
 class BasicArrivalMonitor {
  public:
@@ -216,7 +234,14 @@ class BasicArrivalMonitor {
 
   BasicArrivalMonitor(Board board, int rank) noexcept : board_(board), rank_(rank) {}
 
-  /// Is this call to be noted?
+  /// May this call be noted? Of others nobody looks at what was.
+  bool watches(std::uint32_t epoch) const noexcept {
+    return (epoch + static_cast<std::uint32_t>(Board::frames) - 1) / period % stride_ ==
+           stride_ - 1;
+  }
+  /// Of how many such calls, whose choice is made, one is timed: as often as if all were watched.
+  std::uint32_t timed_one_in() const noexcept { return 256 / stride_; }
+  /// Is such a call to be noted?
   static constexpr bool notes(std::uint32_t epoch, WatchedClass kind) noexcept {
     if (kind.is_large()) return true;
     const std::uint32_t group = epoch / noted_one_in;
@@ -241,7 +266,7 @@ class BasicArrivalMonitor {
         CostWord{epoch, trial, ns, block_bits}.packed(), std::memory_order_relaxed);
   }
 
-  static constexpr bool looks(std::uint32_t epoch) noexcept { return epoch % period == 0; }
+  bool looks(std::uint32_t epoch) const noexcept { return epoch % (period * stride_) == 0; }
 
   /// In such a call, after it could be entered. `costs`, or null, is told what calls cost.
   [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
@@ -254,8 +279,12 @@ class BasicArrivalMonitor {
     for (detail::RecentCalls& r : recent_) {
       if (r.settle()) ++generation_;
     }
-    if (costs != nullptr) costs->settle();
+    if (costs != nullptr) costs->settle(stride_);
     ++looks_;
+    const std::uint32_t changes = generation_ + (costs != nullptr ? costs->changes() : 0);
+    if (changes != changes_ || (costs != nullptr && costs->is_trying())) calm_from_ = looks_ + 64;
+    changes_ = changes;
+    stride_ = looks_ - calm_from_ < UINT32_MAX / 2 ? 4 : 1;
   }
 
   /// What is agreed on for calls of a kind.
@@ -388,6 +417,9 @@ class BasicArrivalMonitor {
   std::uint32_t looks_ = 0;
   std::uint32_t generation_ = 0;
   std::uint32_t longer_calls_ = 0;
+  std::uint32_t changes_ = 0;                    ///< of what calls go by, at the last look
+  std::uint32_t calm_from_ = 64;                 ///< if nothing changes until that look
+  std::uint32_t stride_ = 1;                     ///< periods between looks
   std::array<detail::RecentCalls, 8> recent_{};  ///< as many as a word can name
 };
 using ArrivalMonitor = BasicArrivalMonitor<NodeBoard>;

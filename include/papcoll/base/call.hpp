@@ -41,9 +41,10 @@ struct CallTrial {
 
   /// Does each rank note what its call of that number costs? Of calls that take long always, of
   /// others whose choice is made now and then.
-  constexpr bool is_timed(std::uint32_t epoch, bool is_long) const noexcept {
+  /// `one_in`: so often, a power of two.
+  constexpr bool is_timed(std::uint32_t epoch, bool is_long,
+                          std::uint32_t one_in = 256) const noexcept {
     if (kind == 0) return false;
-    constexpr std::uint32_t one_in = 256;
     const std::uint32_t drawn = (epoch / one_in * 0x9e3779b9U >> 16U) % one_in;
     return candidates != 0 || is_long || epoch % one_in == drawn;
   }

@@ -113,7 +113,7 @@ class TeamMessages {
   [[gnu::noinline, gnu::cold]] void tell_costs(ExchangedImbalance& costs) {
     CostListener* const listener = node_.cost_listener();
     end_exchange(costs, [&] { costs.adopt(listener); });
-    if (listener != nullptr) listener->settle();
+    if (listener != nullptr) listener->settle(1);
     if (!costs.has_noted()) return;
     const TransportTable& t = basis_.agrees_by();
     if (Endpoint* const e = endpoint_or_native(t)) begin_exchange(costs, *e, t.rings);

@@ -284,16 +284,19 @@ class NodeSide {
     NodeSite& site = shared_->site;
     const std::uint32_t epoch = site.epoch();
     const WatchedClass kind = call != nullptr ? kind_of(*call) : WatchedClass{};
-    const bool notes = ArrivalMonitor::notes(epoch, kind);
+    const ArrivalMonitor& monitor = shared_->monitor;
+    const bool watches = monitor.watches(epoch);
+    const bool notes = watches && ArrivalMonitor::notes(epoch, kind);
     // Of blocks whose lengths only their ranks know, costs tell how long they are now.
     const bool often = kind.is_large() || (notes && call != nullptr && call->own_counts);
-    const bool times = call != nullptr && call->trial.is_timed(epoch, often);
+    const bool times =
+        watches && call != nullptr && call->trial.is_timed(epoch, often, monitor.timed_one_in());
     if (times || notes) {
       enter_noted(call, kind, times);
     } else if (!site.enter()) {
       basis_.waiter.until([&] { return site.enter(); }, Naps::brief);
     }
-    if (ArrivalMonitor::looks(epoch)) look(epoch);
+    if (monitor.looks(epoch)) look(epoch);
   }
 
   /// The same of a call whose arrival is noted.

@@ -152,8 +152,8 @@ inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInpu
 
 /// Completes a spec that names no algorithm: by caches, in the memory of the node (on_node.hpp), or
 /// by messages (by_messages.hpp). The call then says what was picked. It depends on the call, the
-/// thresholds, on how late ranks come and on what calls cost, on which they agree every 16 calls by
-/// what each has noted on the board (arrival/imbalance.hpp) or told the others
+/// thresholds, on how late ranks come and on what calls cost, on which they agree every 16 or 64
+/// calls by what each has noted on the board (arrival/imbalance.hpp) or told the others
 /// (arrival/exchanged_imbalance.hpp): all choose alike. On one node chosen_call.hpp keeps what was
 /// chosen until the call or that look at the arrivals is another.
 inline void choose(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,

@@ -176,11 +176,13 @@ class CallLearner final : public CostListener {
     if (s != nullptr) s->add(ns, k->calls);
   }
 
-  void settle() noexcept override {
-    ++looks_;
+  void settle(std::uint32_t periods = 1) noexcept override {
+    looks_ += periods;
+    is_trying_ = false;
     for (; touched_ != 0; --touched_) {
       const std::uint16_t i = touch_[touched_ - 1];
       if (kinds_[i].settle(looks_, calls_to_warm_up(keys_[i]))) ++changes_;
+      is_trying_ = is_trying_ || !kinds_[i].is_settled;
     }
   }
 
@@ -454,7 +456,7 @@ class CallLearner final : public CostListener {
   std::array<std::uint8_t, collective_count> block_bits_{};    ///< 0: see block_bytes()
   std::size_t touched_ = 0;
   std::size_t count_ = 0;
-  std::uint32_t looks_ = 0;
+  std::uint32_t looks_ = 0;  ///< or periods without one
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -40,15 +40,19 @@ class Ranks {
 
   void call(WatchedClass kind, const Pattern& pattern, bool in_arena = false, bool notes = true) {
     const std::uint32_t e = next_++;
-    for (std::size_t r = 0; r < watches_.size() && notes && ArrivalMonitor::notes(e, kind); ++r) {
+    notes = notes && watches_.front().watches(e) && ArrivalMonitor::notes(e, kind);
+    for (std::size_t r = 0; r < watches_.size() && notes; ++r) {
       watches_[r].note(e, pattern(static_cast<int>(r), e), kind, in_arena);
     }
-    if (!ArrivalMonitor::looks(e)) return;
+    if (!watches_.front().looks(e)) return;
     for (auto& w : watches_) w.look(e);
   }
   void calls(int n, WatchedClass kind, const Pattern& pattern, bool in_arena = false) {
     for (int i = 0; i < n; ++i) call(kind, pattern, in_arena);
   }
+
+  std::uint32_t looks() const { return watches_.front().looks(); }
+  std::uint32_t generation() const { return watches_.front().generation(); }
 
   /// The view of all ranks, which is one.
   Imbalance view(WatchedClass kind) const {
@@ -216,4 +220,32 @@ TEST_CASE("one call in eight is noted, in no rhythm", "[imbalance]") {
   }
   CHECK(noted == 1000);
   for (const int n : of_eight) CHECK(n > 60);
+}
+
+TEST_CASE("once nothing changes, one look in four is made, until something does", "[imbalance]") {
+  Ranks ranks{4};
+  ranks.calls(80 * 16, small_calls, together);
+  const std::uint32_t before = ranks.looks();
+  CHECK(before < 80);
+  ranks.calls(64 * 16, small_calls, together);
+  CHECK(ranks.looks() == before + 16);
+  const auto late = [](int r, std::uint32_t e) {
+    return together(r, e) + static_cast<std::uint64_t>(r) * 100'000;
+  };
+  ranks.calls(4 * 64, small_calls, late);
+  CHECK(ranks.view(small_calls).worst == 300'000);
+  const std::uint32_t changed = ranks.looks();
+  ranks.calls(16 * 16, small_calls, late);
+  CHECK(ranks.looks() == changed + 16);
+}
+
+TEST_CASE("ranks that come a signal's time apart come together", "[imbalance]") {
+  Ranks ranks{2};
+  ranks.calls(64, small_calls, together);
+  const std::uint32_t before = ranks.generation();
+  ranks.calls(640, small_calls, [](int r, std::uint32_t e) {
+    return together(r, e) + static_cast<std::uint64_t>(r) * (e * 37 % 128);
+  });
+  CHECK(ranks.generation() == before);
+  CHECK(ranks.view(small_calls).waiting == 0);
 }

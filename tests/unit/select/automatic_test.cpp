@@ -243,6 +243,11 @@ TEST_CASE("a choice is remembered until what decides is another", "[automatic]")
   CHECK(is_another([](Call& c) { c.reducer.size = 4; }));
   CHECK(is_another([](Call& c) { c.rank_order = true; }));
   CHECK(is_another([](Call& c) { c.reproducible = true; }));
+  Call longer = call;
+  longer.count = 12;
+  choices.keep(longer, 7, 100, &arrival_algorithm<StaticOrder, PeerSlices>);
+  CHECK(choices.find(longer, 7, 100) == &arrival_algorithm<StaticOrder, PeerSlices>);
+  CHECK(choices.find(call, 7, 100) == &arrival_algorithm<StaticOrder, Exchange>);
   choices.forget();
   CHECK(choices.find(call, 7, 100) == nullptr);
   CHECK_FALSE(choices.goes_by_caches(call, 0, 100));

@@ -58,13 +58,14 @@ class Calls {
       const auto i = static_cast<std::size_t>(r);
       if (learners_[i].pick(kind, list, epoch_) != trial) differs_ = true;
       const std::uint64_t ns = cost(r, trial.candidate);
-      if (trial.is_timed(epoch_, false)) {
+      if (!monitors_[i].watches(epoch_)) continue;
+      if (trial.is_timed(epoch_, false, monitors_[i].timed_one_in())) {
         monitors_[i].note(epoch_, 1'000'000'000ULL * epoch_ + static_cast<unsigned>(r), {}, false);
         monitors_[i].note_cost(epoch_, trial, ns, block_bits_.empty() ? 0 : block_bits_[i]);
       }
     }
     for (std::size_t i = 0; i < learners_.size(); ++i) {
-      if (ArrivalMonitor::looks(epoch_)) monitors_[i].look(epoch_, &learners_[i]);
+      if (monitors_[i].looks(epoch_)) monitors_[i].look(epoch_, &learners_[i]);
     }
     return trial.candidate;
   }
