@@ -3,10 +3,12 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
+#include <papcoll/request.hpp>
 #include <papcoll/select/learned_file.hpp>
 #include <papcoll/select/selection_file.hpp>
 #include <papcoll/select/state.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdio>
@@ -47,7 +49,7 @@ TEST_CASE("what processes have learned is kept by rank 0, and told to all", "[se
   const OwnComm own;
   if (own.size() == 1) return;
   if (papcoll::Communicator{own.get()}.nodes() != 1) {
-    WARN("SKIPPED: its ranks are on several nodes, which keep nothing");
+    WARN("SKIPPED: its ranks are on several nodes: see what follows");
     return;
   }
   const TuningFile file{"rank " + std::to_string(own.rank())};  // each has one, and it is damaged
@@ -93,5 +95,50 @@ TEST_CASE("ranks that know each other go by what rank 0 read at first", "[select
   for (papcoll::Communicator* c : {&comm, &again}) papcoll::allreduce(*c, std::span{&one, 1});
   for (papcoll::Communicator* c : {&comm, &again}) {
     CHECK(papcoll::explain(*c, Collective::allreduce, 4).kept.ends_with(" is not there yet"));
+  }
+}
+
+TEST_CASE("what calls by messages have learned is kept, too", "[selection_file]") {
+  const OwnComm own;
+  if (own.size() == 1 || papcoll::detail::simulated) return;
+  const TuningFile file{""};
+  std::remove(file.name().c_str());
+  std::vector<double> x(bytes / sizeof(double), 1);
+  // Blocking calls pass messages between nodes, non-blocking ones on a node, too.
+  const auto call = [&](papcoll::Communicator& comm, int calls) {
+    for (int i = 0; i < calls; ++i) {
+      if (comm.nodes() > 1) {
+        papcoll::allreduce(comm, std::span{x}, papcoll::Max{});
+      } else {
+        papcoll::iallreduce(comm, std::span{x}, papcoll::Max{}).wait();
+      }
+    }
+  };
+  const auto is_by_messages = [](const papcoll::LearnedCall& c) {
+    return (c.kind & papcoll::CallKind::by_messages_bit) != 0;
+  };
+  SelectionFile says;
+  bool is_on_node = false;
+  {
+    const OwnComm another;
+    papcoll::Communicator comm{another.get(), {.window = 8, .learn = file.name()}};
+    is_on_node = comm.nodes() == 1;
+    call(comm, 20'000);
+  }
+  if (own.rank() == 0) {
+    says = papcoll::detail::parse_selection<>(contents(file.name()), file.name());
+    CHECK(std::any_of(says.calls.begin(), says.calls.end(), is_by_messages));
+    for (papcoll::LearnedCall& c : says.calls) {
+      if (is_by_messages(c)) c.best = papcoll::detail::kept_algorithm("Ring");
+    }
+    std::ofstream{file.name()} << papcoll::detail::text_of<>(says);
+  }
+  const OwnComm another;
+  papcoll::Communicator comm{another.get(), {.window = 16, .learn = file.name()}};
+  call(comm, 8);
+  if (!is_on_node) return;  // they may have been late, or not
+  for (const papcoll::AlgorithmCount& a : papcoll::algorithm_counts(comm)) {
+    CHECK(a.algorithm.starts_with("Ring"));
+    CHECK(a.calls == 8);
   }
 }

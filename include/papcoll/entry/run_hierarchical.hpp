@@ -59,7 +59,7 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   chosen.transport = &t;
   chosen.order = orders;
   Call picked = call;
-  learn_from_call(team, call, chooser.on_node);
+  learn_from_call(team, call, {chooser.on_node, chooser.by_messages}, false);
   choose(chosen, picked, inputs_of(team, call, by_messages, false), chooser);
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, picked);
   team.run(chosen.schedule, t, picked, chosen.order);

@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
 
 // The ways in which calls may run that pass messages: flat, by static schedules, or by nodes.
 
@@ -106,6 +107,7 @@ struct MessageLoad {
 
 /// One of the ways in which calls of a collective may run by messages.
 struct MessageCandidate {
+  std::string_view name;  ///< in selection files: of a schedule that a load chooses, one of several
   /// What a call takes by the model, which may be never.
   double (*seconds)(const MessageLoad&);
   /// Of one that runs flat, along the ranks; else null.
@@ -117,17 +119,17 @@ inline constexpr double never = std::numeric_limits<double>::infinity();
 
 template <class S>
 constexpr MessageCandidate flat(double (*seconds)(const MessageLoad&)) noexcept {
-  return {seconds, [](const MessageLoad&) { return AnySchedule::of<S>(); }, nullptr};
+  return {S::name, seconds, [](const MessageLoad&) { return AnySchedule::of<S>(); }, nullptr};
 }
-constexpr MessageCandidate flat(double (*seconds)(const MessageLoad&),
+constexpr MessageCandidate flat(std::string_view name, double (*seconds)(const MessageLoad&),
                                 AnySchedule (*schedule)(const MessageLoad&)) noexcept {
-  return {seconds, schedule, nullptr};
+  return {name, seconds, schedule, nullptr};
 }
 /// What runs in nodes and between them is chosen there.
 constexpr MessageCandidate by_nodes(double (*seconds)(const MessageLoad&)) noexcept {
-  return {seconds, nullptr, [](const SelectionInputs&) -> const HierarchicalSpec& {
-            return hierarchical_of_chosen();
-          }};
+  return {
+      hierarchical_name, seconds, nullptr,
+      [](const SelectionInputs&) -> const HierarchicalSpec& { return hierarchical_of_chosen(); }};
 }
 
 /// What the closed forms leave out of a pipeline in many small steps: its prior is so much longer.
@@ -208,6 +210,7 @@ inline constexpr auto candidates_by_messages = [] {
         }),
         flat<TwoTreeComplete>([](Load l) { return two_trees(l, forms::two_tree_allreduce); }),
         flat(
+            AnySuara::name,
             [](Load l) {
               return is_between_many_nodes(l.s) && l.call.bytes() >= suara_from
                          ? pipeline_overhead * best_suara(l.call, l.s).seconds
@@ -219,7 +222,8 @@ inline constexpr auto candidates_by_messages = [] {
                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
         }),
         // Where Ring is expected to be the quickest there, it is chosen anyway.
-        MessageCandidate{[](Load l) {
+        MessageCandidate{"Hierarchical of Ring",
+                         [](Load l) {
                            const double ring = ring_of_nodes(l);
                            const bool is_chosen =
                                ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
@@ -231,7 +235,8 @@ inline constexpr auto candidates_by_messages = [] {
                            return hierarchical_of_ring();
                          }},
         // Half of it is done when the late node comes.
-        MessageCandidate{[](Load l) {
+        MessageCandidate{"Hierarchical of StragglAR",
+                         [](Load l) {
                            if (!has_late_node(l.call, l.s)) return never;
                            return l.within(1, 0, l.bytes()) +
                                   std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()),
@@ -295,17 +300,21 @@ inline constexpr auto candidates_by_messages = [] {
     // Lengths are known to their own ranks only, so that nothing can go by them.
     return std::array{
         flat<SpreadOut>([](Load l) { return l.call.is_uneven() ? 0 : never; }),
-        flat([](Load l) { return l.call.is_uneven() ? never : flat_alltoall(l).apart; },
-             [](Load l) { return each_apart(flat_alltoall(l), l.s.size); }),
-        flat([](Load l) { return l.call.is_uneven() ? never : flat_alltoall(l).bruck; },
-             [](Load l) { return bruck_of_bits(flat_alltoall(l).radix_bits); }),
+        flat(
+            Pairwise::name,
+            [](Load l) { return l.call.is_uneven() ? never : flat_alltoall(l).apart; },
+            [](Load l) { return each_apart(flat_alltoall(l), l.s.size); }),
+        flat(
+            Bruck::name, [](Load l) { return l.call.is_uneven() ? never : flat_alltoall(l).bruck; },
+            [](Load l) { return bruck_of_bits(flat_alltoall(l).radix_bits); }),
         by_nodes(alltoall_by_nodes_seconds),
     };
   } else if constexpr (C == Collective::scan || C == Collective::exscan) {
     return std::array{
         flat<RecursiveDoubling>([](Load l) { return flat_scan(l).doubling; }),
-        flat([](Load l) { return flat_scan(l).chain; },
-             [](Load l) { return chain_of_segment(flat_scan(l).segment_bits); }),
+        flat(
+            PipelinedChain::name, [](Load l) { return flat_scan(l).chain; },
+            [](Load l) { return chain_of_segment(flat_scan(l).segment_bits); }),
         by_nodes([](Load l) {
           return l.within(3, l.bytes(), l.bytes()) +
                  weigh_scan(C, l.bytes(), l.s.nodes, l.link).seconds();

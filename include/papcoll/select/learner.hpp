@@ -47,6 +47,7 @@ struct CallKind {
   static constexpr Bits by_messages_bit = 1U << 10U;
   static constexpr Bits imbalanced_bit = 16;
   static constexpr Bits in_arena_bit = 8;
+  static constexpr Bits non_blocking_bit = in_arena_bit;  ///< of what passes messages
   static constexpr Bits rank_order_bit = 4;
   static constexpr Bits reproducible_bit = 2;
   static constexpr Bits uneven_bit = 1;
@@ -81,7 +82,7 @@ struct CallKind {
 /// same on all ranks of a team.
 ///
 /// A kind begins with the first of its list. In some bursts of calls, which the number of the call
-/// draws, another one runs; each rank notes what the call cost it, and at each look of
+/// draws, half of the blocking ones and one in 16 of the others, another one runs; each rank notes what the call cost it, and at each look of
 /// ArrivalMonitor, or exchange of ExchangedImbalance, all see the same costs. Whoever is much
 /// slower is dropped after a few samples; among the others the median decides once each has enough.
 /// Of a kind whose choice is made a call is timed now and then: if its cost is clearly another than
@@ -122,7 +123,14 @@ class CallLearner final : public CostListener {
       const auto id = static_cast<std::uint8_t>(std::countr_zero(left));
       if (id != trial.candidate && !k->is_dropped(id)) others[n++] = id;
     }
-    if (n != 0 && drawn % 2 == 0) trial.candidate = others[drawn / 2 % n];
+    // What requests cost is told seldom, and of few.
+    constexpr CallKind::Bits request = CallKind::by_messages_bit | CallKind::non_blocking_bit;
+    if ((kind & request) == request) {
+      if (drawn % 16 > 1) trial.candidates = 0;
+      if (n != 0 && drawn % 16 == 0) trial.candidate = others[drawn / 16 % n];
+    } else if (n != 0 && drawn % 2 == 0) {
+      trial.candidate = others[drawn / 2 % n];
+    }
     return trial;
   }
 
@@ -168,7 +176,7 @@ class CallLearner final : public CostListener {
       touch_[touched_++] = static_cast<std::uint16_t>(k - kinds_.data());
     }
     k->seen = looks_;
-    k->candidates = cost.trial.candidates;
+    if (cost.trial.candidates != 0) k->candidates = cost.trial.candidates;
     ++k->calls;
     const bool tails = (cost.trial.kind & CallKind::imbalanced_bit) != 0;
     const std::uint64_t ns = tails ? cost.after_last : cost.in_call;

@@ -29,7 +29,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// What files name, as explain() writes it: rules and what was learned have them by their places.
-inline constexpr std::array<std::string_view, 30> kept_algorithms{
+inline constexpr std::array<std::string_view, 32> kept_algorithms{
     "Accumulator",
     "ArrivalOrder+Chain",
     "Binomial",
@@ -42,6 +42,8 @@ inline constexpr std::array<std::string_view, 30> kept_algorithms{
     "DynamicLeader",
     "Exchange",
     "Hierarchical",
+    "Hierarchical of Ring",
+    "Hierarchical of StragglAR",
     "Linear",
     "MultiLeader",
     "Pairwise",
@@ -176,12 +178,24 @@ struct KindTrait {
   std::string_view name;
   std::uint16_t bit;
 };
-/// What tells calls of a size apart, by bits of CallKind::key().
+/// What tells calls of a size apart, by bits of CallKind::key(): of what passes messages, one bit
+/// says another thing.
 inline constexpr std::array kind_traits{KindTrait{"imbalanced", CallKind::imbalanced_bit},
                                         KindTrait{"in_arena", CallKind::in_arena_bit},
                                         KindTrait{"rank_order", CallKind::rank_order_bit},
                                         KindTrait{"reproducible", CallKind::reproducible_bit},
-                                        KindTrait{"uneven", CallKind::uneven_bit}};
+                                        KindTrait{"uneven", CallKind::uneven_bit},
+                                        KindTrait{"by_messages", CallKind::by_messages_bit},
+                                        KindTrait{"non_blocking", CallKind::non_blocking_bit}};
+inline constexpr CallKind::Bits kind_bits(const KindTrait& t) noexcept {
+  const bool passes = t.name == "non_blocking";
+  return static_cast<CallKind::Bits>(t.bit | (passes ? CallKind::by_messages_bit : 0U));
+}
+inline constexpr bool has_trait(CallKind::Bits kind, const KindTrait& t) noexcept {
+  const bool by_messages = (kind & CallKind::by_messages_bit) != 0;
+  return (kind & t.bit) != 0 &&
+         (t.bit != CallKind::in_arena_bit || by_messages == (t.name == "non_blocking"));
+}
 
 /// Reads a selection file.
 class SelectionFileReader {
@@ -371,7 +385,7 @@ class SelectionFileReader {
         case 4:
           json_.each_element([&] {
             traits = static_cast<CallKind::Bits>(
-                traits | kind_traits[json_.one_of(names_of(kind_traits), "trait")].bit);
+                traits | kind_bits(kind_traits[json_.one_of(names_of(kind_traits), "trait")]));
           });
           break;
         default:

@@ -7,6 +7,7 @@
 #include <papcoll/policies/algorithm.hpp>
 #include <papcoll/runtime/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/select/by_messages.hpp>
 #include <papcoll/select/cache.hpp>
 #include <papcoll/select/candidate_name.hpp>
 #include <papcoll/select/inputs.hpp>
@@ -32,6 +33,23 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
+/// Those of a collective, by their numbers.
+struct Candidates {
+  std::span<const NodeCandidate> on_node;
+  std::span<const MessageCandidate> by_messages;
+
+  /// The places of the names of a kind's in kept_algorithms.
+  [[gnu::cold]] Vector<std::size_t> names(CallKind::Bits kind) const {
+    Vector<std::size_t> all;
+    if ((kind & CallKind::by_messages_bit) != 0) {
+      for (const MessageCandidate& c : by_messages) all.push_back(kept_algorithm(c.name));
+    } else {
+      for (const NodeCandidate& c : on_node) all.push_back(kept_algorithm(name_of(c)));
+    }
+    return all;
+  }
+};
+
 /// What a team's calls that name no algorithm keep from call to call.
 struct SelectionState final : TeamPart {
   static constexpr PartKind kind = PartKind::selection;
@@ -47,7 +65,8 @@ struct SelectionState final : TeamPart {
   std::optional<PeerCosts> costs;  ///< instead of what the ranks find
   CallLearner learner;
   /// The candidates of the collectives for which the learner is asked.
-  std::array<std::span<const NodeCandidate>, collective_count> candidates{};
+  std::array<Candidates, collective_count> candidates{};
+  TeamLikeness like;  ///< known once it is asked
   /// Kinds of calls of which it was looked up what is kept; a slot has the last of those it is for.
   std::array<CallKind::Bits, 128> asked{};
   bool has_begun = false;  ///< costs that are kept were told
@@ -124,69 +143,77 @@ inline int processors_of(const TeamCore& team) noexcept {
 }
 
 /// To which teams what this one has learned is of use.
-[[gnu::cold]] inline TeamLikeness likeness_of(const TeamCore& team) {
+[[gnu::cold]] inline TeamLikeness likeness_of(TeamCore& team) {
   const auto ranks = static_cast<std::size_t>(team.size());
-  return {ranks, ranks, outermost_of(team).processors_at_first()};
+  std::size_t on_node = team.on_one_node() ? ranks : 1;
+  if (team.has_groups()) {
+    on_node = static_cast<std::size_t>(hierarchy_of(team)->levels.front().largest);
+  }
+  return {ranks, on_node, outermost_of(team).processors_at_first()};
 }
 
-/// Begins with what was learned before of calls of this size, in the first blocking one that asks
-/// the learner.
-[[gnu::cold, gnu::noinline]] inline void begin_with_kept(SelectionState& state, const Call& call) {
-  // Whether ranks come late and where buffers are may change from call to call.
-  constexpr CallKind::Bits by_call = CallKind::imbalanced_bit | CallKind::in_arena_bit;
-  // So may lengths that their own ranks know only.
-  const auto changing =
-      static_cast<CallKind::Bits>(by_call | (call.own_counts ? CallKind::size_bits : 0U));
-  const CallKind::Bits kind = CallKind{}.key(call);
+/// Begins with what was learned before of calls of this size, in the first one that asks the
+/// learner.
+[[gnu::cold, gnu::noinline]] inline void begin_with_kept(SelectionState& state, const Call& call,
+                                                         bool non_blocking) {
+  CallKind base;
+  base.by_messages = non_blocking || !state.team.on_one_node();
+  base.in_arena = non_blocking;
+  const CallKind::Bits kind = base.key(call);
   CallKind::Bits& asked = state.asked[(kind * 0x9e3779b9U >> 16U) % state.asked.size()];
   if (std::exchange(asked, kind) == kind) return;
-  const TeamLikeness mine = likeness_of(state.team);
+  // Whether ranks come late and where buffers are may change from call to call, and so may lengths
+  // that their own ranks know only.
+  const auto changing = static_cast<CallKind::Bits>(
+      CallKind::imbalanced_bit | (base.by_messages ? 0U : CallKind::in_arena_bit) |
+      (call.own_counts ? CallKind::size_bits : 0U));
+  state.like = likeness_of(state.team);
   const std::uint32_t before = state.learner.changes();
   for (const LearnedCosts& t : state.kept->costs) {
-    if (t.team == mine && !std::exchange(state.has_begun, true)) state.team.begin_with(t.costs);
+    const bool is_mine = t.team == state.like && state.team.on_one_node();
+    if (is_mine && !std::exchange(state.has_begun, true)) state.team.begin_with(t.costs);
   }
-  const auto candidates = state.candidates[static_cast<std::size_t>(call.collective)];
+  const Vector<std::size_t> names =
+      state.candidates[static_cast<std::size_t>(call.collective)].names(kind);
   for (const LearnedCall& c : state.kept->calls) {
-    if ((c.kind & ~changing) != kind || !(c.team == mine)) continue;
+    if ((c.kind & ~changing) != kind || !(c.team == state.like)) continue;
     CallLearner::Settled s{c.kind, CallLearner::Settled::none, c.ns, 0};
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
-      const std::size_t name = kept_algorithm(name_of(candidates[i]));
-      if (name == c.best) s.best = static_cast<std::uint8_t>(i);
-      if ((c.very_slow >> name & 1U) != 0) s.very_slow |= static_cast<std::uint16_t>(1U << i);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == c.best) s.best = static_cast<std::uint8_t>(i);
+      if ((c.very_slow >> names[i] & 1U) != 0) s.very_slow |= static_cast<std::uint16_t>(1U << i);
     }
     if (s.best != CallLearner::Settled::none) state.learner.begin_settled(s);
   }
   state.told += state.learner.changes() - before;
 }
 
-/// Before a blocking call whose contract is stated, for which the learner is asked; the same call
-/// on all ranks. `candidates`: its collective's.
-inline void learn_from_call(TeamCore& team, const Call& call,
-                            std::span<const NodeCandidate> candidates) {
+/// Before a call whose contract is stated, for which the learner is asked; the same call on all
+/// ranks. `candidates`: its collective's.
+inline void learn_from_call(TeamCore& team, const Call& call, const Candidates& candidates,
+                            bool non_blocking) {
   if (team.options().selection != Selection::learned) return;
   SelectionState& state = selection_of(team);
   team.set_cost_listener(&state.learner);
-  if (!team.on_one_node()) return;
   state.candidates[static_cast<std::size_t>(call.collective)] = candidates;
-  if (state.kept != nullptr) begin_with_kept(state, call);
+  if (state.kept != nullptr) begin_with_kept(state, call, non_blocking);
 }
 
 [[gnu::cold]] inline void SelectionState::keep() noexcept {
   if (kept == nullptr || kept->learn.empty() || team.shown(team.rank()) != 0) return;
-  if (!team.on_one_node() || learner.changes() == told) return;
+  if (learner.changes() == told) return;
   try {
     SelectionFile mine;
     mine.made_by = kept->here;
-    const TeamLikeness like = likeness_of(team);
-    if (team.peer_costs() != usual_peer_costs) mine.costs.push_back({like, team.peer_costs()});
+    if (team.on_one_node() && team.peer_costs() != usual_peer_costs) {
+      mine.costs.push_back({like, team.peer_costs()});
+    }
     learner.each_settled([&](const CallLearner::Settled& s) {
       const Collective c = CallKind::collective_of(s.kind);
-      const std::span<const NodeCandidate> all = candidates[static_cast<std::size_t>(c)];
-      if (s.best >= all.size()) return;
-      LearnedCall call{like, s.kind, kept_algorithm(name_of(all[s.best])), s.ns, 0};
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        if ((s.very_slow >> i & 1U) == 0) continue;
-        call.very_slow |= std::uint64_t{1} << kept_algorithm(name_of(all[i]));
+      const Vector<std::size_t> names = candidates[static_cast<std::size_t>(c)].names(s.kind);
+      if (s.best >= names.size()) return;
+      LearnedCall call{like, s.kind, names[s.best], s.ns, 0};
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if ((s.very_slow >> i & 1U) != 0) call.very_slow |= std::uint64_t{1} << names[i];
       }
       mine.calls.push_back(call);
     });
@@ -237,14 +264,15 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     if (!is_repeatable) s.processors = processors_of(team);
     s.pulls = peers.pulls();
     s.prefers_pulls = peers.prefers_pulls();
-    s.epoch = team.next_epoch();
+    s.epoch = by_messages ? team.calls() : team.next_epoch();
     s.ranks_per_node = team.size();
   } else {
     s.epoch = team.calls();
     if (s.grouped) s.ranks_per_node = s.largest_node;
   }
   // Across nodes what is measured counts where ranks tell each other: see counts_calls().
-  const bool learns = team.on_one_node() ? !by_messages : counts_calls(team) && any_transport;
+  const bool learns =
+      team.on_one_node() ? !by_messages || any_transport : counts_calls(team) && any_transport;
   if (learns && team.options().selection == Selection::learned) s.learner = &state.learner;
   if (!state.rules.empty()) s.rules = &state.rules;
   s.chunk_bytes = team.options().chunk_bytes;
