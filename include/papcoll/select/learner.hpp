@@ -82,14 +82,14 @@ struct CallKind {
 /// same on all ranks of a team.
 ///
 /// A kind begins with the first of its list. In some bursts of calls, which the number of the call
-/// draws, half of the blocking ones and one in 16 of the others, another one runs; each rank notes what the call cost it, and at each look of
-/// ArrivalMonitor, or exchange of ExchangedImbalance, all see the same costs. Whoever is much
-/// slower is dropped after a few samples; among the others the median decides once each has enough.
-/// Of a kind whose choice is made a call is timed now and then: if its cost is clearly another than
-/// it was, its candidates are tried again, but not soon after the last time, and not those that
-/// were very slow. Those that were not far behind are tried again all the same, once, since the
-/// first calls of a candidate meet cold memory; and after long, once, those that may run but were
-/// not promising: what was expected of them may have been wrong.
+/// draws, half of the blocking ones and one in 16 of the others, another one runs; each rank notes
+/// what the call cost it, and at each look of ArrivalMonitor, or exchange of ExchangedImbalance,
+/// all see the same costs. Whoever is much slower is dropped after a few samples; among the others
+/// the median decides once each has enough. Of a kind whose choice is made a call is timed now and
+/// then: if its cost is clearly another than it was, its candidates are tried again, but not soon
+/// after the last time, and not those that were very slow. Those that were not far behind are tried
+/// again all the same, once, since the first calls of a candidate meet cold memory; and after long,
+/// once, those that may run but were not promising: what was expected of them may have been wrong.
 ///
 ///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second
