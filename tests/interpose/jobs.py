@@ -210,7 +210,7 @@ def summary(text):
             found[function][m[2]] = int(m[1])
         elif m := re.fullmatch(r"papcoll:     (\d+) \w+ by .*", line):
             found["by algorithm"] = int(m[1]) + found.get("by algorithm", 0)
-        elif m := re.fullmatch(r"papcoll:   communicators taken over: (\d+), .*", line):
+        elif m := re.fullmatch(r"papcoll:   communicators taken over: (\d+)(?:, .*)?", line):
             found["communicators"] = int(m[1])
     return dict(found)
 

@@ -52,11 +52,13 @@ TEST_CASE("what processes have learned is kept by rank 0, and told to all", "[se
     WARN("SKIPPED: its ranks are on several nodes: see what follows");
     return;
   }
-  const TuningFile file{"rank " + std::to_string(own.rank())};  // each has one, and it is damaged
+  // Each has one, and it is damaged.
+  const std::string damaged = "papcoll_selection of rank " + std::to_string(own.rank());
+  const TuningFile file{damaged};
   const papcoll::Explanation first = explained(file.name(), 3000, 4);
   CHECK(first.kept.find("ignored: ") != std::string::npos);
   CHECK(first.kept.find(", line 1: ") != std::string::npos);
-  if (own.rank() != 0) CHECK(contents(file.name()) == "rank " + std::to_string(own.rank()));
+  if (own.rank() != 0) CHECK(contents(file.name()) == damaged);
 
   // Rank 0's says what no rank would come to, and the others' something else.
   SelectionFile says;

@@ -54,11 +54,11 @@ struct Summary {
       all += "papcoll:     " + std::to_string(n) + ' ' + algorithm + '\n';
     }
     std::array<char, 160> line{};
-    std::snprintf(
-        line.data(), line.size(), "papcoll:   communicators taken over: %llu, in %.1f us each\n",
-        static_cast<unsigned long long>(take_overs),
-        take_overs == 0 ? 0.0
-                        : static_cast<double>(nanoseconds) / static_cast<double>(take_overs) / 1e3);
+    if (take_overs == 0) return all + "papcoll:   communicators taken over: 0\n";
+    std::snprintf(line.data(), line.size(),
+                  "papcoll:   communicators taken over: %llu, in %.1f us each\n",
+                  static_cast<unsigned long long>(take_overs),
+                  static_cast<double>(nanoseconds) / static_cast<double>(take_overs) / 1e3);
     return all + line.data();
   }
 };

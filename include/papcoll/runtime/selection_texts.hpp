@@ -98,11 +98,15 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   text.clear();
   const int why = *learn != '\0' ? read_selection_file(learn, text) : 0;
   if (why != 0) text.clear();
+  const std::string_view name{learn};
+  const std::string directory{name.substr(0, name.rfind('/') + 1)};  // npos + 1 is 0
+  const int closed = access((directory + ".").c_str(), W_OK) != 0 ? errno : 0;
   add_text(all, text);
   add_text(all, learn);
   add_text(all, why == 0        ? ""
-                : why == ENOENT ? "is not there yet"
-                                : joined({"cannot be read: ", std::strerror(why)}));
+                : why != ENOENT ? joined({"cannot be read: ", std::strerror(why)})
+                : closed != 0   ? joined({"cannot be written: ", std::strerror(closed)})
+                                : "is not there yet");
   add_machine(all);
   return all;
 }

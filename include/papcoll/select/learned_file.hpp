@@ -41,6 +41,12 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
                  made_by.processor, ", and this one has ", here.processors, " ", here.processor});
 }
 
+/// May a file of this text be replaced by what was learned? Not one that has been something else.
+[[gnu::cold]] inline bool may_be_replaced(std::string_view text) noexcept {
+  return text.find("papcoll_selection") != std::string_view::npos ||
+         text.find_first_not_of(" \n") == std::string_view::npos;
+}
+
 /// What was learned before, and what became of the files that say so.
 struct KeptChoices {
   Vector<LearnedCosts> costs;  ///< of teams that are alike, and of their calls of a kind, the first
@@ -55,7 +61,8 @@ struct KeptChoices {
     }
     costs.append(file.costs.data(), file.costs.size());
     calls.append(file.calls.data(), file.calls.size());
-    say({source, " has learned ", file.calls.size(), " kinds of calls"});
+    say({source, " has learned ", file.calls.size(), (file.calls.size() == 1 ? " kind" : " kinds"),
+         " of calls, which counts from the first of each on"});
   }
   /// What Options::learn names.
   [[gnu::cold]] void take(const SelectionTexts& files) {
@@ -66,7 +73,9 @@ struct KeptChoices {
     try {
       take(files.learn, parse_selection<>(files.learned, files.learn));
     } catch (const argument_error& e) {
-      say({files.learn, " is ignored: ", bare(e.what())});
+      say({files.learn, " is ignored: ", bare(e.what()),
+           (may_be_replaced(files.learned) ? ""
+                                           : "; it is no selection file, and stays as it is")});
     }
   }
 
@@ -239,13 +248,14 @@ PAPCOLL_COMPILE_ONCE(std::string text_of<>(const SelectionFile&))
   return false;
 }
 
-/// Puts what teams have learned into a file, beside what it says of others and of other calls; of a
-/// file that is none, or of another machine, nothing stays.
+/// Puts what teams have learned into a file, beside what it says of others and of other calls; of
+/// one that is damaged, or of another machine, nothing stays.
 template <class = void>
 [[gnu::cold]] void write_learned(const std::string& name, SelectionFile& learned) {
   SelectionFile file;
   std::string before;
   if (read_selection_file(name.c_str(), before) == 0) {
+    if (!may_be_replaced(before)) return;
     try {
       SelectionFileReader{before, name, file}.read();
     } catch (const argument_error&) {

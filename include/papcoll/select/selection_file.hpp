@@ -143,7 +143,8 @@ struct MadeBy {
         {PAPCOLL_VERSION_MAJOR, ".", PAPCOLL_VERSION_MINOR, ".", PAPCOLL_VERSION_PATCH});
     const std::string_view model = detail::next_text(texts);
     m.processor = plain(model.substr(std::min(model.find(": ") + 2, model.size())));
-    m.processors = std::strtoull(detail::next_text(texts).data(), nullptr, 10);
+    const std::string number{detail::next_text(texts)};
+    m.processors = std::strtoull(number.c_str(), nullptr, 10);
     m.kernel = plain(detail::next_text(texts));
     return m;
   }
