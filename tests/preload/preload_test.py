@@ -166,13 +166,15 @@ def case_take_over(job):
     """A communicator is taken over where its calls would have paid for that, of which they are
     looked at in the 32nd, 64th, 128th and so on, or in the call that is asked for."""
     program = job.compiled("cases_take_over.cpp")
-    for options, arguments, left in (((), ("2000", "8"), 2000), ((), ("12000", "8"), 12000),
+    for options, arguments, left in (((), ("2000", "8"), 2000), ((), ("31", "8"), 31),
+                                     ((), ("127", "8"), 127), ((), ("12000", "8"), 12000),
                                      ((), ("17000", "8"), 16383), ((), ("500", "65536"), 127),
                                      ((), ("40", "4000000"), 31),
                                      (("--after", "auto"), ("600", "8", "65536"), 255),
                                      (("--after", "5"), ("40", "8", "64"), 4)):
         found = job.right(job.launch(2, program, *arguments), *options)["MPI_Allreduce"]
-        check(found[FIRST_CALLS] == 2 * left, (options, arguments, found))
+        # The call that MPI refuses may be one of them.
+        check(found[FIRST_CALLS] - 2 * left in (0, 1), (options, arguments, found))
         check(found.get("taken over", 0) == 2 * (int(arguments[0]) - left), (arguments, found))
 
 

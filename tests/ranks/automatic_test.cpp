@@ -3,6 +3,7 @@
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/alltoall.hpp>
+#include <papcoll/bcast.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/scan.hpp>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <random>
 #include <span>
 #include <string>
 #include <thread>
@@ -330,4 +332,23 @@ TEST_CASE("a tuning file is read when first an algorithm is chosen",
     refusal = problem.what();
   }
   CHECK(mentions(refusal, "line 2, field papcoll: "));
+}
+
+TEST_CASE("a root that leaves a bcast early leaves what late ranks copy", "[automatic]") {
+  const OwnComm own;
+  papcoll::Communicator comm{own.get()};
+  std::minstd_rand random{3};
+  std::vector<int> data(1000);
+  int wrong = 0;
+  for (int i = 0; i < 20'000 / simulated_less; ++i) {
+    const papcoll::root root{static_cast<int>(random() % static_cast<unsigned>(comm.size()))};
+    const std::size_t n = 1 + random() % (random() % 8 == 0 ? data.size() : 64);
+    const std::span<int> sent{data.data(), n};
+    std::fill(sent.begin(), sent.end(), i + comm.rank());
+    papcoll::bcast<papcoll::Reproducible>(comm, sent, root);
+    const bool is_right =
+        std::all_of(sent.begin(), sent.end(), [&](int x) { return x == i + root.rank; });
+    if (!is_right) ++wrong;
+  }
+  CHECK(wrong == 0);
 }

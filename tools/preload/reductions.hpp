@@ -150,12 +150,21 @@ inline bool is_one_buffer(Function f, const void* in, const void* out, MPI_Count
   return in == out && count != 0 && in != MPI_BOTTOM && this_process().refusals().of_one_buffer(f);
 }
 
+/// Does MPI refuse the operator for the type? Asked before the communicator is taken over, where
+/// ranks wait for each other, since such a call waits for nobody; later by combine().
+inline bool is_unfit(const Communicator& c, MPI_Op op, MPI_Datatype type) {
+  if (c.is_taken_over() || op == MPI_OP_NULL) return false;
+  const Datatype* const known = datatypes().find(type);
+  return known != nullptr && !fits(operators().name_of(op), known->group);
+}
+
 template <class Left>
 int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op op,
               MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::allreduce;
   Communicator* const own = ours(comm);
   if (own == nullptr) return leave(f, comm, left, {count, type});
+  if (is_unfit(*own, op, type)) return leave_one(f, Fate::operator_unfit, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator&) {
@@ -205,6 +214,7 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op
   constexpr Function f = Function::reduce;
   Communicator* const own = ours(comm);
   if (own == nullptr) return leave(f, comm, left, {count, type});
+  if (is_unfit(*own, op, type)) return leave_one(f, Fate::operator_unfit, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator& c) {
@@ -232,6 +242,7 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
   constexpr Function f = Function::reduce_scatter_block;
   Communicator* const own = ours(comm);
   if (own == nullptr) return leave(f, comm, left, {count, type});
+  if (is_unfit(*own, op, type)) return leave_one(f, Fate::operator_unfit, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator& c) {
@@ -257,6 +268,7 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
   constexpr Function f = Function::reduce_scatter;
   Communicator* const own = ours(comm);
   if (own == nullptr) return leave(f, comm, left);
+  if (is_unfit(*own, op, type)) return leave_one(f, Fate::operator_unfit, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   std::span<const Count> each;

@@ -270,6 +270,8 @@ class BasicArrivalMonitor {
 
   /// In such a call, after it could be entered. `costs`, or null, is told what calls cost.
   [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
+    const auto changes = [&] { return generation_ + (costs != nullptr ? costs->changes() : 0); };
+    const std::uint32_t before = changes();
     const std::uint32_t end = epoch - static_cast<std::uint32_t>(Board::frames);
     for (std::uint32_t e = end - period + 1; e != end + 1; ++e) {
       if ((noted_ & bit(e)) == 0) continue;
@@ -281,9 +283,8 @@ class BasicArrivalMonitor {
     }
     if (costs != nullptr) costs->settle(stride_);
     ++looks_;
-    const std::uint32_t changes = generation_ + (costs != nullptr ? costs->changes() : 0);
-    if (changes != changes_ || (costs != nullptr && costs->is_trying())) calm_from_ = looks_ + 64;
-    changes_ = changes;
+    // What was changed elsewhere does not count: not all ranks need have come to that.
+    if (changes() != before || (costs != nullptr && costs->is_trying())) calm_from_ = looks_ + 64;
     stride_ = looks_ - calm_from_ < UINT32_MAX / 2 ? 4 : 1;
   }
 
@@ -417,7 +418,6 @@ class BasicArrivalMonitor {
   std::uint32_t looks_ = 0;
   std::uint32_t generation_ = 0;
   std::uint32_t longer_calls_ = 0;
-  std::uint32_t changes_ = 0;                    ///< of what calls go by, at the last look
   std::uint32_t calm_from_ = 64;                 ///< if nothing changes until that look
   std::uint32_t stride_ = 1;                     ///< periods between looks
   std::array<detail::RecentCalls, 8> recent_{};  ///< as many as a word can name

@@ -37,7 +37,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   const CallFacts facts = facts_of(call, inputs.by_messages);
   for (const MessageCandidate& c : chooser.by_messages) {
     if (c.by_nodes != nullptr) {
-      if (name != c.name || !may_go_by_nodes(call, inputs)) continue;
+      // The others suit some calls only, and are found by trying.
+      if (name != hierarchical_name || c.name != name || !may_go_by_nodes(call, inputs)) continue;
       if (why_not(hierarchical_needs(call.collective), facts, {}) != nullptr) continue;
       s.hierarchical = &c.by_nodes(inputs);
       return true;

@@ -78,6 +78,7 @@ class SharedCopies {
   static constexpr WorkTag tag{"SharedCopies"};
   static constexpr std::uint32_t busy = tag.state(1);
   static constexpr std::uint32_t copied = tag.state(2);
+  static constexpr std::uint32_t closed = tag.state(3);  ///< to be copied from the root's pool
 
   enum class Outcome { idle, moved, failed };
 
@@ -122,14 +123,16 @@ class SharedCopies {
       for (std::uint32_t j = 0; j < pieces_; ++j) {
         const std::uint32_t piece = (start + j) % pieces_;
         const std::uint32_t w = word(receiver, piece);
-        if (s.work(w) != 0 || !has_come(s, c, piece) || !s.take_up(w, 0, busy)) continue;
+        const std::uint32_t before = s.work(w);
+        const bool is_free = before == 0 || before == closed;
+        if (!is_free || !has_come(s, c, piece) || !s.take_up(w, before, busy)) continue;
         if (!s.begin_reading()) {
-          s.put_back(w, 0);
+          s.put_back(w, before);
           return Outcome::failed;
         }
         copy(s, c, receiver, piece);
         if (!s.end_reading()) {
-          s.put_back(w, 0);
+          s.put_back(w, before);
           return Outcome::failed;
         }
         s.lay_down(w, copied);
@@ -166,8 +169,7 @@ class SharedCopies {
     std::byte* const out = receiver == s.rank() ? c.out : s.peers().see(s.offer_of(receiver).out);
     if (bcast_) {
       BufferPlace from = s.rank() == c.root ? mine_.in : s.offer_of(c.root).in;
-      // The root looks for busy pieces once it has told of its pool, so that either it sees this
-      // one, or this rank sees the pool.
+      // Of a piece that the root has closed, this rank sees the pool: it took up the same word.
       if (s.rank() != c.root && s.stage(c.root, 1)) {
         std::byte place[NodeBoard::inline_bytes];
         s.read(place, s.slot(c.root, 0), sizeof from);
@@ -251,8 +253,21 @@ class SharedCopies {
       s.write(s.slot(s.rank(), 0), reinterpret_cast<const std::byte*>(&place_), sizeof place_);
       s.finish_stage(1);
       kept_ = true;
+      close(s);
     }
     return true;
+  }
+
+  /// Once the pool is told of: whoever has taken a piece up before may read the root's buffer, for
+  /// which the root waits, and whoever does after it sees the pool, since both change one word.
+  /// Only to look which are busy would not do: another rank may take one up while what tells of the
+  /// pool is on its way.
+  template <Site S>
+  void close(S& s) const {
+    for (int r = 0; r < s.size(); ++r) {
+      if (r == s.rank()) continue;
+      for (std::uint32_t p = 0; p < pieces_; ++p) s.take_up(word(r, p), 0, closed);
+    }
   }
 
   Chunks parts_;               ///< bcast: the pieces
