@@ -222,8 +222,9 @@ class CostListener {
 ///
 /// A reading of the clock takes 25 ns and a call of 8 bytes 260: one call in 8 is noted, which one
 /// of the 8 is drawn so that no period of the application hides from it, and every large call. A
-/// look takes 1 µs where caches hold other things by then: once nothing has changed for 64 of them,
-/// only one in four is made, at what was noted just before it, until something changes.
+/// look meets much that caches no longer hold, so that it costs several calls' time: once nothing
+/// has changed for 64 of them, only one in four is made, at what was noted just before it, until
+/// something changes.
 template <class Board, std::uint32_t Period = 16>
 class BasicArrivalMonitor {
  public:

@@ -146,7 +146,7 @@ class JsonWriter {
   w.range("bytes", bytes, bytes == 0 ? 0 : 2 * bytes - 1);
   w.name("traits").begin('[');
   for (const KindTrait& k : kind_traits) {
-    if (has_trait(c.kind, k)) w.string(k.name);
+    if (k.is_of(c.kind)) w.string(k.name);
   }
   w.end(']');
   w.name("best").string(kept_algorithms[c.best]);

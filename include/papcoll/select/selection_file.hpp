@@ -175,28 +175,24 @@ inline constexpr std::array cost_fields{
     NumberField{"signal_ns", &PeerCosts::signal_ns}, NumberField{"copy_ps", &PeerCosts::read_ps},
     NumberField{"pull_ns", &PeerCosts::pull_ns}, NumberField{"pull_ps", &PeerCosts::pull_ps}};
 
+/// What tells calls of a size apart, by bits of CallKind::key(): `bits` are set, and `others` not.
 struct KindTrait {
   std::string_view name;
-  std::uint16_t bit;
+  CallKind::Bits bits;
+  CallKind::Bits others = 0;
+
+  bool is_of(CallKind::Bits kind) const noexcept {
+    return (kind & bits) == bits && (kind & others) == 0;
+  }
 };
-/// What tells calls of a size apart, by bits of CallKind::key(): of what passes messages, one bit
-/// says another thing.
-inline constexpr std::array kind_traits{KindTrait{"imbalanced", CallKind::imbalanced_bit},
-                                        KindTrait{"in_arena", CallKind::in_arena_bit},
-                                        KindTrait{"rank_order", CallKind::rank_order_bit},
-                                        KindTrait{"reproducible", CallKind::reproducible_bit},
-                                        KindTrait{"uneven", CallKind::uneven_bit},
-                                        KindTrait{"by_messages", CallKind::by_messages_bit},
-                                        KindTrait{"non_blocking", CallKind::non_blocking_bit}};
-inline constexpr CallKind::Bits kind_bits(const KindTrait& t) noexcept {
-  const bool passes = t.name == "non_blocking";
-  return static_cast<CallKind::Bits>(t.bit | (passes ? CallKind::by_messages_bit : 0U));
-}
-inline constexpr bool has_trait(CallKind::Bits kind, const KindTrait& t) noexcept {
-  const bool by_messages = (kind & CallKind::by_messages_bit) != 0;
-  return (kind & t.bit) != 0 &&
-         (t.bit != CallKind::in_arena_bit || by_messages == (t.name == "non_blocking"));
-}
+inline constexpr std::array kind_traits{
+    KindTrait{"imbalanced", CallKind::imbalanced_bit},
+    KindTrait{"in_arena", CallKind::in_arena_bit, CallKind::by_messages_bit},
+    KindTrait{"rank_order", CallKind::rank_order_bit},
+    KindTrait{"reproducible", CallKind::reproducible_bit},
+    KindTrait{"uneven", CallKind::uneven_bit},
+    KindTrait{"by_messages", CallKind::by_messages_bit},
+    KindTrait{"non_blocking", CallKind::by_messages_bit | CallKind::non_blocking_bit}};
 
 /// Reads a selection file.
 class SelectionFileReader {
@@ -386,7 +382,7 @@ class SelectionFileReader {
         case 4:
           json_.each_element([&] {
             traits = static_cast<CallKind::Bits>(
-                traits | kind_bits(kind_traits[json_.one_of(names_of(kind_traits), "trait")]));
+                traits | kind_traits[json_.one_of(names_of(kind_traits), "trait")].bits);
           });
           break;
         default:

@@ -249,3 +249,28 @@ TEST_CASE("ranks that come a signal's time apart come together", "[imbalance]") 
   CHECK(ranks.generation() == before);
   CHECK(ranks.view(small_calls).waiting == 0);
 }
+
+TEST_CASE("ranks look alike although one has come to more than the others", "[imbalance]") {
+  struct Told final : CostListener {
+    void add(const CallCost&) noexcept override {}
+    void settle(std::uint32_t) noexcept override {}
+    void tell() noexcept { ++changes_; }
+  };
+  std::vector<std::uint64_t> memory(NodeBoard::bytes(2, cache_line) / 8 + cache_line);
+  auto* const at = reinterpret_cast<std::byte*>(memory.data());
+  const auto off = cache_line - reinterpret_cast<std::uintptr_t>(at) % cache_line;
+  const NodeBoard board{at + off, 2, cache_line};
+  NodeBoard{board}.initialise(1);
+  ArrivalMonitor one{board, 0};
+  ArrivalMonitor other{board, 1};
+  Told told_one;
+  Told told_other;
+  for (std::uint32_t e = 1; e < 4000; ++e) {
+    if (e % 100 == 0) told_one.tell();
+    REQUIRE(one.looks(e) == other.looks(e));
+    if (!one.looks(e)) continue;
+    one.look(e, &told_one);
+    other.look(e, &told_other);
+  }
+  CHECK(one.looks() < 4000 / 16);
+}

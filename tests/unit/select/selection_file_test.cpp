@@ -12,6 +12,7 @@
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/select/automatic.hpp>
 #include <papcoll/select/learned_file.hpp>
+#include <papcoll/select/rules.hpp>
 #include <papcoll/select/selection_file.hpp>
 #include <papcoll/select/state.hpp>
 #include <papcoll/select/thresholds.hpp>
@@ -122,6 +123,8 @@ TEST_CASE("all candidates have names in selection files", "[selection_file]") {
     call.reducer.size = 8;
     const detail::MessageLoad load{call, inputs};
     for (const auto& m : detail::chooser_of(call.collective).by_messages) {
+      CAPTURE(m.name);
+      CHECK(detail::kept_algorithm(m.name) < detail::kept_algorithms.size());
       if (m.schedule == nullptr) continue;
       const AnySchedule schedule = m.schedule(load);
       if (!schedule) continue;  // none of its kind would be taken here
@@ -129,6 +132,40 @@ TEST_CASE("all candidates have names in selection files", "[selection_file]") {
       INFO(name);
       CHECK(detail::kept_algorithm(name) < detail::kept_algorithms.size());
     }
+  }
+}
+
+TEST_CASE("rules do not name what suits some calls only", "[selection_file]") {
+  const Thresholds thresholds;
+  SelectionInputs inputs;
+  inputs.thresholds = &thresholds;
+  inputs.size = 4;
+  inputs.nodes = inputs.largest_node = 2;
+  inputs.grouped = true;
+  Call call;
+  call.count = 100'000;
+  call.reducer.size = 8;
+  const auto can_run = [&](std::string_view name) {
+    AlgorithmSpec s;
+    const TransportTable messages{"MpiTransport", {}, false, nullptr, nullptr};
+    s.transport = &messages;
+    return detail::choose_named(s, call, inputs, detail::chooser_of(Collective::allreduce), name);
+  };
+  CHECK(can_run("Hierarchical"));
+  CHECK_FALSE(can_run("Hierarchical of Ring"));
+  CHECK_FALSE(can_run("Hierarchical of StragglAR"));
+}
+
+TEST_CASE("traits say what passes messages, and what does not block", "[selection_file]") {
+  for (const CallKind::Bits bits :
+       {CallKind::Bits{0}, CallKind::in_arena_bit, CallKind::by_messages_bit,
+        static_cast<CallKind::Bits>(CallKind::by_messages_bit | CallKind::non_blocking_bit)}) {
+    SelectionFile file = full_file();
+    file.calls.resize(1);
+    file.calls[0].kind = CallKind::key_of(Collective::allreduce, 64, bits);
+    const SelectionFile read = parse(detail::text_of<>(file));
+    REQUIRE(read.calls.size() == 1);
+    CHECK(read.calls[0].kind == file.calls[0].kind);
   }
 }
 
