@@ -17,7 +17,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 // BlockCopies: every rank copies the blocks meant for it
 // ------------------------------------------------------
 // Phases   1. Each rank shows what it has for others: in the line of its flag, if that is all of
-//             40 bytes, or of 32 for one rank where counts differ; in its slot, if it is short;
+//             40 bytes, or of 32 for one rank where counts differ; in its slot, if it is short,
+//             behind the blocks' lengths where counts differ and there are several;
 //             where peers see its buffer, there; else in its pool, part by part; or in its buffer,
 //             from where the kernel copies long blocks, if that is asked for: PeerReach.
 //          2. Each rank copies its own block, and then those of the others, of whoever is there; it
@@ -89,7 +90,8 @@ class BlockCopies::Run {
   /// Of a block in the mean, from here on the kernel may copy it: one copy, not two.
   static constexpr std::size_t pulled_from = 4096;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
-  /// The stamp of a rank whose block is with its flag, behind its length.
+  /// The stamp of a rank whose block's length is with its flag: the block is behind it, or else
+  /// the first in its slot.
   static constexpr std::uint32_t with_length = all - 1;
   static constexpr std::size_t length_bytes = sizeof(std::uint64_t);
   static constexpr std::size_t inline_bytes = NodeBoard::inline_bytes;
@@ -99,6 +101,7 @@ class BlockCopies::Run {
     begun_ = true;
     blocks_ = detail::MovedBlocks{c, s.rank(), s.size()};
     uneven_ = c.counts != nullptr && c.collective != Collective::allgather;  // where all know all
+    for_one_ = uneven_ && (c.collective == Collective::gather || s.size() == 2);
     std::fill_n(s.pending(), s.size(), 0);
     for (int r = 0; r < s.size(); ++r) {
       if (r == s.rank()) continue;
@@ -145,8 +148,9 @@ class BlockCopies::Run {
     for (int i = 0; !blocks_.shares_one() && i + 1 < s.size(); ++i) {
       shown_bytes_ += blocks_.given(taker(s, i)).n;
     }
-    if (in_line_ || (uneven_ && takers_ == 1 && length_bytes + shown_bytes_ <= inline_bytes)) {
-      return show_in_line(s, c);
+    if (in_line_) return show_in_line(s, c);
+    if (for_one_ && shown_bytes_ <= std::min(slot_most, window(s) * s.chunk_bytes())) {
+      return show_with_length(s, c);
     }
     BufferDescriptor offer;  // of what it shows, with the way where an output would be
     way_ = choose_way(s, c, offer.in);
@@ -169,16 +173,31 @@ class BlockCopies::Run {
     s.offer(offer, at_once);
   }
 
-  /// Shows it with its flag, behind the length where that is known to this rank and the taker only.
+  /// Shows it with its flag.
   template <Site S>
   void show_in_line(S& s, const Call& c) {
     std::byte line[inline_bytes];
-    const std::uint64_t length = shown_bytes_;
-    const std::size_t at = uneven_ ? length_bytes : 0;
-    if (uneven_) std::memcpy(line, &length, length_bytes);
-    if (shown_bytes_ != 0) fill(s, c, line + at, 0, shown_bytes_);
+    if (shown_bytes_ != 0) fill(s, c, line, 0, shown_bytes_);
     filled_ = shown_bytes_;
-    s.announce(line, at + shown_bytes_, uneven_ ? with_length : 1);
+    s.announce(line, shown_bytes_, 1);
+  }
+
+  /// Shows the one block, whose length only this rank and the taker know.
+  template <Site S>
+  void show_with_length(S& s, const Call& c) {
+    std::byte line[inline_bytes];
+    const std::uint64_t length = shown_bytes_;
+    std::memcpy(line, &length, length_bytes);
+    const bool fits = fits_behind_length(shown_bytes_);
+    if (shown_bytes_ != 0) {
+      fill(s, c, fits ? line + length_bytes : s.slot(s.rank(), 0), 0, shown_bytes_);
+    }
+    filled_ = shown_bytes_;
+    if (!fits) s.expect_again(0, shown_bytes_);
+    s.announce(line, length_bytes + (fits ? shown_bytes_ : 0), with_length);
+  }
+  static bool fits_behind_length(std::size_t bytes) noexcept {
+    return length_bytes + bytes <= inline_bytes;
   }
 
   template <Site S>
@@ -325,14 +344,15 @@ class BlockCopies::Run {
       const int r = taker(s, i);
       if (s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
       const bool is_new = s.pending()[r] == 0;
-      if (is_new && uneven_ && filled_ == shown_bytes_ && is_with_length(s, r)) {
-        if (!take_line(s, c, r)) return false;
+      if (is_new && uneven_ && is_with_length(s, r)) {
+        if (blocks_in_place(c) && filled_ != shown_bytes_) continue;
+        if (!take_with_length(s, c, r)) return false;
         took = true;
         continue;
       }
       if (is_new && !meet(s, c, r)) {
         if (failed_) return false;
-        if (way_ == Way::slot && !in_line(s, c, r)) expect(s, r);
+        if ((way_ == Way::slot || for_one_) && !in_line(s, c, r)) expect(s, r);
         continue;
       }
       while (s.pending()[r] > 0 && take_part(s, c, r)) took = true;
@@ -363,6 +383,7 @@ class BlockCopies::Run {
     const bool line = in_line(s, c, r);
     if (!s.arrived(r, line ? 1 : 0)) return false;
     if (!s.matches(r)) return fail(s, r);
+    if (uneven_ && is_with_length(s, r)) return false;  // it has come just now
     if (!line && !s.arrived(r, 1)) {
       // A rank whose earlier call did not match comes with equal words, and shows nothing: what
       // is in its header is of another call. Only these ways begin with no part.
@@ -371,7 +392,7 @@ class BlockCopies::Run {
     }
     const Way way = way_of(s, c, r);
     if (uneven_) {
-      const std::uint64_t bytes = length_of(s, r, way);
+      const std::uint64_t bytes = entry_of(s, r).bytes;
       if (bytes != blocks_.taken(r).n) return fail_of_counts(s, c, r, bytes);
     }
     s.pending()[r] = 1;
@@ -382,7 +403,7 @@ class BlockCopies::Run {
     return true;
   }
 
-  /// Is rank r there, with its block and the length in the line of its flag?
+  /// Is rank r there, with the one block's length in the line of its flag?
   template <Site S>
   static bool is_with_length(const S& s, int r) {
     return s.arrived(r, with_length) && !s.arrived(r, all);
@@ -390,12 +411,16 @@ class BlockCopies::Run {
 
   /// Copies that block. False: the call has failed.
   template <Site S>
-  bool take_line(S& s, const Call& c, int r) {
+  bool take_with_length(S& s, const Call& c, int r) {
     if (!s.matches(r)) return fail(s, r);
     const auto block = blocks_.taken(r);
-    const std::uint64_t bytes = length_of(s, r, Way::line);
+    std::uint64_t bytes = 0;
+    s.read(reinterpret_cast<std::byte*>(&bytes), s.small(r), length_bytes);
     if (bytes != block.n) return fail_of_counts(s, c, r, bytes);
-    if (bytes != 0) s.read(c.out + block.at, s.small(r) + length_bytes, bytes);
+    if (bytes != 0) {
+      const bool fits = fits_behind_length(bytes);
+      s.read(c.out + block.at, fits ? s.small(r) + length_bytes : s.slot(r, 0), bytes);
+    }
     if (++met_ + 1 == s.size()) s.all_arrived();
     return take(s, c, r);
   }
@@ -405,6 +430,10 @@ class BlockCopies::Run {
   template <Site S>
   void expect(S& s, int r) const {
     const std::size_t n = blocks_.taken(r).n;
+    if (for_one_) {
+      if (!fits_behind_length(n) && n <= slot_most) s.expect(r, 0, 0, n);
+      return;
+    }
     const std::size_t entry = static_cast<std::size_t>(s.rank()) * sizeof(Entry);
     const auto before = static_cast<std::size_t>(turn(s, r, s.rank()));
     if (uneven_) s.expect(r, 0, entry, sizeof(Entry));
@@ -432,16 +461,7 @@ class BlockCopies::Run {
   /// Of a rank that has been met.
   template <Site S>
   Way way_of(const S& s, const Call& c, int r) const {
-    const bool line = uneven_ ? is_with_length(s, r) : in_line(s, c, r);
-    return line ? Way::line : static_cast<Way>(s.offer_of(r).out.at);
-  }
-  /// Bytes that a rank has for this one.
-  template <Site S>
-  std::uint64_t length_of(S& s, int r, Way way) {
-    if (way != Way::line) return entry_of(s, r).bytes;
-    std::uint64_t length = 0;
-    s.read(reinterpret_cast<std::byte*>(&length), s.small(r), length_bytes);
-    return length;
+    return in_line(s, c, r) ? Way::line : static_cast<Way>(s.offer_of(r).out.at);
   }
   template <Site S>
   Entry entry_of(S& s, int r) {
@@ -454,7 +474,7 @@ class BlockCopies::Run {
   /// Where this rank's block begins in what rank r shows.
   template <Site S>
   std::size_t first_byte(S& s, int r, Way way, std::size_t n) {
-    if (uneven_) return way == Way::line ? length_bytes : entry_of(s, r).at;
+    if (uneven_) return entry_of(s, r).at;
     if (blocks_.shares_one()) return 0;
     return static_cast<std::size_t>(lends(way) ? s.rank() : turn(s, r, s.rank())) * n;
   }
@@ -567,6 +587,7 @@ class BlockCopies::Run {
   Way way_ = Way::line;
   bool begun_ = false;
   bool uneven_ = false;
+  bool for_one_ = false;  ///< uneven, and whoever gives to others gives to one
   bool in_line_ = false;
   bool own_is_there_ = false;
   bool borrows_ = false;    ///< some rank lends its input
