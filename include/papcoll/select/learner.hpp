@@ -223,17 +223,14 @@ class CallLearner final : public CostListener {
     }
   }
   /// Begins a kind of which nothing was seen yet, with a choice that was made before; it is watched
-  /// as any other. In the same call on all ranks.
+  /// as any other, from its first cost on: a rank on which a call was invalid may begin later.
   [[gnu::cold]] void begin_settled(const Settled& s) noexcept {
     if (find(s.kind) != nullptr) return;
     Kind* const begun = find_or_begin({s.kind, s.best, 0});
     if (begun == nullptr) return;
     Kind& k = *begun;
-    constexpr std::uint32_t warm = 16;  // looks: the first calls cost more than later ones
     k.is_settled = k.was_told = k.is_confirmed = true;
     k.cost = s.ns;
-    k.since = looks_;
-    k.again = looks_ + warm;
     static_cast<void>(k.samples_of(s.best));
     for (std::uint8_t id = 0; id < 16; ++id) {
       if ((s.very_slow >> id & 1U) == 0 || id == s.best) continue;
@@ -354,7 +351,12 @@ class CallLearner final : public CostListener {
 
     /// Is the choice to be made again? Returns whether it is.
     bool watch(std::uint32_t looks) noexcept {
-      constexpr std::uint32_t soon = 16;
+      constexpr std::uint32_t soon = 16;  // looks: the first calls cost more than later ones
+      if (was_told && again == 0) {
+        since = looks;
+        again = looks + soon;
+        return false;
+      }
       if (!is_confirmed && looks - since >= soon) {
         is_confirmed = true;
         const bool some_were_near =
@@ -364,7 +366,7 @@ class CallLearner final : public CostListener {
         if (some_were_near) reopen(false);
         return some_were_near;
       }
-      constexpr std::uint32_t long_after = 1024;
+      constexpr std::uint32_t long_after = 256;
       if (!is_wide && looks - since >= long_after) {
         is_wide = true;
         is_settled = was_told = false;

@@ -239,6 +239,16 @@ inline constexpr auto candidates_on_node = [] {
   }
 }();
 
+/// Of a block in the mean where blocks differ. If their lengths are known to their own ranks only,
+/// as they were before, else any may come.
+inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept {
+  if (!call.is_uneven()) return call.bytes();
+  if (!call.own_counts) return call.bytes() / static_cast<std::size_t>(s.size);
+  constexpr std::size_t any = 65536;
+  const std::size_t before = s.learner != nullptr ? s.learner->block_bytes(call.collective) : 0;
+  return before != 0 ? before : any;
+}
+
 /// May the call run so, with the same bits as by any other candidate that may?
 inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
   const ArrivalAlgorithm& a = *c.algorithm;
@@ -246,7 +256,10 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
   if (call.is_uneven() && !a.takes_counts) return false;
   if (s.size > a.most_ranks) return false;
   const bool pulls = c.reach == PeerReach::pulled;
-  if (pulls ? !s.pulls || is_in_arena(call, s) : s.prefers_pulls && a.lends_buffers) return false;
+  constexpr std::size_t pulled_above = 8192;  // less is copied twice in less than a system call
+  const bool may_pull = s.pulls && bytes_of(call, s) > pulled_above;
+  if (pulls ? !may_pull || is_in_arena(call, s) : may_pull && s.prefers_pulls && a.lends_buffers)
+    return false;
   const bool may_be_long = call.is_uneven() || call.bytes() >= BlockCopies::chunked_from;
   if (c.reach == PeerReach::chunked && (is_in_arena(call, s) || !may_be_long)) return false;
   // Where each rank has a place in each chunk, a chunk must be long enough.
@@ -261,16 +274,6 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
     return a.contract == NumericalContract::reproducible && !a.lends_results && !by_groups;
   }
   return !call.rank_order || a.keeps_order_on_request;
-}
-
-/// Of a block in the mean where blocks differ. If their lengths are known to their own ranks only,
-/// as they were before, else any may come.
-inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept {
-  if (!call.is_uneven()) return call.bytes();
-  if (!call.own_counts) return call.bytes() / static_cast<std::size_t>(s.size);
-  constexpr std::size_t any = 65536;
-  const std::size_t before = s.learner != nullptr ? s.learner->block_bytes(call.collective) : 0;
-  return before != 0 ? before : any;
 }
 
 /// What a candidate costs by the model, in nanoseconds.
