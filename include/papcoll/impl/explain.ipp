@@ -2,12 +2,15 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/base/owned.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/names/explain_choice.hpp>
 #include <papcoll/plan/cache.hpp>
 #include <papcoll/runtime/machine_orders.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/select/automatic.hpp>
 #include <papcoll/select/late_node_cache.hpp>
+#include <papcoll/select/learner.hpp>
 #include <papcoll/select/state.hpp>
 
 #include <cstddef>
@@ -68,6 +71,24 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   facts.memory = memory_of(team.surroundings(), team.surroundings().node);
   facts.inputs = inputs_of(team, call, by_messages, any_transport);
   if (given.order) facts.inputs.learner = nullptr;
+  const SelectionState& state = selection_of(team);
+  Owned<CallLearner> learner;
+  if (facts.inputs.learner != nullptr && state.kept != nullptr) {
+    // What the next call would be told from the file, which changes nothing for that call.
+    const CallKind::Bits kind = kept_kind(call, team.on_one_node(), traits.non_blocking);
+    const TeamLikeness like = likeness_of(team);
+    if (state.asked[SelectionState::slot_of(kind)] != kind) {
+      const Chooser& chooser = chooser_of(collective);
+      learner = make_owned<CallLearner>(state.learner);
+      state.kept->tell(*learner, like, kind, call,
+                       Candidates{chooser.on_node, chooser.by_messages}.names(kind));
+      facts.inputs.learner = learner.get();
+    }
+    const PeerCosts* const costs = state.kept->costs_of(like);
+    if (costs != nullptr && !state.has_begun && facts.inputs.costs == &team.peer_costs()) {
+      facts.inputs.costs = costs;
+    }
+  }
   if (team.on_one_node()) facts.memory += costs_of(*facts.inputs.costs);
   facts.inputs.suara = nullptr;  // another thread's call may be at it, and at the others
   if (const auto& machine = team.surroundings().machine) facts.machine = &machine->get();
@@ -81,9 +102,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   LateNodeCache late_node;
   if (facts.inputs.late_node != nullptr) facts.inputs.late_node = &late_node;
   Explanation e = explain_choice(facts, call, traits);
-  if (const SelectionState* const state = team.parts().find<SelectionState>()) {
-    if (state->kept != nullptr) e.kept = state->kept->note;
-  }
+  if (state.kept != nullptr) e.kept = state.kept->note;
   return e;
 }
 

@@ -72,8 +72,9 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   return 0;
 }
 
-/// The texts: of the tuning file its contents and "tuning file F", and, unless `only_tuning`, of
-/// the file of Options::learn its contents, its name, and why it has none; and of this machine.
+/// The texts: of the tuning file its contents and "tuning file F", with the variable if that names
+/// it, and, unless `only_tuning`, of the file of Options::learn its contents, its name, and why it
+/// has none; and of this machine.
 /// Nothing: no file is named. Throws system_error where the tuning file cannot be read.
 [[gnu::cold, gnu::noinline]] inline std::string read_selection_files(const Options& options,
                                                                      bool only_tuning = false) {
@@ -82,19 +83,21 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
     return !option.empty() ? option.c_str() : value != nullptr ? value : "";
   };
   const char* const tuning = named(options.tuning, "PAPCOLL_TUNING");
+  const char* const by_variable = options.tuning.empty() ? " (PAPCOLL_TUNING)" : "";
   const char* const learn = named(options.learn, "PAPCOLL_LEARN");
   std::string all;
   if (*tuning == '\0' && *learn == '\0') return all;
   std::string text;
   if (*tuning != '\0') {
     if (const int why = read_selection_file(tuning, text); why != 0) {
-      throw system_error(
-          joined({"papcoll: cannot read the tuning file ", tuning, ": ", std::strerror(why)}), why);
+      throw system_error(joined({"papcoll: cannot read the tuning file ", tuning, by_variable, ": ",
+                                 std::strerror(why)}),
+                         why);
     }
   }
   add_text(all, text);
   if (only_tuning) return all;
-  add_text(all, joined({"tuning file ", tuning}));
+  add_text(all, joined({"tuning file ", tuning, by_variable}));
   text.clear();
   const int why = *learn != '\0' ? read_selection_file(learn, text) : 0;
   if (why != 0) text.clear();

@@ -62,11 +62,53 @@ struct KeptChoices {
     costs.append(file.costs.data(), file.costs.size());
     calls.append(file.calls.data(), file.calls.size());
     say({source, " has learned ", file.calls.size(), (file.calls.size() == 1 ? " kind" : " kinds"),
-         " of calls, which counts from the first of each on"});
+         " of calls; each begins with what was the quickest"});
   }
-  /// What Options::learn names.
-  [[gnu::cold]] void take(const SelectionTexts& files) {
+  /// What Options::learn names, then what the tuning file says, which is returned. Throws
+  /// argument_error, with line and field, if that says what it must not.
+  [[gnu::cold]] SelectionFile take(const SelectionTexts& files) {
     here = files.here;
+    take_learned(files);
+    if (files.tuning.empty()) return {};
+    SelectionFile wanted = parse_selection<>(files.tuning, files.source);
+    if (!wanted.calls.empty()) take(files.source, wanted);
+    return wanted;
+  }
+
+  /// What things cost between the ranks of a team; null: nothing says.
+  const PeerCosts* costs_of(const TeamLikeness& team) const noexcept {
+    const auto at = std::find_if(costs.begin(), costs.end(),
+                                 [&team](const LearnedCosts& t) { return t.team == team; });
+    return at != costs.end() ? &at->costs : nullptr;
+  }
+
+  /// Tells a learner what was found of calls of a size. `names`: of the candidates, by places in
+  /// kept_algorithms.
+  [[gnu::cold]] void tell(CallLearner& learner, const TeamLikeness& team, CallKind::Bits kind,
+                          const Call& call, const Vector<std::size_t>& names) const {
+    // Whether ranks come late and where buffers are may change from call to call, and so may
+    // lengths that their own ranks know only.
+    const bool by_messages = (kind & CallKind::by_messages_bit) != 0;
+    const auto changing = static_cast<CallKind::Bits>(CallKind::imbalanced_bit |
+                                                      (by_messages ? 0U : CallKind::in_arena_bit) |
+                                                      (call.own_counts ? CallKind::size_bits : 0U));
+    for (const LearnedCall& c : calls) {
+      if ((c.kind & ~changing) != kind || !(c.team == team)) continue;
+      CallLearner::Settled s{c.kind, CallLearner::Settled::none, c.ns, 0};
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i] == c.best) s.best = static_cast<std::uint8_t>(i);
+        if ((c.very_slow >> names[i] & 1U) != 0) s.very_slow |= static_cast<std::uint16_t>(1U << i);
+      }
+      if (s.best != CallLearner::Settled::none) learner.begin_settled(s);
+    }
+  }
+
+  [[gnu::cold]] void say(std::initializer_list<MessagePart> parts) {
+    note += (note.empty() ? "" : "; ") + joined(parts);
+  }
+
+ private:
+  [[gnu::cold]] void take_learned(const SelectionTexts& files) {
     learn = files.learn;
     if (learn.empty()) return;
     if (files.learned.empty()) return say({files.learn, " ", files.unread});
@@ -77,11 +119,6 @@ struct KeptChoices {
            (may_be_replaced(files.learned) ? ""
                                            : "; it is no selection file, and stays as it is")});
     }
-  }
-
- private:
-  [[gnu::cold]] void say(std::initializer_list<MessagePart> parts) {
-    note += (note.empty() ? "" : "; ") + joined(parts);
   }
 };
 

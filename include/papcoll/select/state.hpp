@@ -69,6 +69,9 @@ struct SelectionState final : TeamPart {
   TeamLikeness like;  ///< known once it is asked
   /// Kinds of calls of which it was looked up what is kept; a slot has the last of those it is for.
   std::array<CallKind::Bits, 128> asked{};
+  static constexpr std::size_t slot_of(CallKind::Bits of) noexcept {
+    return (of * 0x9e3779b9U >> 16U) % 128;
+  }
   bool has_begun = false;  ///< costs that are kept were told
   std::uint32_t told = 0;  ///< of the learner's changes, those by what is kept
   LateNodeCache late_node;
@@ -80,13 +83,9 @@ struct SelectionState final : TeamPart {
 template <class = void>
 [[gnu::cold]] void read_files(SelectionState& state, const SelectionTexts& files) {
   auto kept = make_shared<KeptChoices>();
-  kept->take(files);
-  if (!files.tuning.empty()) {
-    SelectionFile wanted = parse_selection<>(files.tuning, files.source);
-    state.thresholds = wanted.thresholds;
-    state.rules = std::move(wanted.rules);
-    if (!wanted.calls.empty()) kept->take(files.source, wanted);
-  }
+  SelectionFile wanted = kept->take(files);
+  state.thresholds = wanted.thresholds;
+  state.rules = std::move(wanted.rules);
   state.kept = std::move(kept);
 }
 PAPCOLL_COMPILE_ONCE(void read_files<>(SelectionState&, const SelectionTexts&))
@@ -101,7 +100,9 @@ PAPCOLL_COMPILE_ONCE(void read_files<>(SelectionState&, const SelectionTexts&))
       state->kept = outer->kept;
     }
   } else if (!team.files().empty()) {
-    read_files<>(*state, SelectionTexts{team.files()});
+    SelectionTexts files{team.files()};
+    files.source += " of rank 0";
+    read_files<>(*state, files);
   }
   return team.parts().put(std::move(state));
 }
@@ -152,38 +153,30 @@ inline int processors_of(const TeamCore& team) noexcept {
   return {ranks, on_node, outermost_of(team).processors_at_first()};
 }
 
+/// The kind of calls of this size, as far as it does not change from call to call.
+[[gnu::cold]] inline CallKind::Bits kept_kind(const Call& call, bool on_one_node,
+                                              bool non_blocking) noexcept {
+  CallKind base;
+  base.by_messages = non_blocking || !on_one_node;
+  base.in_arena = non_blocking;
+  return base.key(call);
+}
+
 /// Begins with what was learned before of calls of this size, in the first one that asks the
 /// learner.
 [[gnu::cold, gnu::noinline]] inline void begin_with_kept(SelectionState& state, const Call& call,
                                                          bool non_blocking) {
-  CallKind base;
-  base.by_messages = non_blocking || !state.team.on_one_node();
-  base.in_arena = non_blocking;
-  const CallKind::Bits kind = base.key(call);
-  CallKind::Bits& asked = state.asked[(kind * 0x9e3779b9U >> 16U) % state.asked.size()];
+  const CallKind::Bits kind = kept_kind(call, state.team.on_one_node(), non_blocking);
+  CallKind::Bits& asked = state.asked[SelectionState::slot_of(kind)];
   if (std::exchange(asked, kind) == kind) return;
-  // Whether ranks come late and where buffers are may change from call to call, and so may lengths
-  // that their own ranks know only.
-  const auto changing = static_cast<CallKind::Bits>(
-      CallKind::imbalanced_bit | (base.by_messages ? 0U : CallKind::in_arena_bit) |
-      (call.own_counts ? CallKind::size_bits : 0U));
   state.like = likeness_of(state.team);
   const std::uint32_t before = state.learner.changes();
-  for (const LearnedCosts& t : state.kept->costs) {
-    const bool is_mine = t.team == state.like && state.team.on_one_node();
-    if (is_mine && !std::exchange(state.has_begun, true)) state.team.begin_with(t.costs);
+  const PeerCosts* const costs = state.kept->costs_of(state.like);
+  if (costs != nullptr && state.team.on_one_node() && !std::exchange(state.has_begun, true)) {
+    state.team.begin_with(*costs);
   }
-  const Vector<std::size_t> names =
-      state.candidates[static_cast<std::size_t>(call.collective)].names(kind);
-  for (const LearnedCall& c : state.kept->calls) {
-    if ((c.kind & ~changing) != kind || !(c.team == state.like)) continue;
-    CallLearner::Settled s{c.kind, CallLearner::Settled::none, c.ns, 0};
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == c.best) s.best = static_cast<std::uint8_t>(i);
-      if ((c.very_slow >> names[i] & 1U) != 0) s.very_slow |= static_cast<std::uint16_t>(1U << i);
-    }
-    if (s.best != CallLearner::Settled::none) state.learner.begin_settled(s);
-  }
+  const Candidates& candidates = state.candidates[static_cast<std::size_t>(call.collective)];
+  state.kept->tell(state.learner, state.like, kind, call, candidates.names(kind));
   state.told += state.learner.changes() - before;
 }
 

@@ -265,6 +265,10 @@ TEST_CASE("a team takes its thresholds from its options or the environment", "[s
   });
   setenv("PAPCOLL_TUNING", file.name().c_str(), 1);
   ThreadTeam other{1};
+  setenv("PAPCOLL_TUNING", "/no/such/file", 1);
+  CHECK_THROWS_WITH(ThreadTeam{2},
+                    "papcoll: cannot read the tuning file /no/such/file "
+                    "(PAPCOLL_TUNING): No such file or directory");
   unsetenv("PAPCOLL_TUNING");
   other.run([](ThreadTeam::Rank& r) {
     if (detail::thresholds_of(r.core()).network.gap_ns != 77) throw error("not read");
@@ -280,7 +284,7 @@ TEST_CASE("a team takes its thresholds from its options or the environment", "[s
       try {
         barrier(r);
       } catch (const argument_error& problem) {
-        if (std::string(problem.what()).find("line 1") == std::string::npos) throw;
+        if (std::string(problem.what()).find(" of rank 0, line 1") == std::string::npos) throw;
         continue;
       }
       throw error("not refused");
@@ -391,6 +395,10 @@ TEST_CASE("what was learned is kept for the next start", "[selection_file]") {
     CHECK(second.reason == "from the file: it was the quickest before");
     CHECK(second.kept.find(" has learned 33 kinds of calls") != std::string::npos);
     CHECK(contents(file.name()) == before);
+    // Asked before the first call of the kind, explain says what that will run.
+    CHECK(explained(options, 4096, Collective::allreduce, 0).reason == second.reason);
+    CHECK(explained(options, 65536, Collective::allreduce, 0).reason.find("file") ==
+          std::string::npos);
     // Only where it is asked for.
     Options by_arrivals = options;
     by_arrivals.selection = Selection::by_arrivals;
@@ -408,6 +416,21 @@ TEST_CASE("what was learned is kept for the next start", "[selection_file]") {
   CHECK(merged.calls.size() == 4);
   CHECK(merged.rules.size() == 2);
   CHECK(merged.thresholds == foreign.thresholds);
+}
+
+TEST_CASE("before the first call costs are those of the file", "[selection_file]") {
+  SelectionFile f;
+  f.made_by = MadeBy::here();
+  std::size_t processors = 0;
+  ThreadTeam{2}.run([&](ThreadTeam::Rank& r) {
+    if (r.rank() == 0) processors = r.core().processors_at_first();
+  });
+  f.costs.push_back({{2, 2, processors}, {.signal_ns = 4711}});
+  const TuningFile file{detail::text_of<>(f)};
+  for (const int calls : {0, 1}) {
+    const Explanation e = explained({.learn = file.name()}, 4096, Collective::allreduce, calls);
+    CHECK(e.memory.find("as measured a signal takes 4711 ns") != std::string::npos);
+  }
 }
 
 TEST_CASE("a file may have more kinds of calls than a team keeps in mind", "[selection_file]") {
