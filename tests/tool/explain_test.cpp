@@ -1,6 +1,10 @@
 #include <papcoll/core.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/select/learned_file.hpp>
+#include <papcoll/select/learner.hpp>
+#include <papcoll/select/selection_file.hpp>
+#include <papcoll/topology/processor_set.hpp>
 
 #include <unistd.h>
 
@@ -14,6 +18,7 @@
 
 #include "catch.hpp"
 #include "run_tool.hpp"
+#include "tuning_file.hpp"
 
 using namespace papcoll;
 using nlohmann::json;
@@ -105,6 +110,41 @@ TEST_CASE("explain: by the thresholds of a tuning file") {
   CHECK(all.at("mean_wait_us") == 0);
   CHECK(all.at("imbalanced_above_us") > 0);
   CHECK(all.at("refused").is_array());
+}
+
+TEST_CASE("explain: by what a tuning file has learned") {
+  const int here = ProcessorSet::of_this_thread().count();
+  const auto processors = static_cast<std::size_t>(here);
+  SelectionFile f;
+  f.made_by = MadeBy::here();
+  f.costs.push_back({{2, 2, processors}, {.pull_ns = 4711}});
+  f.calls.push_back({{2, 2, processors},
+                     CallKind::key_of(Collective::allreduce, 4096, 0),
+                     detail::kept_algorithm("PeerSlices"),
+                     12340,
+                     0});
+  const auto says = [&f, here](const char* bytes, bool shares = false) {
+    const TuningFile file{detail::text_of<>(f)};
+    const std::string name = file.name();
+    std::vector<const char*> words{"explain", "allreduce", "--ranks",  "2",
+                                   "--bytes", bytes,       "--tuning", name.c_str()};
+    if ((here < 2) != shares) words.push_back("--oversubscribed");
+    const Outcome o = run(words);
+    CHECK(o.status == 0);
+    return o.out;
+  };
+  const std::string known = says("4k");
+  CHECK(known.starts_with("PeerSlices+ShmTransport\n  because    from the file: it was the quick"));
+  CHECK(contains(known, ", measured 12.34 µs"));
+  CHECK(contains(known, " has learned 1 kind of calls; each begins with what was the quickest\n"));
+  CHECK(contains(says("64k"), "; but none is of such calls of 2 ranks, 2 on a node, on "));
+  const std::string others = says("4k", true);
+  CHECK(!contains(others, "from the file"));
+  CHECK(contains(others, "; but none counts, since 2 ranks on a node "));
+  f.made_by.kernel = "0.1";
+  const std::string foreign = says("4k");
+  CHECK(!contains(foreign, "from the file"));
+  CHECK(contains(foreign, " has learned is ignored: it was made under kernel 0.1, and this is "));
 }
 
 TEST_CASE("explain: one rank") {

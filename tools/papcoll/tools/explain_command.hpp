@@ -7,11 +7,17 @@
 #include <papcoll/core.hpp>
 #include <papcoll/names/explain_choice.hpp>
 #include <papcoll/names/transport_names.hpp>
+#include <papcoll/runtime/selection_texts.hpp>
+#include <papcoll/select/automatic.hpp>
+#include <papcoll/select/learned_file.hpp>
+#include <papcoll/select/learner.hpp>
 #include <papcoll/select/on_device.hpp>
 #include <papcoll/select/selection_file.hpp>
+#include <papcoll/select/state.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
 #include <papcoll/tools/written.hpp>
+#include <papcoll/topology/processor_set.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -93,9 +99,19 @@ class ExplainCommand {
         static_cast<NumericalContract>(place_of(contract_, contract_names, "--contract"));
     require_sense(collective, traits.element_size);
     if (on_device_) return show_on_device(collective, traits.commutative);
-    const SelectionFile tuning = detail::tuning_of(tuning_);
     const Call call = detail::described_call(collective, bytes_, traits);
-    show(collective, call, detail::explain_choice(facts(tuning), call, traits));
+    Options options;
+    options.tuning = tuning_;
+    const std::string files = detail::read_selection_files(options);
+    detail::KeptChoices kept;
+    const SelectionFile tuning =
+        files.empty() ? SelectionFile{} : kept.take(detail::SelectionTexts{files});
+    TeamFacts team = facts(tuning);
+    CallLearner learner;
+    if (!kept.calls.empty()) take_learned(kept, call, learner, team.inputs);
+    Explanation e = detail::explain_choice(team, call, traits);
+    e.kept = kept.note;
+    show(collective, call, e);
     return all_well;
   }
 
@@ -189,6 +205,33 @@ class ExplainCommand {
     return f;
   }
 
+  /// Takes into account what is known of such calls: of a team on the processors of this process,
+  /// as a program that is started here would be.
+  void take_learned(detail::KeptChoices& kept, const Call& call, CallLearner& learner,
+                    SelectionInputs& s) const {
+    const auto size = [](int n) { return static_cast<std::size_t>(n); };
+    const int here = ProcessorSet::of_this_thread().count();
+    if ((s.largest_node > here) != oversubscribed_) {
+      return kept.say({"but none counts, since ", s.largest_node, " ranks on a node",
+                       (oversubscribed_ ? " do not share" : " share"), " the ", here,
+                       " processors here: ", (oversubscribed_ ? "leave out" : "add"),
+                       " --oversubscribed"});
+    }
+    const TeamLikeness like{size(s.size), size(s.largest_node), size(here)};
+    const CallKind::Bits kind = detail::kept_kind(call, nodes_ == 1, non_blocking_);
+    const Chooser& chooser = detail::chooser_of(call.collective);
+    const std::uint32_t before = learner.changes();
+    kept.tell(learner, like, kind, call,
+              detail::Candidates{chooser.on_node, chooser.by_messages}.names(kind));
+    const PeerCosts* const costs = kept.costs_of(like);
+    if (costs != nullptr && nodes_ == 1 && !call.reproducible) s.costs = costs;
+    s.learner = &learner;
+    if (learner.changes() == before) {
+      kept.say({"but none is of such calls of ", s.size, " ranks, ", s.largest_node,
+                " on a node, on ", here, " processors"});
+    }
+  }
+
   int show_on_device(Collective collective, bool commutative) const {
     const DeviceChoice choice = choose_on_device(collective, commutative, bytes_);
     if (choice.algorithm.empty()) {
@@ -235,6 +278,7 @@ class ExplainCommand {
                    {"mean_wait_us", static_cast<double>(e.imbalance.waiting) / 1000},
                    {"imbalanced_above_us", static_cast<double>(e.imbalanced_from) / 1000},
                    {"memory", e.memory},
+                   {"kept", e.kept},
                    {"refused", e.refused}};
     print(document_text(all));
   }
