@@ -25,12 +25,21 @@ TEST_CASE("tune: papcoll-bench is started with as many ranks as are asked for") 
     std::getline(std::ifstream{said}, line);
     return line;
   };
+  // papcoll-bench may be installed here.
+  const std::string path = getenv("PATH");
+  setenv("PATH", directory.path().c_str(), 1);
+  refused({"tune", "--launcher", words.c_str(), "a.json"},
+          "tune needs papcoll-bench, which is neit");
+  const std::string bench = (directory.path() / "papcoll-bench").string();
+  std::ofstream{bench} << "#!/bin/sh\n";
+  REQUIRE(chmod(bench.c_str(), 0700) == 0);
   const std::string quick = arguments_of({"--quick", "-n", "5", "a.json"});
   CHECK(quick.starts_with("--bind-to none -n 5 "));
   CHECK(quick.ends_with("papcoll-bench --tune=a.json --quick"));
   const std::string all = arguments_of({"a.json"});
   CHECK(all.ends_with("papcoll-bench --tune=a.json"));
   refused({"tune", "--launcher", "/no/such/launcher", "a.json"}, "cannot start /no/such/launcher");
+  setenv("PATH", path.c_str(), 1);
   refused({"tune"}, "FILE");
   refused({"tune", "-n", "0", "a.json"}, "--ranks");
 }

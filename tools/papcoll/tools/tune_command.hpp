@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -60,7 +61,17 @@ class TuneCommand {
     const ssize_t n = readlink("/proc/self/exe", self.data(), self.size());
     self.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
     const std::string beside = self.substr(0, self.rfind('/') + 1) + "papcoll-bench";
-    return access(beside.c_str(), X_OK) == 0 ? beside : "papcoll-bench";
+    if (access(beside.c_str(), X_OK) == 0) return beside;
+    const char* const path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
+    std::istringstream directories{path != nullptr ? path : ""};
+    for (std::string directory; std::getline(directories, directory, ':');) {
+      const std::string file = directory + (directory.empty() ? "" : "/") + "papcoll-bench";
+      if (access(file.c_str(), X_OK) == 0) return file;
+    }
+    throw system_error("papcoll: tune needs papcoll-bench, which is neither " + beside +
+                           " nor on PATH: build papcoll with PAPCOLL_BUILD_BENCHMARKS=ON and "
+                           "install it, or add the directory that has it to PATH",
+                       ENOENT);
   }
 
   static int status_of(std::vector<std::string>& words) {
