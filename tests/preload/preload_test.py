@@ -18,7 +18,7 @@ import jobs  # noqa: E402
 from jobs import Skip, check  # noqa: E402
 
 FIRST_CALLS = "left: the first calls of a communicator"
-SETTINGS = ("AFTER", "ALGORITHM", "CONTRACT", "GPU", "LEARN", "OFF", "SUMMARY")
+SETTINGS = ("AFTER", "ALGORITHM", "CONTRACT", "GPU", "LEARN", "OFF", "SUMMARY", "TUNING")
 
 
 class Job(jobs.Job):
@@ -259,6 +259,16 @@ def case_settings(job):
     done = job.run(["env", f"PAPCOLL_TUNING={tuning}", *launch], "--after", "1")
     check(done.stdout == "all right\n" and done.stderr.count("papcoll: ") == 1 and
           "bad.tuning, line 1" in done.stderr, done.stdout + done.stderr)
+    # papcoll-run refuses it where it sees it; the content by `papcoll`, if that is there.
+    files = [("none.tuning", "No such file")]
+    if (pathlib.Path(job.options.run).parent.parent / "papcoll").is_file():
+        files.append(("bad.tuning", "line 1: "))
+    for name, words in files:
+        done = job.run(launch, "--after", "1", environment={"PAPCOLL_TUNING": name}, status=2)
+        check(not done.stdout and done.stderr.startswith("papcoll-run: ") and
+              f"{job.directory.resolve() / name}" in done.stderr and words in done.stderr,
+              done.stdout + done.stderr)
+        job.run(launch, "--off", environment={"PAPCOLL_TUNING": name})
     done = job.run(["printenv", "PAPCOLL_LEARN"], "--abi", job.mpi, "--learn", "kept.json")
     check(done.stdout == f"{job.directory.resolve() / 'kept.json'}\n", done.stdout + done.stderr)
     for off, summary, shm, words in (("nein", "1", "", "PAPCOLL_OFF: 'nein' is not known: there "),
