@@ -138,6 +138,11 @@ TEST_CASE("explain: by what a tuning file has learned") {
   CHECK(contains(known, ", measured 12.34 µs"));
   CHECK(contains(known, " has learned 1 kind of calls; each begins with what was the quickest\n"));
   CHECK(contains(says("64k"), "; but none is of such calls of 2 ranks, 2 on a node, on "));
+  f.calls.push_back(f.calls[0]);
+  f.calls[1].kind = CallKind::key_of(Collective::allreduce, 65536, 0);
+  f.calls[1].best = detail::kept_algorithm("PeerSlices by the kernel");
+  CHECK(contains(says("64k"), "because    from the file: it was the quickest before"));
+  CHECK(contains(says("64k"), "PeerSlices by the kernel: expected "));
   const std::string others = says("4k", true);
   CHECK(!contains(others, "from the file"));
   CHECK(contains(others, "; but none counts, since 2 ranks on a node "));

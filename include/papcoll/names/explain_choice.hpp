@@ -169,14 +169,6 @@ template <class Describe>
 [[gnu::cold]] void explain_candidates(Explanation& e, const Shortlist& list, const CallTrial& trial,
                                       const SelectionInputs& s, const char* model,
                                       Describe&& describe) {
-  const bool was_told = s.learner != nullptr && s.learner->was_told(trial.kind);
-  const bool is_settled = s.learner != nullptr && s.learner->is_settled(trial.kind);
-  e.reason += list.count == 1 ? "no other candidate is promising"
-              : was_told      ? "from the file: it was the quickest before"
-              : is_settled    ? "it was the quickest when candidates were tried"
-              : trial.candidate == list.ids[0]
-                  ? joined({"the model of the ", model, " expects least of it"})
-                  : "it is tried, or was the quickest so far";
   std::array<CallLearner::Tried, 16> tried{};
   unsigned met = 0;  // bit i: candidate i was tried
   if (s.learner != nullptr) {
@@ -185,6 +177,16 @@ template <class Describe>
       met |= 1U << t.candidate;
     });
   }
+  // What was the quickest may be unable to run this call.
+  const bool is_best = tried[trial.candidate].is_best;
+  const bool was_told = is_best && s.learner->was_told(trial.kind);
+  const bool is_settled = is_best && s.learner->is_settled(trial.kind);
+  e.reason += list.count == 1 ? "no other candidate is promising"
+              : was_told      ? "from the file: it was the quickest before"
+              : is_settled    ? "it was the quickest when candidates were tried"
+              : trial.candidate == list.ids[0]
+                  ? joined({"the model of the ", model, " expects least of it"})
+                  : "it is tried, or was the quickest so far";
   const auto tell = [&](std::uint8_t id) {
     const auto [name, ns] = describe(id);
     const CallLearner::Tried& t = tried[id];

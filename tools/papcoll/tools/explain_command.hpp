@@ -220,6 +220,10 @@ class ExplainCommand {
     const TeamLikeness like{size(s.size), size(s.largest_node), size(here)};
     const CallKind::Bits kind = detail::kept_kind(call, nodes_ == 1, non_blocking_);
     const Chooser& chooser = detail::chooser_of(call.collective);
+    for (const LearnedCall& c : kept.calls) {
+      s.pulls = s.pulls || (c.team == like && detail::kept_algorithms[c.best].find("kernel") !=
+                                                  std::string_view::npos);
+    }
     const std::uint32_t before = learner.changes();
     kept.tell(learner, like, kind, call,
               detail::Candidates{chooser.on_node, chooser.by_messages}.names(kind));
