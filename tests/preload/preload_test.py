@@ -258,7 +258,7 @@ def case_settings(job):
     tuning.write_text("{broken")
     done = job.run(["env", f"PAPCOLL_TUNING={tuning}", *launch], "--after", "1")
     check(done.stdout == "all right\n" and done.stderr.count("papcoll: ") == 1 and
-          "bad.tuning, line 1" in done.stderr, done.stdout + done.stderr)
+          "bad.tuning (PAPCOLL_TUNING) of rank 0, line 1" in done.stderr, done.stdout + done.stderr)
     # papcoll-run refuses it where it sees it; the content by `papcoll`, if that is there.
     files = [("none.tuning", "No such file")]
     if (pathlib.Path(job.options.run).parent.parent / "papcoll").is_file():
