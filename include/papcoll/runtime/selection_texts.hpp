@@ -91,7 +91,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   if (*tuning != '\0') {
     if (const int why = read_selection_file(tuning, text); why != 0) {
       throw system_error(joined({"papcoll: cannot read the tuning file ", tuning, by_variable, ": ",
-                                 std::strerror(why)}),
+                                 std::strerror(why), ": name one that can be read, or none"}),
                          why);
     }
   }

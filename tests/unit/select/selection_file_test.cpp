@@ -268,7 +268,8 @@ TEST_CASE("a team takes its thresholds from its options or the environment", "[s
   setenv("PAPCOLL_TUNING", "/no/such/file", 1);
   CHECK_THROWS_WITH(ThreadTeam{2},
                     "papcoll: cannot read the tuning file /no/such/file "
-                    "(PAPCOLL_TUNING): No such file or directory");
+                    "(PAPCOLL_TUNING): No such file or directory: name one that can be read, "
+                    "or none");
   unsetenv("PAPCOLL_TUNING");
   other.run([](ThreadTeam::Rank& r) {
     if (detail::thresholds_of(r.core()).network.gap_ns != 77) throw error("not read");
