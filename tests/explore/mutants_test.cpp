@@ -24,6 +24,7 @@ constexpr Algorithm exchange = explored<papcoll::StaticOrder, papcoll::Exchange>
 constexpr Algorithm accumulator = explored<papcoll::ArrivalOrder, papcoll::Accumulator>;
 constexpr Algorithm multi_leader = explored<papcoll::StaticOrder, papcoll::MultiLeader>;
 constexpr Algorithm peer_slices = explored<papcoll::StaticOrder, papcoll::PeerSlices>;
+constexpr Algorithm combining_tree = explored<papcoll::ArrivalOrder, papcoll::CombiningTree>;
 constexpr Algorithm split_tail = explored<papcoll::ArrivalOrder, papcoll::SplitTail>;
 constexpr Algorithm last_combines = explored<papcoll::ArrivalOrder, LastCombines>;
 
@@ -259,6 +260,15 @@ struct TakesUpInHalves : Base<TightBoard> {
   }
 };
 
+/// Looks who else is at work before others can see that it is done.
+struct LaysDownUnseen : Base<TightBoard, RealBells> {
+  using Base::Base;
+  void lay_down(std::uint32_t w, std::uint32_t state) noexcept {
+    board().work(epoch(), w).store(papcoll::make_stamp(epoch(), state), std::memory_order_release);
+    bells().ring_all();
+  }
+};
+
 /// Goes to sleep without waiting for stores that are under way.
 class ImpatientSleeper : public RealBells {
  public:
@@ -357,6 +367,17 @@ TEST_CASE("Buffers of a call that failed, given back while peers are at work on 
   CHECK(found_in<NeverLooksBeforeItReads>(script));
   const LazyStores lazy{1};
   CHECK(found_in<ReadsUnseen>(script));
+}
+
+TEST_CASE("Work that each of two ranks leaves to the other", "[explore]") {
+  // A tree of eight, whose ranks may all have left but those who combine the two halves, and which
+  // the root does not climb.
+  const Script script{9, {{combining_tree, reduce, 3, 8}}};
+  const LazyStores lazy{1};
+  World<TightBoard, RealBells> sane{script};
+  require_fine(random_walks(sane, 5, 20'000));
+  World<TightBoard, RealBells, LaysDownUnseen> world{script};
+  CHECK_FALSE(random_walks(world, 5, 20'000).fine());
 }
 
 TEST_CASE("Results", "[explore]") {
