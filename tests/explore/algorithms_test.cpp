@@ -148,6 +148,28 @@ TEST_CASE("Who lends its input is not let go by who waits for pieces of others",
   }
 }
 
+// Who leaves, or writes somewhere again, because it sees nobody there: what it told the others
+// before may still be on its way.
+TEST_CASE("Stores that are seen late", "[explore]") {
+  for (const std::size_t most : {1U, 2U, 3U}) {
+    const LazyStores lazy{most};
+    INFO("so many stores of a rank are seen late: " << most);
+    for (const int ranks : {2, 3, 4}) {
+      for_all_calls(ranks, 5, [&](const CallSpec& call) {
+        for (const Reach reach : {Reach::all, Reach::pools, Reach::slots, Reach::mixed}) {
+          if (reach != Reach::all && !call.algorithm.lends_buffers()) break;
+          Script script{ranks, {call, call, call}};
+          script.reach = reach;
+          INFO(call.describe() << ", reach " << static_cast<int>(reach));
+          World<TightBoard, RealBells> world{script};
+          if (ranks == 2 && most < 3) require_complete(depth_first(world, 1));
+          require_fine(random_walks(world, 7, 20));
+        }
+      });
+    }
+  }
+}
+
 TEST_CASE("Deeper: every schedule with three preemptions", "[explore]") {
   for (const Algorithm a : algorithms()) {
     if (!a.serves(Collective::allreduce)) continue;

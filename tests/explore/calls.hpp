@@ -77,10 +77,13 @@ inline std::string problem_of(const Script& script, std::size_t i, int rank, con
   }
   if (!complete) {
     if (!script.may_fail(i, frames)) return call + " failed, though all calls match";
-    // A bcast of several chunks may have given some of them.
-    const bool chunked = spec.count * reducer_of(spec).size > script.chunk;
-    const bool partly =
-        (spec.collective == Collective::bcast && chunked) || spec.algorithm.lends_buffers();
+    // A bcast or scatter of several chunks may have given some of them.
+    const bool of_root =
+        spec.collective == Collective::bcast || spec.collective == Collective::scatter;
+    const std::size_t blocks =
+        spec.collective == Collective::scatter ? static_cast<std::size_t>(script.ranks) : 1;
+    const bool chunked = blocks * spec.count * reducer_of(spec).size > script.chunk;
+    const bool partly = (of_root && chunked) || spec.algorithm.lends_buffers();
     if (partly ? buffers.confined() : buffers.untouched()) return {};
     return call + " failed, but wrote to its memory";
   }

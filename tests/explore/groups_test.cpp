@@ -84,6 +84,20 @@ TEST_CASE("Groups: buffers that peers cannot reach go through slots", "[explore]
   }
 }
 
+TEST_CASE("Groups: stores that are seen late", "[explore]") {
+  for (const std::size_t most : {1U, 2U, 3U}) {
+    const LazyStores lazy{most};
+    for (const CallSpec& call : two_level_calls()) {
+      const Script script = in_groups({call, call, call}, {0, 0, 1, 1});
+      INFO(describe(script) << ", so many of a rank: " << most);
+      World<TightBoard, RealBells> tight{script};
+      World<WideBoard, RealBells> wide{script};
+      require_fine(random_walks(tight, 6, 30));
+      require_fine(random_walks(wide, 6, 30));
+    }
+  }
+}
+
 TEST_CASE("Groups: calls of different kinds in a row, across the wrap", "[explore]") {
   std::vector<CallSpec> others = two_level_calls();
   others.push_back({dynamic_leader, Collective::reduce, 22, 3, true});

@@ -175,14 +175,6 @@ class Calls {
   std::vector<std::vector<View>> seen_;
 };
 
-/// Stores that are not sequentially consistent are seen late.
-struct LazyStores {
-  LazyStores() { shared_model().delays_stores = true; }
-  LazyStores(const LazyStores&) = delete;
-  LazyStores& operator=(const LazyStores&) = delete;
-  ~LazyStores() { shared_model().delays_stores = false; }
-};
-
 /// Words of calls that not all ranks have left.
 struct LooksTooSoon : Sane {
   static constexpr int looks_ahead = 2;

@@ -155,6 +155,21 @@ TEST_CASE("Three ranks of which one makes another call", "[explore]") {
   });
 }
 
+// Whoever gives up has its buffers back when it sees no reader, and whoever reads has looked if the
+// call has failed: each after it told the other.
+TEST_CASE("Stores that are seen late where calls do not match", "[explore]") {
+  for (const std::size_t most : {1U, 3U}) {
+    const LazyStores lazy{most};
+    INFO("so many stores of a rank are seen late: " << most);
+    for (const int ranks : {2, 3}) {
+      for_all_mismatches(ranks, [](const Script& script) {
+        World<TightBoard, RealBells> world{script};
+        require_fine(random_walks(world, 1, 10));
+      });
+    }
+  }
+}
+
 TEST_CASE("Four ranks of which one in the middle makes another prefix reduction", "[explore]") {
   constexpr Algorithm prefix_runs = explored<papcoll::StaticOrder, papcoll::PrefixRuns>;
   for (const std::size_t count : {3U, 16U, 70U}) {

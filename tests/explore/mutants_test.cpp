@@ -24,6 +24,8 @@ constexpr Algorithm exchange = explored<papcoll::StaticOrder, papcoll::Exchange>
 constexpr Algorithm accumulator = explored<papcoll::ArrivalOrder, papcoll::Accumulator>;
 constexpr Algorithm multi_leader = explored<papcoll::StaticOrder, papcoll::MultiLeader>;
 constexpr Algorithm peer_slices = explored<papcoll::StaticOrder, papcoll::PeerSlices>;
+constexpr Algorithm combining_tree = explored<papcoll::ArrivalOrder, papcoll::CombiningTree>;
+constexpr Algorithm split_tail = explored<papcoll::ArrivalOrder, papcoll::SplitTail>;
 constexpr Algorithm last_combines = explored<papcoll::ArrivalOrder, LastCombines>;
 
 constexpr auto allreduce = Collective::allreduce;
@@ -221,6 +223,27 @@ struct ClosesNothing : Base<TightBoard, RealBells> {
   }
 };
 
+/// Looks whether the call has failed before others can see that it reads.
+struct ReadsUnseen : Base<TightBoard, RealBells> {
+  using Base::Base;
+  bool begin_reading() noexcept {
+    auto& reading = board().reading(rank()).now;
+    reading.store(1, std::memory_order_release);
+    if (!is_failing()) return true;
+    reading.store(0, std::memory_order_release);
+    return false;
+  }
+};
+
+/// Does not look at all.
+struct NeverLooksBeforeItReads : Base<TightBoard, RealBells> {
+  using Base::Base;
+  bool begin_reading() noexcept {
+    board().reading(rank()).now.store(1, std::memory_order_seq_cst);
+    return true;
+  }
+};
+
 /// Writes to its pool while late ranks may still read what was there.
 struct NeverWaitsForThePool : Base<WideBoard> {
   using Base::Base;
@@ -234,6 +257,15 @@ struct TakesUpInHalves : Base<TightBoard> {
     if (work(w) != seen) return false;
     Base::put_back(w, state);
     return true;
+  }
+};
+
+/// Looks who else is at work before others can see that it is done.
+struct LaysDownUnseen : Base<TightBoard, RealBells> {
+  using Base::Base;
+  void lay_down(std::uint32_t w, std::uint32_t state) noexcept {
+    board().work(epoch(), w).store(papcoll::make_stamp(epoch(), state), std::memory_order_release);
+    bells().ring_all();
   }
 };
 
@@ -321,9 +353,31 @@ TEST_CASE("Buffers and pools used while peers copy from them", "[explore]") {
   CHECK(found<MissesThePool>({peer_slices, bcast, 54}));
   CHECK(found<NeverWaitsForThePool>({peer_slices, bcast, 54}));
   CHECK(found<TakesUpInHalves>({peer_slices, allgather, 20}));
-  shared_model().delays_stores = true;
-  CHECK(found<ClosesNothing>({peer_slices, bcast, 54}));
-  shared_model().delays_stores = false;
+  for (const std::size_t most : {std::size_t{1}, SharedModel::all_stores}) {
+    const LazyStores lazy{most};
+    CHECK(found<ClosesNothing>({peer_slices, bcast, 54}));
+  }
+}
+
+TEST_CASE("Buffers of a call that failed, given back while peers are at work on them",
+          "[explore]") {
+  const CallSpec right{split_tail, allreduce, 16};
+  const CallSpec wrong{split_tail, allreduce, 21};
+  const Script script{3, {right}, {{1, 0, wrong}}};
+  CHECK(found_in<NeverLooksBeforeItReads>(script));
+  const LazyStores lazy{1};
+  CHECK(found_in<ReadsUnseen>(script));
+}
+
+TEST_CASE("Work that each of two ranks leaves to the other", "[explore]") {
+  // A tree of eight, whose ranks may all have left but those who combine the two halves, and which
+  // the root does not climb.
+  const Script script{9, {{combining_tree, reduce, 3, 8}}};
+  const LazyStores lazy{1};
+  World<TightBoard, RealBells> sane{script};
+  require_fine(random_walks(sane, 5, 20'000));
+  World<TightBoard, RealBells, LaysDownUnseen> world{script};
+  CHECK_FALSE(random_walks(world, 5, 20'000).fine());
 }
 
 TEST_CASE("Results", "[explore]") {

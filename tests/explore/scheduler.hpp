@@ -22,7 +22,7 @@
 
 namespace explore {
 
-inline constexpr int max_ranks = 4;
+inline constexpr int max_ranks = 9;
 
 /// Decides who runs on.
 class Strategy {

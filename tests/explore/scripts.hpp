@@ -61,9 +61,11 @@ class RandomCalls {
   std::size_t draw(std::size_t n) { return static_cast<std::size_t>(random_() % n); }
 
   CallSpec call(int ranks, std::size_t chunks) {
-    constexpr Collective collectives[]{Collective::allreduce,      Collective::reduce,
-                                       Collective::bcast,          Collective::allgather,
-                                       Collective::reduce_scatter, Collective::barrier};
+    constexpr Collective collectives[]{
+        Collective::allreduce, Collective::reduce,         Collective::bcast,
+        Collective::allgather, Collective::reduce_scatter, Collective::barrier,
+        Collective::alltoall,  Collective::gather,         Collective::scatter,
+        Collective::scan,      Collective::exscan};
     const Collective c = collectives[draw(std::size(collectives))];
     for (;;) {
       const Algorithm a = algorithms()[draw(algorithms().size())];

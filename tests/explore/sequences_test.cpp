@@ -128,6 +128,11 @@ TEST_CASE("Random sequences", "[explore]") {
     if (random.draw(4) == 0)
       script.unused_for = 0x7fff'fffeU + static_cast<std::uint32_t>(seed % 5);
     INFO("seed " << seed << ": " << describe(script));
+    {
+      const LazyStores lazy{1 + seed % 3};
+      World<TightBoard, RealBells> world{script};
+      require_fine(random_walks(world, seed, 50));
+    }
     if (random.draw(2) == 0) {
       World<TightBoard> world{script};
       require_fine(random_walks(world, seed, 50));

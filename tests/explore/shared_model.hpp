@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -91,7 +92,8 @@ class SharedModel {
     std::memcpy(store.value.data(), &value, sizeof value);
     if (releases(order)) give(store.released);
     delayed_[me()].push_back(store);
-    if (!delays_stores || order == std::memory_order_seq_cst) publish_stores();
+    const bool at_once = !delays_stores || order == std::memory_order_seq_cst;
+    publish(delayed_[me()], at_once ? 0 : most_delayed);
   }
 
   /// Another rank's release stays visible through a read-modify-write.
@@ -105,6 +107,10 @@ class SharedModel {
   /// rank's next sequentially consistent store, read-modify-write or sleep, or until another rank
   /// waits for them: what a processor with a store buffer may do, at its laziest.
   bool delays_stores = false;
+  /// So many at most: of more, the oldest become visible. With few of them, others may see that a
+  /// rank is there before they see what it did next.
+  std::size_t most_delayed = all_stores;
+  static constexpr std::size_t all_stores = std::numeric_limits<std::size_t>::max();
 
   /// The running rank's stores become visible.
   void publish_stores() { publish(delayed_[me()]); }
@@ -143,12 +149,16 @@ class SharedModel {
     std::uint32_t written_at = 0;
   };
 
-  void publish(std::vector<DelayedStore>& stores) {
-    for (const DelayedStore& s : stores) {
-      std::memcpy(s.to, s.value.data(), s.bytes);
-      cell(s.to).released = s.released;
+  /// All but the last `kept` of them.
+  void publish(std::vector<DelayedStore>& stores, std::size_t kept = 0) {
+    if (stores.size() <= kept) return;
+    const auto end = stores.end() - static_cast<std::ptrdiff_t>(kept);
+    for (auto s = stores.begin(); s != end; ++s) {
+      std::memcpy(s->to, s->value.data(), s->bytes);
+      cell(s->to).released = s->released;
+      scheduler().unblock_all(s->to);  // whoever looks at the word again and again
     }
-    stores.clear();
+    stores.erase(stores.begin(), end);
   }
 
   static bool acquires(std::memory_order o) noexcept {
@@ -221,5 +231,20 @@ namespace detail {
 inline SharedModel the_shared_model;
 }
 inline SharedModel& shared_model() { return detail::the_shared_model; }
+
+/// As long as it lives, stores that are not sequentially consistent are seen late: `most` of a rank
+/// at a time.
+struct LazyStores {
+  explicit LazyStores(std::size_t most = SharedModel::all_stores) {
+    shared_model().delays_stores = true;
+    shared_model().most_delayed = most;
+  }
+  LazyStores(const LazyStores&) = delete;
+  LazyStores& operator=(const LazyStores&) = delete;
+  ~LazyStores() {
+    shared_model().delays_stores = false;
+    shared_model().most_delayed = SharedModel::all_stores;
+  }
+};
 
 }  // namespace explore

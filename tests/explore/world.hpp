@@ -138,11 +138,20 @@ class World {
     auto wait = [&](auto&& ready) { site.bells().wait(rank, ready); };
     constexpr std::size_t frames = Board::frames;
     const bool complete = explore::make_call(site, spec, call, script_.may_fail(i, frames), wait);
+    if (!complete) await_readers(site);
     const std::string problem = problem_of(script_, i, rank, buffers, complete, before, frames);
     if (!problem.empty()) scheduler().fail(problem);
     // Its user may do with them what he likes: nobody may still want them.
-    if (complete) shared_model().plain_write(buffers.memory(), buffers.bytes());
+    shared_model().plain_write(buffers.memory(), buffers.bytes());
     return complete;
+  }
+
+  /// As LentBuffers does. Nobody rings when a reader is done.
+  void await_readers(const SiteType& site) {
+    for (int r = site.reader(); r >= 0; r = site.reader()) {
+      shared_model().publish_stores();
+      if (site.is_reading(r)) scheduler().block(&board_.reading(r).now);
+    }
   }
 
   void describe_memory() {

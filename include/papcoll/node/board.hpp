@@ -98,8 +98,8 @@ class BasicBoard {
 
   /// A piece of work that any rank may take up: (epoch, state), the state as its algorithm wants.
   /// Compare-exchanged from what was seen, so that one rank has it at a time; acq_rel, since it
-  /// hands over partial results; sequentially consistent where a bell follows, or a look at the
-  /// failure word.
+  /// hands over partial results; sequentially consistent where a bell follows, a look at the
+  /// failure word, or one at another work word: CombiningTree's ranks leave what another will do.
   using WorkWord = Atomic<Stamp>;
   static constexpr std::uint32_t work_chunks = 16;  ///< of each combination of a tree
   static constexpr std::uint32_t work_words(int ranks) noexcept {

@@ -174,7 +174,9 @@ class CombiningTree::Run {
       const std::uint32_t state = s.work(word(n, k));
       const Chunk chunk = Chunk::of(state, k);
       if (chunk.combined) continue;
-      // Whoever is at it, or makes the other child, looks at the levels above afterwards.
+      // Whoever is at it, or makes the other child, looks at the levels above afterwards. (Of two
+      // that lay down both children one sees the other's: that, too, is why a work word's stores
+      // are sequentially consistent.)
       const Outcome left_to_others =
           progress_.takes() || level == 0 ? Outcome::waiting : Outcome::done;
       if (chunk.busy) return left_to_others;

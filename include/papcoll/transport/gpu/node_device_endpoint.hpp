@@ -90,11 +90,12 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     }
     if (!is_abandoned()) close_imports();
     if (!is_abandoned() && !processes_) tell_memory();
-    // Release: a peer that sees `closed` may free what was mapped here, and the memory it was told
-    // of.
+    // A peer that sees `closed` may free what was mapped here, and the memory it was told of.
+    // Sequentially consistent, as the look at the others' that follows: of two that end at the same
+    // time one sees the other, or nobody would free it.
     const bool leaks = is_abandoned() && processes_;  // threads use the memory that is told of
     const std::uint32_t state = leaks ? RankNotice::gave_up : RankNotice::closed;
-    mail_.notice(node_.rank).state.store(state, std::memory_order_release);
+    mail_.notice(node_.rank).state.store(state, std::memory_order_seq_cst);
     if (is_abandoned()) return;
     if (!processes_) {
       if (all_closed()) free_all();
@@ -219,7 +220,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   bool all_closed() {
     for (int p = 0; p < node_.size; ++p) {
-      const std::uint32_t state = mail_.notice(p).state.load(std::memory_order_acquire);
+      const std::uint32_t state = mail_.notice(p).state.load(std::memory_order_seq_cst);
       if (state == RankNotice::open || state == RankNotice::gave_up) return false;
     }
     return true;
