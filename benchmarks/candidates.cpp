@@ -6,8 +6,8 @@
 #include "simulated_network.hpp"
 #include "together.hpp"
 
-#include <papcoll/algorithm.hpp>
-#include <papcoll/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/shared_vector.hpp>
 #include <papcoll/tools/machine_named.hpp>

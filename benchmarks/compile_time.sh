@@ -81,7 +81,7 @@ add "allreduce<Ring, MpiTransport>, PAPCOLL_COMPILED" -DPAPCOLL_COMPILED \
 add "  its own headers" -DPAPCOLL_COMPILED \
   "$(program "allreduce communicator algorithms/static/ring" "$ring")"
 add "six collectives, PAPCOLL_COMPILED" -DPAPCOLL_COMPILED "$(program papcoll "$six")"
-add "what is compiled once" "" "#include <papcoll/impl/papcoll.cpp>"
+add "what is compiled once" "" "#include <papcoll/call/papcoll.cpp>"
 
 seconds() {  # CHECKOUT FILE FLAGS
   local TIMEFORMAT=%U

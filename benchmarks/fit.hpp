@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/model/hockney.hpp>
-#include <papcoll/select/thresholds.hpp>
+#include <papcoll/algorithms/cost/hockney.hpp>
+#include <papcoll/choice/selection/thresholds.hpp>
 
 #include <algorithm>
 #include <array>

@@ -15,7 +15,7 @@
 #include "gpu/json_line.hpp"
 #include "gpu/parts.hpp"
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 
 #include "gpu_paths_text.hpp"
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>
 #include <papcoll/gpu/measure_paths.hpp>
 

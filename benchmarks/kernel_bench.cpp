@@ -14,7 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <papcoll/op.hpp>
+#include <papcoll/base/op.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <string_view>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/buffers.hpp>
+#include <papcoll/base/buffers.hpp>
 
 #include <charconv>
 #include <cstddef>

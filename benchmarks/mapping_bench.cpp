@@ -9,10 +9,10 @@
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/baselines/greedy.hpp>
-#include <papcoll/mapping/map_positions.hpp>
-#include <papcoll/runtime/machine_orders.hpp>
+#include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/tools/placements.hpp>
+#include <papcoll/topology/mapping/map_positions.hpp>
 #ifdef PAPCOLL_WITH_SCOTCH
 #include <papcoll/baselines/scotch.hpp>
 #endif

@@ -2,7 +2,7 @@
 
 #include "together.hpp"
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 
 namespace bench {

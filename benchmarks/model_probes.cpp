@@ -4,7 +4,7 @@
 #include "quiet.hpp"
 #include "statistics.hpp"
 
-#include <papcoll/op.hpp>
+#include <papcoll/base/op.hpp>
 
 #include <algorithm>
 #include <array>

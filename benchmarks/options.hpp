@@ -2,8 +2,8 @@
 
 #include "problem.hpp"
 
-#include <papcoll/options.hpp>
 #include <papcoll/tools/placements.hpp>
+#include <papcoll/topology/options.hpp>
 
 #include <array>
 #include <cstddef>

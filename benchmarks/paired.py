@@ -12,7 +12,7 @@ printed, with the least and the greatest.
 
 The two may be one, compiled in two ways: with --new-flags=-O0, or with the code that is compiled once:
 
-    benchmarks/paired.py . --new-flags="-DPAPCOLL_COMPILED include/papcoll/impl/papcoll.cpp"
+    benchmarks/paired.py . --new-flags="-DPAPCOLL_COMPILED include/papcoll/call/papcoll.cpp"
 """
 
 import argparse

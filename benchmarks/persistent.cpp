@@ -1,6 +1,6 @@
 #include "persistent.hpp"
 
-#include <papcoll/persistent.hpp>
+#include <papcoll/call/persistent.hpp>
 
 #include <cstdlib>
 #include <memory>

@@ -2,7 +2,7 @@
 
 #include "placement.hpp"
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
 #include <sched.h>

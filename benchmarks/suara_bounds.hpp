@@ -2,7 +2,7 @@
 
 #include "suara_candidates.hpp"
 
-#include <papcoll/model/suara_choice.hpp>
+#include <papcoll/algorithms/static/suara_choice.hpp>
 
 #include <algorithm>
 #include <array>

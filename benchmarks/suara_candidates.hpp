@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/model/suara_choice.hpp>
+#include <papcoll/algorithms/static/suara_choice.hpp>
 #include <papcoll/simulate/simulate.hpp>
 
 #include <cstddef>

@@ -11,7 +11,7 @@
 #include "suara_bounds.hpp"
 #include "suara_candidates.hpp"
 
-#include <papcoll/model/suara_choice.hpp>
+#include <papcoll/algorithms/static/suara_choice.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <papcoll/select/selection_file.hpp>
-#include <papcoll/select/thresholds.hpp>
+#include <papcoll/choice/selection/selection_file.hpp>
+#include <papcoll/choice/selection/thresholds.hpp>
 
 #include <cstddef>
 #include <cstdio>

@@ -4,11 +4,11 @@
 #include "together.hpp"
 
 #include <fmt/format.h>
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/selection/learned_file.hpp>
+#include <papcoll/choice/selection/state.hpp>
 #include <papcoll/collectives.hpp>
 #include <papcoll/communicator.hpp>
-#include <papcoll/select/learned_file.hpp>
-#include <papcoll/select/state.hpp>
 
 #include <algorithm>
 #include <chrono>

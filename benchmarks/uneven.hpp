@@ -2,8 +2,8 @@
 
 #include "block_lengths.hpp"
 
+#include <papcoll/base/buffers.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/buffers.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,7 +5,7 @@
 //     mpirun -n 4 ./02_choosing_policies                       a few algorithms
 //     mpirun -n 4 ./02_choosing_policies KNomial:3 Ring        those you name
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <algorithm>

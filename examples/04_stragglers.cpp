@@ -6,8 +6,8 @@
 //
 //     mpirun -n 4 ./04_stragglers
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/arrival/statistics.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/pattern/generators.hpp>
 

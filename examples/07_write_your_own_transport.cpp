@@ -5,7 +5,7 @@
 //     mpirun -n 3 ./07_write_your_own_transport
 
 #include <papcoll/papcoll.hpp>
-#include <papcoll/plan/run.hpp>
+#include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>

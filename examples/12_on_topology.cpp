@@ -5,7 +5,7 @@
 //     mpirun -n 4 ./12_on_topology                    2 nodes, ranks dealt out to them in turn
 //     mpirun -n 4 ./12_on_topology cluster.network    the machine of a network file
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/topology/network_file.hpp>

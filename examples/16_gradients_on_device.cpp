@@ -10,7 +10,7 @@
 #include <papcoll/gpu/model.hpp>
 #include <papcoll/papcoll.hpp>
 #ifdef EXAMPLE_HAS_CUDA
-#include <papcoll/transport/cuda_ipc_transport.hpp>
+#include <papcoll/gpu/transport/cuda_ipc_transport.hpp>
 
 #include <cuda_runtime_api.h>
 #endif

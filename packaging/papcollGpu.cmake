@@ -10,7 +10,7 @@ if(NOT TARGET papcoll_gpu)
       "GPUs that papcoll::gpu has kernels for, as CMAKE_CUDA_ARCHITECTURES")
   find_package(CUDAToolkit REQUIRED)
 
-  cmake_path(SET papcoll_source NORMALIZE "${papcoll_headers}/papcoll/gpu/impl/kernels.cu")
+  cmake_path(SET papcoll_source NORMALIZE "${papcoll_headers}/papcoll/gpu/kernels.cu")
   add_library(papcoll_gpu STATIC EXCLUDE_FROM_ALL ${papcoll_source})
   add_library(papcoll::gpu ALIAS papcoll_gpu)
   target_link_libraries(papcoll_gpu PUBLIC papcoll::core CUDA::cudart_static)

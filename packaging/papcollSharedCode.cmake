@@ -66,7 +66,7 @@ if(TARGET papcoll::header_only AND NOT TARGET papcoll_shared_code)
                           IMPORTED_LOCATION "${papcoll_library}"
                           INTERFACE_LINK_LIBRARIES papcoll::header_only)
   else()
-    cmake_path(SET papcoll_source NORMALIZE "${papcoll_headers}/papcoll/impl/papcoll.cpp")
+    cmake_path(SET papcoll_source NORMALIZE "${papcoll_headers}/papcoll/call/papcoll.cpp")
     add_library(papcoll_shared_code STATIC EXCLUDE_FROM_ALL ${papcoll_source})
     target_compile_definitions(papcoll_shared_code PRIVATE PAPCOLL_COMPILED)
     target_link_libraries(papcoll_shared_code PUBLIC papcoll::header_only)

@@ -5,8 +5,8 @@
 
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/collectives.hpp>
-#include <papcoll/policies/algorithm.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/plan/layout.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 
 #include <cstddef>
 

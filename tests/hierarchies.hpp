@@ -4,8 +4,8 @@
 
 #include "matrix.hpp"
 
-#include <papcoll/algorithm.hpp>
-#include <papcoll/names/rows.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/rows.hpp>
 
 #include <cstddef>
 #include <string>

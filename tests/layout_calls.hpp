@@ -4,7 +4,7 @@
 // of layout as input and as output, and ranges beside them. Gives what is wrong on this rank, or
 // "".
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/collectives.hpp>
 
 #include <cstddef>

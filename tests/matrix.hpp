@@ -5,16 +5,16 @@
 // wrong is gathered as text, since Catch2's assertions are for one thread. One
 // header, since all its collectives share their expectations.
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
-#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scan.hpp>

@@ -4,20 +4,20 @@
 
 #include "outcome.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/alltoallv.hpp>
 #include <papcoll/barrier.hpp>
+#include <papcoll/base/indexed.hpp>
+#include <papcoll/base/layouts.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/gatherv.hpp>
-#include <papcoll/indexed.hpp>
-#include <papcoll/layouts.hpp>
-#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scan.hpp>

@@ -3,7 +3,6 @@
 // Persistent calls of all forms, made again and again on buffers that change, for threads and
 // processes alike. Gives what is wrong on this rank, or "".
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
@@ -11,6 +10,7 @@
 #include <papcoll/barrier.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/gatherv.hpp>
 #include <papcoll/persistent.hpp>

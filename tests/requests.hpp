@@ -3,13 +3,13 @@
 // Non-blocking calls in all kinds of company, for threads and processes alike. Each scenario is run
 // by all ranks and gives what is wrong on this rank, or "".
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/gather.hpp>
-#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scatter.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/config.hpp>
-#include <papcoll/model/hockney.hpp>
+#include <papcoll/algorithms/cost/hockney.hpp>
+#include <papcoll/base/config.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include "parts.hpp"
 
 #include <papcoll/gpu.hpp>
-#include <papcoll/transport/cuda_ipc_transport.hpp>
+#include <papcoll/gpu/transport/cuda_ipc_transport.hpp>
 
 namespace bench {
 

@@ -5,7 +5,7 @@
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/three_stage.hpp>
 #include <papcoll/gpu.hpp>
-#include <papcoll/transport/cuda_ipc_transport.hpp>
+#include <papcoll/gpu/transport/cuda_ipc_transport.hpp>
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 #include "parts.hpp"
 
 #include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/gpu.hpp>
-#include <papcoll/transport/cuda_ipc_transport.hpp>
+#include <papcoll/gpu/transport/cuda_ipc_transport.hpp>
 
 #include <algorithm>
 #include <chrono>

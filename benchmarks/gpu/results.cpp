@@ -5,7 +5,7 @@
 #include <papcoll/base/built_in_pair.hpp>
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/built_in_table.hpp>
-#include <papcoll/transport/cuda_ipc_transport.hpp>
+#include <papcoll/gpu/transport/cuda_ipc_transport.hpp>
 
 #include <cstring>
 #include <random>

@@ -4,8 +4,8 @@
 
 #include <papcoll/algorithms/static/three_stage.hpp>
 #include <papcoll/gpu.hpp>
-#include <papcoll/transport/cuda_ipc_transport.hpp>
-#include <papcoll/transport/gpu/device_transport.hpp>
+#include <papcoll/gpu/transport/cuda_ipc_transport.hpp>
+#include <papcoll/gpu/transport/device_transport.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 // instead of one a layer.
 #pragma once
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <algorithm>

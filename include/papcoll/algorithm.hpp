@@ -1,18 +1,4 @@
 #pragma once
 
-#include <papcoll/policies/algorithm.hpp>
-
-#include <string_view>
-
-namespace papcoll::inline PAPCOLL_ABI {
-
-/// One of the library's algorithms by its name, for calls to run: "Rabenseifner+MpiTransport",
-/// "DynamicLeader", "KNomial:8"; "auto": chosen for each call (names/grammar.hpp has the grammar).
-/// Throws unknown_algorithm, argument_error.
-PAPCOLL_DECL Algorithm algorithm(std::string_view name);
-
-}  // namespace papcoll::inline PAPCOLL_ABI
-
-#if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/algorithm.ipp>
-#endif
+// An algorithm by its name.
+#include <papcoll/choice/names/algorithm.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/allgather.hpp>
-#include <papcoll/entry/functions.hpp>
+#include <papcoll/call/functions.hpp>
 
 #include <cstddef>
 #include <iterator>

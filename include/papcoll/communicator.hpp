@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/shared.hpp>
-#include <papcoll/entry/entry.hpp>
-#include <papcoll/options.hpp>
+#include <papcoll/call/entry.hpp>
+#include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/rma_transport.hpp>
@@ -123,5 +123,5 @@ struct TeamOf<MPI_Comm> {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/communicator.ipp>
+#include <papcoll/communicator.ipp>
 #endif

@@ -1,22 +1,13 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/entry/entry.hpp>
-#include <papcoll/names/explanation.hpp>
-#include <papcoll/runtime/algorithm_counts.hpp>
+#include <papcoll/call/entry.hpp>
+#include <papcoll/choice/names/explain_call.hpp>
 
 #include <cstddef>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
-namespace detail {
-
-PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
-                                      const CallTraits& traits);
-PAPCOLL_DECL std::vector<AlgorithmCount> algorithm_counts_of(const TeamCore& team);
-
-}  // namespace detail
 
 /// What would run if the team's next call were this one, and why. `bytes` as the call counts: of a
 /// rank's contribution for allgather, gather, scatter and reduce_scatter. Local: nothing is sent.
@@ -36,7 +27,3 @@ std::vector<AlgorithmCount> algorithm_counts(C&& comm) {
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI
-
-#if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/explain.ipp>
-#endif

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/entry/functions.hpp>
+#include <papcoll/call/functions.hpp>
 #include <papcoll/gather.hpp>
 
 #include <cstddef>

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <papcoll/algorithms/device/device_slices.hpp>
-#include <papcoll/algorithms/device/shared_device.hpp>
+#include <papcoll/base/op.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/entry/entry.hpp>
+#include <papcoll/call/entry.hpp>
+#include <papcoll/call/request.hpp>
+#include <papcoll/gpu/device_call.hpp>
 #include <papcoll/gpu/device_operator.hpp>
-#include <papcoll/gpu_shared_buffer.hpp>
-#include <papcoll/impl/device_call.hpp>
-#include <papcoll/op.hpp>
-#include <papcoll/request.hpp>
-#include <papcoll/transport/gpu/device_transport.hpp>
+#include <papcoll/gpu/device_slices.hpp>
+#include <papcoll/gpu/shared_buffer.hpp>
+#include <papcoll/gpu/shared_device.hpp>
+#include <papcoll/gpu/transport/device_transport.hpp>
 
 #include <concepts>
 #include <cstddef>

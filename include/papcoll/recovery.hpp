@@ -1,8 +1,8 @@
 #pragma once
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/communicator.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/options.hpp>
+#include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <string>
@@ -80,5 +80,5 @@ void shrink(Rank&) {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/recovery.ipp>
+#include <papcoll/recovery.ipp>
 #endif

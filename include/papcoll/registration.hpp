@@ -1,9 +1,9 @@
 #pragma once
 
+#include <papcoll/base/buffers.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/buffers.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/entry/entry.hpp>
+#include <papcoll/call/entry.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -118,5 +118,5 @@ class [[nodiscard]] Registration {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/registration.ipp>
+#include <papcoll/registration.ipp>
 #endif

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/entry/functions.hpp>
+#include <papcoll/call/functions.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {
 

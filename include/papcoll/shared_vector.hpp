@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/shared.hpp>
-#include <papcoll/entry/entry.hpp>
-#include <papcoll/runtime/arena.hpp>
+#include <papcoll/call/entry.hpp>
+#include <papcoll/runtime/memory/arena.hpp>
 
 #include <cstddef>
 #include <memory>

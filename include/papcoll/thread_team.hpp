@@ -2,8 +2,8 @@
 
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/entry/entry.hpp>
-#include <papcoll/options.hpp>
+#include <papcoll/call/entry.hpp>
+#include <papcoll/topology/options.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 
 #include <cstddef>
@@ -82,5 +82,5 @@ class ThreadTeam {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/thread_team.ipp>
+#include <papcoll/thread_team.ipp>
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Each header of papcoll includes only what stands above it.
+"""Each header of papcoll includes only headers of its own room, a folder, and of those before it.
 
-Run in the root of the sources. A header that no line of LAYERS matches is an error, too: a new room
+Run in the root of the sources. A header in a folder that is not listed is an error, too: a new room
 is given its place here.
 """
 
@@ -9,53 +9,17 @@ import pathlib
 import re
 import sys
 
-# From the top down. A layer is a list of rooms; a room is a header's name or a directory. A header
-# may include its own room, the rooms beside it and all layers above.
-LAYERS = [
-    ["version"],
-    ["config"],
-    ["error"],
-    ["base/", "op", "layouts", "buffers", "indexed"],
-    ["gpu/"],
-    ["topology/", "impl/network", "impl/machine", "impl/machine_source", "impl/described_machine",
-     "impl/linux", "impl/packed_machine", "model/"],
-    ["options"],
-    ["schedule/", "plan/", "waiting/"],
-    ["mapping/", "impl/map_positions"],
-    ["node/"],
-    ["transport/", "impl/messages", "impl/find_transport", "impl/mpi_transport",
-     "impl/rma_transport", "impl/shm_transport", "impl/thread_transport"],
-    ["arrival/"],
-    ["algorithms/"],
-    ["policies/"],
-    ["runtime/"],
-    ["select/"],
-    # Bodies stand beside their declarations: impl/NAME.ipp with NAME.hpp.
-    ["entry/", "impl/run", "impl/blocks", "impl/call_arguments", "impl/passed", "request", "impl/request", "persistent",
-     "impl/persistent", "automatic"],
-    ["communicator", "impl/communicator", "thread_team", "impl/thread_team"],
-    ["recovery", "impl/recovery"],
-    ["names/"],
-    ["algorithm", "impl/algorithm", "explain", "impl/explain", "hierarchical"],
-    ["allreduce", "reduce", "bcast", "allgather", "allgatherv", "reduce_scatter", "gather",
-     "gatherv", "scatter", "scatterv", "barrier", "alltoall", "alltoallv", "scan", "exscan",
-     "erased", "impl/erased"],
-    ["shared_vector", "registration", "impl/registration"],
-    ["gpu", "gpu_shared_buffer", "impl/device_call", "impl/device_nodes"],
-    ["collectives"],
-    ["core"],
-    ["papcoll"],
-    # Of the target papcoll::analysis, as gpu/model.
-    ["profile/", "baselines/", "pattern/", "statistics/", "simulate/"],
-    ["verify/"],
-    ["draw/"],
-    ["report/"],
-    ["what_if/"],
-]
+# From the ground up: a header includes headers of its own room and of those before it. The headers
+# that users include stand above all rooms, and papcoll::analysis above them, one layer a line.
+ROOMS = ["base/", "schedule/", "topology/", "node/", "transport/", "arrival/", "algorithms/",
+         "runtime/", "choice/", "call/", "gpu/"]
+PUBLIC = ""
+ANALYSIS = [["model/", "profile/", "baselines/", "pattern/", "statistics/", "simulate/"], ["verify/"],
+            ["draw/"], ["report/"], ["what_if/"]]
+LAYERS = [[room] for room in ROOMS] + [[PUBLIC]] + ANALYSIS
 
 # Rooms of one layer that do not include each other.
 STRANGERS = [
-    ["topology/", "model/"],
     ["pattern/", "statistics/", "simulate/"],
 ]
 
@@ -64,19 +28,17 @@ REFUSED = [
     ("algorithms/", "transport/"),
 ]
 
+# What a call that names its algorithm does not compile.
+NO_CHOICE = ["choice/selection/", "choice/names/", "algorithms/arrival/", "algorithms/hierarchical/",
+             "algorithms/cost/", "transport/mpi/"]
+
 # What an umbrella header must not reach, however indirectly.
 NOT_REACHED = {
-    "papcoll": ["pattern/", "statistics/", "verify/", "simulate/", "draw/", "names/", "thread_team",
-                "topology/hwloc", "topology/network_file", "baselines/",
-                "gpu/"],
-    # What a call that names its algorithm does not compile.
-    "allreduce": ["select/", "names/", "algorithms/arrival/", "algorithms/hierarchical/", "model/",
-                  "transport/mpi/"],
-    "request": ["select/", "names/", "algorithms/arrival/", "algorithms/hierarchical/", "model/",
-                  "transport/mpi/"],
-    "persistent": ["select/", "names/", "algorithms/arrival/", "algorithms/hierarchical/", "model/",
-                   "transport/mpi/"],
-    "communicator": ["names/"],
+    "papcoll": ["choice/names/", "thread_team", "topology/hwloc", "topology/network_file", "gpu/"],
+    "allreduce": NO_CHOICE,
+    "request": NO_CHOICE,
+    "persistent": NO_CHOICE,
+    "communicator": ["choice/names/"],
     "core": ["transport/mpi/mpi"],
 }
 
@@ -88,24 +50,10 @@ ONLY_INCLUDER_OF_CUDA = "gpu/cuda_runtime"
 
 # The preprocessor's conditions live in these; elsewhere each needs its reason here.
 CONDITIONS = {
-    "config": "the one room of #if",
-    "version": "#error where the compiler was not told which C++",
+    "base/config": "the one room of #if",
+    "base/version": "#error where the compiler was not told which C++",
     "topology/hwloc": "#error where PAPCOLL_WITH_HWLOC is missing",
-    "entry/entry": "PAPCOLL_HAS_SHARED_CODE: what is compiled once, where it is",
-    "entry/block_arguments": "the same", "entry/call_arguments": "the same",
-    "entry/passed": "the same",
-    "request": "the same", "persistent": "the same", "communicator": "the same", "thread_team": "the same",
-    "topology/network": "the same", "topology/machine": "the same", "topology/machine_source": "the same",
-    "topology/linux": "the same", "topology/packed_machine": "the same",
-    "registration": "the same", "algorithm": "the same", "automatic": "the same", "explain": "the same", "hierarchical": "the same",
-    "erased": "the same", "recovery": "the same",
-    "transport/mpi_transport": "the same", "transport/mpi/messages": "the same",
-    "topology/described_machine": "the same",
-    "transport/find_transport": "the same",
-    "transport/rma_transport": "the same", "transport/shm_transport": "the same",
-    "transport/thread_transport": "the same", "mapping/map_positions": "the same",
-    "algorithms/static/suara": "the same",
-    "impl/messages": "simulated ranks have an endpoint of their own",
+    "transport/mpi/messages": "simulated ranks have an endpoint of their own",
     "transport/smpi/simulated_time": "only SMPI lets simulated time pass",
     "profile/wrappers": "functions that MPI-3 has not",
     "base/copying": "<emmintrin.h> is not everywhere",
@@ -114,6 +62,8 @@ CONDITIONS = {
     "transport/smpi/library": "the same",
     "base/kernels": "other machines' instruction sets have no spelling here",
 }
+# A header with functions that are compiled once ends with them, where they are.
+WITH_BODIES = "#if PAPCOLL_HAS_SHARED_CODE\n"
 
 ROOTS = [pathlib.Path("include/papcoll"), pathlib.Path("analysis/include/papcoll")]
 
@@ -123,13 +73,9 @@ def inside(header: str, room: str) -> bool:
 
 
 def room_of(header: str):
-    """(layer number, room) of a header such as 'plan/order'; None for an unknown one."""
-    best = None
-    for number, layer in enumerate(LAYERS):
-        for room in layer:
-            if inside(header, room) and (best is None or len(room) > len(best[1])):
-                best = (number, room)
-    return best
+    """(layer number, room) of a header such as 'schedule/plan'; None for one without a place."""
+    room = header[: header.find("/") + 1]
+    return next(((number, room) for number, layer in enumerate(LAYERS) if room in layer), None)
 
 
 def matches(header: str, rooms) -> bool:
@@ -144,7 +90,9 @@ def main() -> int:
         name = str(path.relative_to(root).with_suffix(""))
         text = path.read_text(encoding="utf-8")
         root_of[name] = root
-        includes[name] = re.findall(r"^\s*#\s*include\s*<papcoll/(.*)\.(?:[hi]pp|cuh)>", text, re.MULTILINE)
+        # NAME.ipp is part of NAME.hpp.
+        includes.setdefault(name, []).extend(
+            re.findall(r"^\s*#\s*include\s*<papcoll/(.*)\.(?:[hi]pp|cuh)>", text, re.MULTILINE))
         if not text.startswith("#pragma once\n"):
             complaints.append(f"{name}: does not begin with #pragma once")
         if re.search(r'^\s*#\s*include\s*"', text, re.MULTILINE):
@@ -155,14 +103,14 @@ def main() -> int:
         if re.search(r"^\s*#\s*include\s*<cu(da|\w*\.h>)", text, re.MULTILINE):
             if name != ONLY_INCLUDER_OF_CUDA:
                 complaints.append(f"{name}: includes a header of CUDA; include <papcoll/{ONLY_INCLUDER_OF_CUDA}.hpp>")
-        if re.search(r"^\s*#\s*(if|ifdef|ifndef|elif)\b", text, re.MULTILINE):
+        if re.search(r"^\s*#\s*(if|ifdef|ifndef|elif)\b", text.replace(WITH_BODIES, ""), re.MULTILINE):
             if name not in CONDITIONS:
-                complaints.append(f"{name}: has #if; name the condition in config.hpp")
+                complaints.append(f"{name}: has #if; name the condition in base/config.hpp")
 
     for name, included in includes.items():
         here = room_of(name)
         if here is None:
-            complaints.append(f"{name}: has no place in LAYERS of {sys.argv[0]}")
+            complaints.append(f"{name}: is in a folder that {sys.argv[0]} does not list")
             continue
         for other in included:
             there = room_of(other)
@@ -173,7 +121,7 @@ def main() -> int:
             elif root_of[name] == ROOTS[0] and root_of[other] != ROOTS[0]:
                 complaints.append(f"{name}: includes {other}, which papcoll::analysis has")
             elif there[0] > here[0]:
-                complaints.append(f"{name}: includes {other}, which stands below it")
+                complaints.append(f"{name}: includes {other}, whose room comes after its own")
             elif there[1] != here[1] and any(
                 {here[1], there[1]} <= set(strangers) for strangers in STRANGERS
             ):

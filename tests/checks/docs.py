@@ -138,7 +138,7 @@ def selftest():
         (wrong_links(page, "# Some `code` here\n[a](#some-code-here) [b](../README.md#five-lines)"), 0),
         (wrong_paths(page, "`base/nothing.hpp` and `nothing.py`", files), 2),
         (wrong_paths(page, "`nothing/at/all/`", files), 1),
-        (wrong_paths(page, "`base/call.hpp`, `call.hpp`, `tests/unit/`, `impl/NAME.ipp`", files), 0),
+        (wrong_paths(page, "`base/call.hpp`, `call.hpp`, `tests/unit/`, `base/NAME.hpp`", files), 0),
         (wrong_tests(page, '- `tests/unit/base/op_test.cpp`: "no such test"'), 1),
         (wrong_tests(page, '- `tests/unit/base/op_test.cpp`: "every combination is op(low, high)"'), 0),
         (pages_not_reached(pathlib.Path("docs/README.md"), "[a](tutorial.md)"),

@@ -2,7 +2,7 @@
 
 // What the examples of the documents speak of, for docs_code.py.
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/erased.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/hierarchical.hpp>

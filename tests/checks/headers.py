@@ -19,7 +19,7 @@ import tempfile
 
 # Compiled by tests/scotch, and by tests/profile: it defines MPI's functions.
 ELSEWHERE = {"papcoll/baselines/scotch.hpp", "papcoll/profile/record_mpi.hpp"}
-CUDA = {"papcoll/gpu/cuda_runtime.hpp", "papcoll/transport/cuda_ipc_transport.hpp"}
+CUDA = {"papcoll/gpu/cuda_runtime.hpp", "papcoll/gpu/transport/cuda_ipc_transport.hpp"}
 
 
 class Headers:

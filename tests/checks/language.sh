@@ -30,7 +30,7 @@ for header in $headers; do
   sentence "$header" 'papcoll is written in C++20: compile with -std=c++20' -std=c++17 "$@"
 done
 sentence papcoll/papcoll.hpp 'compile without -fno-exceptions' -std=c++20 -fno-exceptions "$@"
-if ! echo '#include <papcoll/impl/papcoll.cpp>' | "$compiler" -std=c++20 -fsyntax-only "$@" \
+if ! echo '#include <papcoll/call/papcoll.cpp>' | "$compiler" -std=c++20 -fsyntax-only "$@" \
   -include papcoll/config.hpp -x c++ - 2>&1 | grep -q 'a file of its own'; then
   echo "FAILED: papcoll.cpp, with a header of papcoll before it, is compiled in silence"
   failed=1

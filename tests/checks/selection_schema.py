@@ -36,14 +36,14 @@ def check(name, document):
 
 
 def named_in_headers():
-    text = (ROOT / "include/papcoll/select/selection_file.hpp").read_text(encoding="utf-8")
+    text = (ROOT / "include/papcoll/choice/selection/selection_file.hpp").read_text(encoding="utf-8")
 
     def table(name):
         return re.findall(r'"([^"]+)"', re.search(rf"{name}\{{(.*?)\}};", text, re.DOTALL)[1])
 
     definitions = SCHEMA["$defs"]
     team = SCHEMA["properties"]["learned"]["items"]["properties"]
-    thresholds = (ROOT / "include/papcoll/select/thresholds.hpp").read_text(encoding="utf-8")
+    thresholds = (ROOT / "include/papcoll/choice/selection/thresholds.hpp").read_text(encoding="utf-8")
     collectives = (ROOT / "include/papcoll/base/collective.hpp").read_text(encoding="utf-8")
     listed = {f"{group}.{name}"
               for group, of in SCHEMA["properties"]["thresholds"]["properties"].items()
@@ -62,7 +62,7 @@ def named_in_headers():
 
 
 def refused(document):
-    """What the reader refuses (tests/unit/select/selection_file_test.cpp), the schema does, too."""
+    """What the reader refuses (tests/unit/choice/selection_file_test.cpp), the schema does, too."""
     rule = document["rules"][0]
     for fields in ({"collective": "gaher"}, {"algorithm": "Lienar"}, {"bytes": [1]},
                    {"bytes": [1, 2, 3]}, {"bytes": [-1, 3]}, {"ranks": 2}, {"byte": [1, 2]},

@@ -1,5 +1,5 @@
 // The name of an algorithm where the operator belongs.
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/core.hpp>
 
 #include <vector>

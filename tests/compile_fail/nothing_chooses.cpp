@@ -6,7 +6,7 @@
 #include <vector>
 
 #ifdef PAPCOLL_TEST_CONTROL
-#include <papcoll/automatic.hpp>
+#include <papcoll/call/automatic.hpp>
 #endif
 
 // EXPECT: papcoll: this call names no algorithm, and nothing that chooses one is included

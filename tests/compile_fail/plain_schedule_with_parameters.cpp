@@ -1,5 +1,5 @@
 // A schedule with parameters that derives from the base of those without.
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/schedule.hpp>
 

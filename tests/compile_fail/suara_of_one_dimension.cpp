@@ -1,5 +1,5 @@
 // SUARA without a grid.
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/core.hpp>
 
 #include <vector>

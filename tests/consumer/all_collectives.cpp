@@ -1,6 +1,6 @@
 // Every collective, with and without policies, in a unit whose shared parts are compiled elsewhere.
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <cstddef>

@@ -16,7 +16,7 @@ expect() {
     -DCMAKE_PROJECT_consumer_INCLUDE="$here/first.cmake" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" \
     >"$here/said"
   said=takes
-  if grep -q 'impl/papcoll\.cpp' "$here/build/compile_commands.json"; then said=compiles; fi
+  if grep -q 'call/papcoll\.cpp' "$here/build/compile_commands.json"; then said=compiles; fi
   if [[ $said != "$wanted" ]]; then
     cat "$here/said"
     echo "FAILED: it $said, with: $lines $*"

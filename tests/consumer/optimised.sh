@@ -10,7 +10,7 @@ level() {
   cmake -S "$sources/tests/consumer/fetch_content" -B "$here" -DPAPCOLL="$sources" \
     -DCMAKE_CXX_COMPILER="$compiler" -DMPI_CXX_COMPILER="$mpi_compiler" \
     -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" >/dev/null
-  sed -n '/impl.papcoll\.cpp/p' "$here/compile_commands.json" | grep command | grep -oE ' -O[0-9a-z]*' |
+  sed -n '/call.papcoll\.cpp/p' "$here/compile_commands.json" | grep command | grep -oE ' -O[0-9a-z]*' |
     tail -n 1
 }
 

@@ -7,8 +7,8 @@
 
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node_site.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/op.hpp>
-#include <papcoll/waiting/doorbells.hpp>
 
 #include <array>
 #include <atomic>

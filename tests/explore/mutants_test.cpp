@@ -7,7 +7,7 @@
 #include "world.hpp"
 
 #include <papcoll/node/board.hpp>
-#include <papcoll/waiting/doorbells.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include "script.hpp"
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>

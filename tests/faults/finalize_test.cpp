@@ -7,8 +7,8 @@
 //   finalize_test unwind    an exception leaves main's scope after MPI_Finalize
 //   finalize_test unused    papcoll is included and not used
 
-#include <papcoll/algorithm.hpp>
-#include <papcoll/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <cstdio>

@@ -4,12 +4,12 @@
 
 #include "outcome.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/allreduce.hpp>
-#include <papcoll/automatic.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/call/automatic.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/communicator.hpp>
-#include <papcoll/names/by_name.hpp>
 #include <papcoll/registration.hpp>
 
 #include <algorithm>

@@ -24,13 +24,13 @@
 
 #include "outcome.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/communicator.hpp>
-#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/registration.hpp>

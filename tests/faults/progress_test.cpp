@@ -7,8 +7,8 @@
 // Meanwhile a message that nobody receives yet lies at every rank: a poll of MPI that could match
 // it returns at once and moves nothing.
 
-#include <papcoll/algorithm.hpp>
-#include <papcoll/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <algorithm>

@@ -2,15 +2,15 @@
 // PAPCOLL_FUZZ_READER names the one that is run. What a reader refuses it refuses by one of its own
 // exceptions; whatever else happens ends the program.
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
+#include <papcoll/choice/selection/selection_file.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/names/by_name.hpp>
 #include <papcoll/pattern/trace.hpp>
 #include <papcoll/report/elf.hpp>
 #include <papcoll/report/html.hpp>
 #include <papcoll/report/read.hpp>
 #include <papcoll/report/report.hpp>
-#include <papcoll/select/selection_file.hpp>
 #include <papcoll/tools/expectations.hpp>
 #include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/tools/model_file.hpp>

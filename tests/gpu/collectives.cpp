@@ -1,7 +1,7 @@
 // Collectives between GPUs of processes: without a GPU, what all ranks are told; with one, results.
 #include <papcoll/gpu.hpp>
+#include <papcoll/gpu/transport/cuda_ipc_transport.hpp>
 #include <papcoll/papcoll.hpp>
-#include <papcoll/transport/cuda_ipc_transport.hpp>
 
 #include <cuda_runtime_api.h>
 

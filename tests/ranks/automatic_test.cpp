@@ -4,10 +4,10 @@
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/selection/state.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/scan.hpp>
-#include <papcoll/select/state.hpp>
 
 #include <algorithm>
 #include <chrono>

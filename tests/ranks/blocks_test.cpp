@@ -4,7 +4,7 @@
 #include "catch.hpp"
 #include "own_comm.hpp"
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <cstddef>

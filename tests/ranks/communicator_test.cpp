@@ -1,4 +1,4 @@
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 

@@ -1,4 +1,4 @@
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <cstddef>

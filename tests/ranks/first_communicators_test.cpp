@@ -1,7 +1,7 @@
 // The first communicators of a process, made by two threads at once. Run in a process of its own,
 // too: what papcoll keeps for the process is then made here.
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <array>

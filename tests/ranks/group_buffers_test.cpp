@@ -1,9 +1,9 @@
 // The buffers of calls that go by groups: a group reaches them as a team of its own would.
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/papcoll.hpp>
-#include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/shared_vector.hpp>
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 #include "outcome.hpp"
 #include "own_comm.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <chrono>

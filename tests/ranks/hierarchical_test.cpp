@@ -4,7 +4,7 @@
 #include "matrix.hpp"
 #include "own_comm.hpp"
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <chrono>

@@ -1,10 +1,10 @@
 // Communicators of the same ranks: what they share, what each has for itself, and what is left when
 // they are freed.
 
+#include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/shared_vector.hpp>
-#include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,10 +1,10 @@
 // When papcoll's state of a communicator begins and ends.
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/communicator.hpp>
-#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 

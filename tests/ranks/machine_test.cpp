@@ -1,6 +1,6 @@
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
-#include <papcoll/runtime/machine_of_ranks.hpp>
+#include <papcoll/runtime/setup/machine_of_ranks.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/network_file.hpp>
 

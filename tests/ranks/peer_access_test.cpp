@@ -3,7 +3,7 @@
 
 #include "arrival_names.hpp"
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>

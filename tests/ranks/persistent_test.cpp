@@ -1,6 +1,6 @@
 // Persistent calls among processes: all forms, and what becomes of their communicators and buffers.
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/registration.hpp>

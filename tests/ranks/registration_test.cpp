@@ -1,11 +1,11 @@
 // Registered buffers: right under every algorithm wherever they lie, and what cannot be registered.
 // One file, since all cases share buffers at chosen places of a page.
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/registration.hpp>
-#include <papcoll/runtime/arena.hpp>
+#include <papcoll/runtime/memory/arena.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/shared_vector.hpp>
 

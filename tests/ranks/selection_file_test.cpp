@@ -1,12 +1,12 @@
 // What ranks keep of what they have learned, and that all of them go by rank 0's file.
 
 #include <papcoll/allreduce.hpp>
+#include <papcoll/choice/selection/learned_file.hpp>
+#include <papcoll/choice/selection/selection_file.hpp>
+#include <papcoll/choice/selection/state.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/request.hpp>
-#include <papcoll/select/learned_file.hpp>
-#include <papcoll/select/selection_file.hpp>
-#include <papcoll/select/state.hpp>
 
 #include <algorithm>
 #include <array>

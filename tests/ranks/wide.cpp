@@ -1,10 +1,10 @@
 // Messages of more bytes than an int counts. Runs only if PAPCOLL_TEST_HUGE is set.
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/communicator.hpp>
-#include <papcoll/names/by_name.hpp>
 
 #include <cstddef>
 #include <cstdint>

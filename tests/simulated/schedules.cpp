@@ -6,16 +6,16 @@
 //
 // An element knows whose contributions it holds, and where it belongs. One file: it is one program.
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
-#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scan.hpp>

@@ -7,16 +7,16 @@
 // with the least smpi/test, 1e-9: so many seconds go by for each request that a waiting rank looks
 // at, which is why a nanosecond or two a message are allowed for.
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
-#include <papcoll/names/by_name.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scan.hpp>

@@ -1,4 +1,4 @@
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 
 #include <unistd.h>
 

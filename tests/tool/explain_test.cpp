@@ -1,9 +1,9 @@
+#include <papcoll/choice/selection/learned_file.hpp>
+#include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/choice/selection/selection_file.hpp>
 #include <papcoll/core.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/select/learned_file.hpp>
-#include <papcoll/select/learner.hpp>
-#include <papcoll/select/selection_file.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
 #include <unistd.h>

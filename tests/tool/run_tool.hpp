@@ -2,8 +2,8 @@
 
 // The command papcoll, run in this process.
 
-#include <papcoll/names/row.hpp>
-#include <papcoll/names/rows.hpp>
+#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/rows.hpp>
 
 #include <string>
 #include <string_view>

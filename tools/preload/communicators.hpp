@@ -11,10 +11,10 @@
 #include "room.hpp"
 #include "settings.hpp"
 
+#include <papcoll/call/erased.hpp>
+#include <papcoll/choice/selection/state.hpp>
 #include <papcoll/communicator.hpp>
-#include <papcoll/erased.hpp>
 #include <papcoll/explain.hpp>
-#include <papcoll/select/state.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <link.h>

@@ -3,7 +3,7 @@
 // papcoll's exceptions as MPI reports errors: by a code whose text is the exception's sentence, to
 // the error handler of the communicator.
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>

@@ -7,8 +7,8 @@
 #include "never_destroyed.hpp"
 #include "packing.hpp"
 
-#include <papcoll/erased.hpp>
-#include <papcoll/op.hpp>
+#include <papcoll/base/op.hpp>
+#include <papcoll/call/erased.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <algorithm>

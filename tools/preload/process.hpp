@@ -10,8 +10,8 @@
 #include "settings.hpp"
 #include "summary.hpp"
 
+#include <papcoll/base/version.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/version.hpp>
 
 #include <atomic>
 #include <cstdint>

@@ -3,7 +3,7 @@
 // What a communicator of papcoll's takes that the program may need itself: file descriptors and
 // address space. Where limits are low, papcoll leaves the program most of what is left.
 
-#include <papcoll/options.hpp>
+#include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 #include "errors.hpp"
 #include "process.hpp"
 
-#include <papcoll/erased.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/call/erased.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,9 +4,9 @@
 
 #include "counted.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/base/contract.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 
 #include <strings.h>
 #include <algorithm>
@@ -54,7 +54,7 @@ struct AlgorithmRule {
 ///
 /// Upper and lower case of collectives and units are the same.
 ///
-/// `name` as in names/grammar.hpp, which has none of these signs.
+/// `name` as in choice/names/grammar.hpp, which has none of these signs.
 ///
 ///     Ring
 ///     allreduce[..4k]=RecursiveDoubling; allreduce=Ring+MpiTransport; bcast=auto

@@ -2,12 +2,12 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/plan/cache.hpp>
-#include <papcoll/plan/endpoint.hpp>
-#include <papcoll/plan/layout.hpp>
-#include <papcoll/plan/run.hpp>
+#include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/plan_cache.hpp>
+#include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <papcoll/base/contract.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
-#include <papcoll/waiting/waiter.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 
 #include <concepts>
 #include <string_view>
@@ -30,7 +30,7 @@ void run_arrival(void* any_site, Waiter& waiter, const Call& call) {
   waiter.until([&] { return run.step(site, call); });
 }
 
-// One wrong thing, one sentence: see policies/checks.hpp.
+// One wrong thing, one sentence: see choice/policies/checks.hpp.
 
 template <class Arrival, class Schedule>
 struct arrival_algorithm_is_specified {

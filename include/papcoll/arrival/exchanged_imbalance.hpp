@@ -4,10 +4,10 @@
 #include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/plan/cache.hpp>
-#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 #include <papcoll/arrival/statistics.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/plan/layout.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/node/board.hpp>
 
 #include <algorithm>

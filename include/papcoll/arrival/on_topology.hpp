@@ -24,7 +24,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// that are in order of cores.
 ///
 /// Source: B. Kitor, thesis, ch. 4: rank reordering by the algorithm's pattern; the orders are ours
-/// (mapping/map_positions.hpp).
+/// (topology/mapping/map_positions.hpp).
 struct OnTopology {
   using policy_kind = ArrivalPolicyKind;
   static constexpr std::string_view name = "OnTopology";

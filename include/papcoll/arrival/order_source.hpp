@@ -3,7 +3,7 @@
 #include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/arrival/predictor.hpp>
-#include <papcoll/mapping/map_positions.hpp>
+#include <papcoll/topology/mapping/map_positions.hpp>
 
 #include <concepts>
 #include <string>

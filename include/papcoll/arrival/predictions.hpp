@@ -6,8 +6,8 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
-#include <papcoll/plan/cache.hpp>
-#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <chrono>

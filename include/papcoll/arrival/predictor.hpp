@@ -1,12 +1,12 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 
 #include <charconv>
 #include <concepts>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/contract.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>

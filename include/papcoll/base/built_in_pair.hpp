@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/built_in_operators.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 
 #include <concepts>
 #include <cstddef>

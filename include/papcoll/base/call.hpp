@@ -2,7 +2,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/data_view.hpp>
-#include <papcoll/op.hpp>
+#include <papcoll/base/op.hpp>
 
 #include <cstddef>
 #include <cstdint>

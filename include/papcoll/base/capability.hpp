@@ -1,12 +1,12 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/config.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
 // What one policy needs of another is a bit. What is said where it does not get it:
-// policies/requirements.hpp.
+// choice/policies/requirements.hpp.
 
 /// What a schedule needs of its arrival and transport policies; static schedules do not say,
 /// since they all need the same.

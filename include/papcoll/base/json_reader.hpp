@@ -1,10 +1,10 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/contract.hpp>
-#include <papcoll/config.hpp>
 
 #include <concepts>
 #include <type_traits>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/built_in_pair.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/gpu/built_in_table.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/base/built_in_pair.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/op.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
-#include <papcoll/op.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/paths.hpp>

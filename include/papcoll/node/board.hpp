@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/waiting/shared_access.hpp>
+#include <papcoll/node/waiting/shared_access.hpp>
 
 #include <atomic>
 #include <cstddef>

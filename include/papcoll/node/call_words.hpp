@@ -2,8 +2,8 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/config.hpp>
 
 #include <cstddef>
 #include <cstdint>

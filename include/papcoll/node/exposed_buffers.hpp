@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>

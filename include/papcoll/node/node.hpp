@@ -1,11 +1,11 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/node/peer_memory.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/topology/groups.hpp>
-#include <papcoll/waiting/doorbells.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -20,7 +20,7 @@ class ArenaHeap;
 class TakenPools;
 }  // namespace detail
 
-/// Bytes of a Mailbox (transport/gpu/mailbox.hpp), which this room does not know.
+/// Bytes of a Mailbox (gpu/transport/mailbox.hpp), which this room does not know.
 inline constexpr std::size_t device_mailbox_bytes = 1536;
 
 /// What the ranks of one node share, as one of them sees it: memory that begins as zeros, mapped by
@@ -88,7 +88,7 @@ inline std::size_t page_aligned(std::size_t bytes) noexcept {
   return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
-/// Bytes of the window from one rank of a node to another (transport/gpu/host_window.hpp): a page
+/// Bytes of the window from one rank of a node to another (gpu/transport/host_window.hpp): a page
 /// for its words, and whole pages for data. The more ranks, the fewer, so that those from one rank
 /// take 24 to 48 MB, of which pages are made for what is used.
 inline std::size_t device_window_bytes(int ranks) noexcept {

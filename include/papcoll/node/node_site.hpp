@@ -1,15 +1,15 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/exposed_buffers.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/site.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/topology/groups.hpp>
-#include <papcoll/waiting/doorbells.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/node/peer_memory.hpp>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/taken_pools.hpp>

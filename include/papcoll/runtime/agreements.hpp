@@ -6,11 +6,11 @@
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/node/waiting/time_waited.hpp>
 #include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/parts.hpp>
+#include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/topology/groups.hpp>
-#include <papcoll/waiting/time_waited.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
 
 #include <array>
 #include <cstddef>

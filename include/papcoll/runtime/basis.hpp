@@ -1,12 +1,12 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/options.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/topology/options.hpp>
 #include <papcoll/transport/transport.hpp>
-#include <papcoll/waiting/waiter.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/data_view.hpp>
-#include <papcoll/config.hpp>
 
 #include <cstddef>
 #include <vector>

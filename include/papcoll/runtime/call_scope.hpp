@@ -1,10 +1,10 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/failures.hpp>
+#include <papcoll/runtime/errors/failures.hpp>
 #include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/node_side.hpp>
 

@@ -1,18 +1,19 @@
 #pragma once
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/runtime/common_options.hpp>
-#include <papcoll/runtime/division.hpp>
-#include <papcoll/runtime/known_ranks.hpp>
-#include <papcoll/runtime/machine_of_ranks.hpp>
-#include <papcoll/runtime/making.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
-#include <papcoll/runtime/node_memory.hpp>
+#include <papcoll/runtime/setup/common_options.hpp>
+#include <papcoll/runtime/setup/division.hpp>
+#include <papcoll/runtime/setup/known_ranks.hpp>
+#include <papcoll/runtime/setup/machine_of_ranks.hpp>
+#include <papcoll/runtime/setup/making.hpp>
+#include <papcoll/runtime/setup/node_memory.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/near_groups.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
@@ -26,7 +27,6 @@
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/transport.hpp>
-#include <papcoll/waiting/waiter.hpp>
 
 #include <algorithm>
 #include <cerrno>

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/comparisons.hpp>
-#include <papcoll/runtime/connections.hpp>
+#include <papcoll/runtime/errors/comparisons.hpp>
 #include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/plan_runs.hpp>
+#include <papcoll/runtime/setup/connections.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <cstddef>

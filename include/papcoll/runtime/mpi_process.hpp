@@ -1,18 +1,18 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/runtime/known_ranks.hpp>
-#include <papcoll/runtime/stay_loaded.hpp>
+#include <papcoll/node/waiting/process_id.hpp>
+#include <papcoll/runtime/setup/known_ranks.hpp>
+#include <papcoll/runtime/setup/stay_loaded.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/process_failures.hpp>
-#include <papcoll/waiting/process_id.hpp>
 
 #include <pthread.h>
 #include <atomic>

@@ -9,14 +9,14 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/peer_memory.hpp>
-#include <papcoll/options.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/node_rendezvous.hpp>
+#include <papcoll/runtime/errors/refused_requests.hpp>
 #include <papcoll/runtime/peer_trials.hpp>
 #include <papcoll/runtime/processor_census.hpp>
-#include <papcoll/runtime/refused_requests.hpp>
-#include <papcoll/waiting/doorbells.hpp>
-#include <papcoll/waiting/waiter.hpp>
+#include <papcoll/runtime/setup/node_rendezvous.hpp>
+#include <papcoll/topology/options.hpp>
 
 #include <array>
 #include <atomic>

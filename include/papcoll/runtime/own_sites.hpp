@@ -2,14 +2,14 @@
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/call_numbers.hpp>
 #include <papcoll/runtime/call_scope.hpp>
-#include <papcoll/runtime/failures.hpp>
+#include <papcoll/runtime/errors/failures.hpp>
 #include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/node_side.hpp>
 #include <papcoll/runtime/parts.hpp>

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <papcoll/base/copying.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_costs.hpp>
 #include <papcoll/node/peer_probe.hpp>
-#include <papcoll/waiting/waiter.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 
 #include <algorithm>
 #include <array>

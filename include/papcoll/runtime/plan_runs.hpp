@@ -5,14 +5,14 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/plan/cache.hpp>
-#include <papcoll/plan/endpoint.hpp>
-#include <papcoll/plan/layout.hpp>
-#include <papcoll/plan/run.hpp>
-#include <papcoll/runtime/machine_orders.hpp>
 #include <papcoll/runtime/request_runs.hpp>
+#include <papcoll/runtime/setup/machine_orders.hpp>
+#include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/plan_cache.hpp>
+#include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/topology/bound_processors.hpp>
 #include <papcoll/topology/processor_set.hpp>

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/plan/run.hpp>
+#include <papcoll/schedule/plan_run.hpp>
 
 #include <algorithm>
 #include <chrono>

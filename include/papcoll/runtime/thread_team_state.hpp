@@ -1,16 +1,17 @@
 #pragma once
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/runtime/hierarchy.hpp>
-#include <papcoll/runtime/late_pages.hpp>
-#include <papcoll/runtime/selection_texts.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
+#include <papcoll/runtime/memory/late_pages.hpp>
+#include <papcoll/runtime/setup/hierarchy.hpp>
+#include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/bound_processors.hpp>
 #include <papcoll/topology/described_places.hpp>
@@ -22,7 +23,6 @@
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 #include <papcoll/transport/transport.hpp>
-#include <papcoll/waiting/doorbells.hpp>
 
 #include <atomic>
 #include <cerrno>

@@ -3,15 +3,15 @@
 #include <papcoll/arrival/ticket_board.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/capability.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/options.hpp>
-#include <papcoll/plan/endpoint.hpp>
-#include <papcoll/plan/run.hpp>
 #include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/plan_runs.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/topology/options.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <cstdint>

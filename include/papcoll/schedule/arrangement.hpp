@@ -1,14 +1,14 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// How a schedule's positions want to be laid along the machine, so that those that send each other
 /// most are near: the ranks of the machine are taken depth first, and the positions in this order.
-/// mapping/arranged.hpp makes the sequences.
+/// topology/mapping/arranged.hpp makes the sequences.
 enum class Arrangement : unsigned char {
-  by_traffic,  ///< as mapping/grow.hpp finds from what positions send each other
+  by_traffic,  ///< as topology/mapping/grow.hpp finds from what positions send each other
   /// In a tree of switches as by_traffic. In a network by hops as the ranks are: every distance
   /// carries as much, so an order that gathers what is near makes all ranks of a group send to one
   /// other group at a time, and that is slower than it looks where few links join the two.

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/step_sink.hpp>
 

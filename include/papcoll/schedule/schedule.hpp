@@ -2,10 +2,10 @@
 
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/schedule/arrangement.hpp>
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/traffic.hpp>

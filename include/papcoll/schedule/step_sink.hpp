@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/range.hpp>
 
@@ -11,7 +11,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a Builder tells one position's steps to: PlanAssembler makes a plan of them, TrafficReader
-/// (mapping/read_traffic.hpp) counts who sends how much to whom.
+/// (topology/mapping/read_traffic.hpp) counts who sends how much to whom.
 class StepSink {
  public:
   static constexpr std::size_t no_flow = ~std::size_t{0};  ///< the number of no flow

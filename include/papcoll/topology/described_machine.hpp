@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/config.hpp>
 
 #include <cstddef>
 #include <string>
@@ -39,5 +39,5 @@ PAPCOLL_DECL detail::Shared<const MachineOnDemand> described_machine(
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/described_machine.ipp>
+#include <papcoll/topology/described_machine.ipp>
 #endif

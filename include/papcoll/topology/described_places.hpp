@@ -1,9 +1,9 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/topology/machine.hpp>
 
 #include <algorithm>

@@ -9,11 +9,11 @@
 this file with -DPAPCOLL_WITH_HWLOC and link the program with -lhwloc"
 #endif
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/sysfs.hpp>

@@ -2,8 +2,8 @@
 
 // Machines as Linux describes them in /sys: what papcoll takes if no other producer is asked for.
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
@@ -40,5 +40,5 @@ PAPCOLL_DECL Machine linux_machine(const std::string& root = linux_root);
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/linux.ipp>
+#include <papcoll/topology/linux.ipp>
 #endif

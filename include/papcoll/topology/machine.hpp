@@ -1,8 +1,8 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/text_hash.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/network.hpp>
 
@@ -161,5 +161,5 @@ class Machine {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/machine.ipp>
+#include <papcoll/topology/machine.ipp>
 #endif

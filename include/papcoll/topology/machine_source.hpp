@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/config.hpp>
 
 #include <cstdint>
 #include <string>
@@ -65,5 +65,5 @@ class MachineSource {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/machine_source.ipp>
+#include <papcoll/topology/machine_source.ipp>
 #endif

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
 
 #include <cstddef>
 #include <string>
@@ -109,5 +109,5 @@ class LinkLoads {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/network.ipp>
+#include <papcoll/topology/network.ipp>
 #endif

@@ -3,12 +3,12 @@
 // Networks, and clusters of equal nodes, as a file of lines describes them: docs/topology.md has
 // the format. On request: papcoll.hpp does not include it.
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/sysfs.hpp>

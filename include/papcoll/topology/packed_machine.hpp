@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/topology/machine.hpp>
 
 #include <string>
@@ -18,5 +18,5 @@ PAPCOLL_DECL Machine unpacked(std::string_view bytes);
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/packed_machine.ipp>
+#include <papcoll/topology/packed_machine.ipp>
 #endif

@@ -2,8 +2,8 @@
 
 // How Linux writes what it tells in small files.
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/owned.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
 #include <cstddef>

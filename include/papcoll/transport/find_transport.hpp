@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/transport/transport_policy.hpp>
 
 #include <string_view>
@@ -18,5 +18,5 @@ using FindTransport = decltype(find_transport);
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/find_transport.ipp>
+#include <papcoll/transport/find_transport.ipp>
 #endif

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/schedule/endpoint.hpp>
 
 #include <cstddef>
 #include <cstdint>

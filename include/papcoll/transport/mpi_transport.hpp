@@ -26,5 +26,5 @@ struct MpiTransport {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/mpi_transport.ipp>
+#include <papcoll/transport/mpi_transport.ipp>
 #endif

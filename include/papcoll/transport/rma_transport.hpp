@@ -33,5 +33,5 @@ struct RmaTransport {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/rma_transport.ipp>
+#include <papcoll/transport/rma_transport.ipp>
 #endif

@@ -23,5 +23,5 @@ struct ShmTransport {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/shm_transport.ipp>
+#include <papcoll/transport/shm_transport.ipp>
 #endif

@@ -23,5 +23,5 @@ struct ThreadTransport {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/thread_transport.ipp>
+#include <papcoll/transport/thread_transport.ipp>
 #endif

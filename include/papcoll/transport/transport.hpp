@@ -1,13 +1,13 @@
 #pragma once
 
 #include <papcoll/base/capability.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
-#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/transport/rma/remote_words.hpp>
 #include <papcoll/transport/transport_policy.hpp>
@@ -132,7 +132,7 @@ constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_words) 
   }
 }
 
-// One wrong thing, one sentence: see policies/checks.hpp.
+// One wrong thing, one sentence: see choice/policies/checks.hpp.
 
 template <class T>
 struct transport_names_its_site {

@@ -7,14 +7,14 @@
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
 #include <papcoll/algorithms/arrival/peer_slices.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/forwarding_site.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/topology/groups.hpp>
-#include <papcoll/waiting/doorbells.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 #include "mistakes.hpp"
 #include "outcome.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <atomic>

@@ -4,8 +4,8 @@
 #include "matrix.hpp"
 #include "outcome.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/hierarchical.hpp>
 #include <papcoll/thread_team.hpp>
 

@@ -4,13 +4,13 @@
 #include "arrival_names.hpp"
 #include "sanitizer.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/algorithms/arrival/arrival_chain.hpp>
 #include <papcoll/algorithms/arrival/combining_tree.hpp>
 #include <papcoll/algorithms/arrival/peer_slices.hpp>
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/thread_team.hpp>

@@ -3,7 +3,7 @@
 // The shapes in which schedules are simulated: sizes, counts, roots, orders and operators.
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,7 @@
 // but the dependencies, and compares what comes out with what is computed here. One header, since
 // all collectives share the elements and the loop.
 
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 
 #include <algorithm>
 #include <cstddef>

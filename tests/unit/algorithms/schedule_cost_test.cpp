@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 
 #include <algorithm>
 #include <array>

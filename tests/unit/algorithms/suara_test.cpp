@@ -1,10 +1,10 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/algorithms/static/suara_choice.hpp>
 #include <papcoll/algorithms/static/suara_parts.hpp>
-#include <papcoll/model/suara_choice.hpp>
-#include <papcoll/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/verify/sweep.hpp>
 
 #include <array>

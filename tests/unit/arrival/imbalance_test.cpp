@@ -6,7 +6,7 @@
 #include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/arrival/statistics.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/node/board.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #include "predicted.hpp"
 #include "thread_problems.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/arrival/forecast.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <array>

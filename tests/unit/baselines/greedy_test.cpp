@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/baselines/free_places.hpp>
 #include <papcoll/baselines/greedy.hpp>
-#include <papcoll/mapping/map_positions.hpp>
+#include <papcoll/topology/mapping/map_positions.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include "../../../benchmarks/fit.hpp"
 
-#include <papcoll/select/between_nodes.hpp>
+#include <papcoll/choice/selection/between_nodes.hpp>
 
 TEST_CASE("a measured network is what choices by messages go by", "[bench]") {
   papcoll::Thresholds t;

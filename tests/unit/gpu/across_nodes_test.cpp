@@ -1,10 +1,10 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/device/device_slices.hpp>
-#include <papcoll/algorithms/device/shared_device.hpp>
 #include <papcoll/gpu.hpp>
-#include <papcoll/impl/device_nodes.hpp>
-#include <papcoll/transport/gpu/nodes_of_ranks.hpp>
+#include <papcoll/gpu/device_nodes.hpp>
+#include <papcoll/gpu/device_slices.hpp>
+#include <papcoll/gpu/shared_device.hpp>
+#include <papcoll/gpu/transport/nodes_of_ranks.hpp>
 
 #include <algorithm>
 #include <cstddef>

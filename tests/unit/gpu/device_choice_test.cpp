@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/gpu.hpp>
-#include <papcoll/select/on_device.hpp>
+#include <papcoll/gpu/on_device.hpp>
 
 #include <cstddef>
 #include <string_view>

@@ -2,8 +2,8 @@
 
 // Calls of arrival-driven algorithms on the ranks of a device_team, which come in random order.
 
-#include <papcoll/arrival/device_algorithm.hpp>
-#include <papcoll/transport/gpu/device_floor.hpp>
+#include <papcoll/gpu/device_algorithm.hpp>
+#include <papcoll/gpu/transport/device_floor.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/device/device_slices.hpp>
-#include <papcoll/algorithms/device/shared_device.hpp>
+#include <papcoll/gpu/device_slices.hpp>
+#include <papcoll/gpu/shared_device.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,11 +1,11 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/device/device_slices.hpp>
-#include <papcoll/algorithms/device/shared_device.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
+#include <papcoll/gpu/device_slices.hpp>
 #include <papcoll/gpu/model.hpp>
+#include <papcoll/gpu/shared_device.hpp>
 #include <papcoll/simulate/on_devices.hpp>
 
 #include <cstddef>

@@ -1,12 +1,12 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/device/device_slices.hpp>
-#include <papcoll/algorithms/device/shared_device.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/device_slices.hpp>
 #include <papcoll/gpu/model.hpp>
+#include <papcoll/gpu/shared_device.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/thread_team.hpp>
 

@@ -1,9 +1,9 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/device/shared_device.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/model.hpp>
+#include <papcoll/gpu/shared_device.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>

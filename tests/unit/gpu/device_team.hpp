@@ -4,13 +4,13 @@
 // with elements that know where they come from, and says what was wrong with it.
 
 #include <papcoll/gpu/model.hpp>
-#include <papcoll/plan/layout.hpp>
-#include <papcoll/plan/make_plan.hpp>
-#include <papcoll/plan/run.hpp>
-#include <papcoll/transport/gpu/device_board.hpp>
-#include <papcoll/transport/gpu/device_endpoint.hpp>
-#include <papcoll/transport/gpu/network_messages.hpp>
-#include <papcoll/transport/gpu/staged_messages.hpp>
+#include <papcoll/gpu/transport/device_board.hpp>
+#include <papcoll/gpu/transport/device_endpoint.hpp>
+#include <papcoll/gpu/transport/network_messages.hpp>
+#include <papcoll/gpu/transport/staged_messages.hpp>
+#include <papcoll/schedule/make_plan.hpp>
+#include <papcoll/schedule/plan_run.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>

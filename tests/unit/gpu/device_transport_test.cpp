@@ -1,13 +1,13 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/device/device_slices.hpp>
-#include <papcoll/algorithms/device/shared_device.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/built_in_on_host.hpp>
+#include <papcoll/gpu/device_slices.hpp>
 #include <papcoll/gpu/model.hpp>
 #include <papcoll/gpu/paths.hpp>
+#include <papcoll/gpu/shared_device.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>

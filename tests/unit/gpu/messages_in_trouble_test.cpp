@@ -3,7 +3,7 @@
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/gpu/model.hpp>
 #include <papcoll/gpu/paths.hpp>
-#include <papcoll/transport/gpu/node_device_endpoint.hpp>
+#include <papcoll/gpu/transport/node_device_endpoint.hpp>
 
 #include <algorithm>
 #include <cstddef>

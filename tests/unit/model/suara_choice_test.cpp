@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/model/suara_choice.hpp>
+#include <papcoll/algorithms/static/suara_choice.hpp>
 #include <papcoll/options.hpp>
 
 #include <algorithm>

@@ -7,15 +7,15 @@
 #include "explore/scripts.hpp"
 #include "sanitizer.hpp"
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/peer_memory.hpp>
-#include <papcoll/waiting/doorbells.hpp>
-#include <papcoll/waiting/waiter.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,9 +2,9 @@
 
 #include "catch.hpp"
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/board.hpp>
@@ -13,7 +13,7 @@
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/pool.hpp>
 #include <papcoll/node/taken_pools.hpp>
-#include <papcoll/waiting/doorbells.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,8 +3,8 @@
 #include "catch.hpp"
 
 #include <papcoll/options.hpp>
-#include <papcoll/runtime/division.hpp>
-#include <papcoll/runtime/hierarchy.hpp>
+#include <papcoll/runtime/setup/division.hpp>
+#include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // What the kernel says of memory, and pages that move to shared memory and back, in one process.
 
-#include <papcoll/runtime/mapped_memory.hpp>
-#include <papcoll/runtime/moved_pages.hpp>
-#include <papcoll/runtime/registrations.hpp>
+#include <papcoll/runtime/memory/mapped_memory.hpp>
+#include <papcoll/runtime/memory/moved_pages.hpp>
+#include <papcoll/runtime/memory/registrations.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/registration.hpp>
-#include <papcoll/runtime/registrations.hpp>
+#include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>

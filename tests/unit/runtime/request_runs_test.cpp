@@ -4,8 +4,8 @@
 
 #include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/op.hpp>
-#include <papcoll/plan/endpoint.hpp>
 #include <papcoll/runtime/plan_runs.hpp>
+#include <papcoll/schedule/endpoint.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 #include "mistakes.hpp"
 #include "team_outcomes.hpp"
 
-#include <papcoll/algorithm.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/thread_team.hpp>
 

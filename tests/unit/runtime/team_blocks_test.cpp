@@ -3,7 +3,7 @@
 #include "blocks.hpp"
 #include "catch.hpp"
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <cstddef>

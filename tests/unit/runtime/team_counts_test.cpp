@@ -6,8 +6,8 @@
 
 #include <papcoll/allgatherv.hpp>
 #include <papcoll/alltoallv.hpp>
-#include <papcoll/automatic.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/call/automatic.hpp>
 #include <papcoll/gatherv.hpp>
 #include <papcoll/scatterv.hpp>
 #include <papcoll/thread_team.hpp>

@@ -6,8 +6,8 @@
 
 #include "catch.hpp"
 
-#include <papcoll/algorithm.hpp>
-#include <papcoll/automatic.hpp>
+#include <papcoll/call/automatic.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>

@@ -4,7 +4,7 @@
 #include "mistakes.hpp"
 #include "team_outcomes.hpp"
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/thread_team.hpp>
 

@@ -3,7 +3,7 @@
 #include "sanitizer.hpp"
 #include "thread_problems.hpp"
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <atomic>

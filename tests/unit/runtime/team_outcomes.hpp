@@ -6,8 +6,8 @@
 #include "mistakes.hpp"
 #include "outcome.hpp"
 
-#include <papcoll/algorithm.hpp>
-#include <papcoll/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>

@@ -3,13 +3,13 @@
 
 #include "catch.hpp"
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/node_rendezvous.hpp>
+#include <papcoll/runtime/errors/refused_requests.hpp>
 #include <papcoll/runtime/node_side.hpp>
-#include <papcoll/runtime/refused_requests.hpp>
-#include <papcoll/waiting/doorbells.hpp>
+#include <papcoll/runtime/setup/node_rendezvous.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -6,18 +6,18 @@
 #include "team_outcomes.hpp"
 #include "thread_problems.hpp"
 
-#include <papcoll/algorithm.hpp>
 #include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoallv.hpp>
 #include <papcoll/barrier.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/by_name.hpp>
+#include <papcoll/choice/selection/state.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/names/by_name.hpp>
 #include <papcoll/persistent.hpp>
-#include <papcoll/plan/cache.hpp>
+#include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/select/state.hpp>
 #include <papcoll/shared_vector.hpp>
 #include <papcoll/thread_team.hpp>
 

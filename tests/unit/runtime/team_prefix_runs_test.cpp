@@ -3,8 +3,8 @@
 
 #include "catch.hpp"
 
-#include <papcoll/algorithm.hpp>
-#include <papcoll/automatic.hpp>
+#include <papcoll/call/automatic.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/exscan.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/thread_team.hpp>

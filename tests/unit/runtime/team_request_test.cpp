@@ -3,7 +3,7 @@
 #include "requests.hpp"
 #include "team_outcomes.hpp"
 
-#include <papcoll/algorithm.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <atomic>

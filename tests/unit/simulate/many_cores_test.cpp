@@ -3,8 +3,8 @@
 
 #include "catch.hpp"
 
-#include <papcoll/algorithm.hpp>
-#include <papcoll/select/automatic.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
 
 #include <algorithm>

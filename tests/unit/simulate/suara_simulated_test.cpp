@@ -1,8 +1,8 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/algorithms/static/suara_choice.hpp>
 #include <papcoll/algorithms/static/suara_parts.hpp>
-#include <papcoll/model/suara_choice.hpp>
 #include <papcoll/simulate/simulate.hpp>
 
 #include <algorithm>

@@ -6,8 +6,8 @@
 
 #include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/arrival/forecast.hpp>
+#include <papcoll/choice/names/rows.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/names/rows.hpp>
 #include <papcoll/simulate/simulate.hpp>
 #include <papcoll/what_if/answer.hpp>
 #include <papcoll/what_if/predicted_orders.hpp>

@@ -1,15 +1,15 @@
 #pragma once
 
+#include <papcoll/algorithms/cost/closed_forms.hpp>
+#include <papcoll/algorithms/cost/hockney.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/model/closed_forms.hpp>
-#include <papcoll/model/hockney.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/model/log_gp.hpp>
-#include <papcoll/options.hpp>
-#include <papcoll/plan/layout.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/simulate/simulate.hpp>
+#include <papcoll/topology/options.hpp>
 
 #include <algorithm>
 #include <array>

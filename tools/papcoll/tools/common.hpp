@@ -3,8 +3,8 @@
 // What the subcommands of papcoll share.
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/names/row.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/choice/names/row.hpp>
 #include <papcoll/tools/misspelt.hpp>
 #include <papcoll/tools/whole_number.hpp>
 #include <papcoll/tools/written.hpp>

@@ -3,12 +3,12 @@
 // The algorithms on memory of devices, which are no part of the catalogue: that is for calls of the
 // host, and does not reach GPUs.
 
-#include <papcoll/algorithms/device/device_slices.hpp>
-#include <papcoll/algorithms/device/shared_device.hpp>
-#include <papcoll/arrival/device_algorithm.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/names/row.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/choice/names/row.hpp>
+#include <papcoll/gpu/device_algorithm.hpp>
+#include <papcoll/gpu/device_slices.hpp>
+#include <papcoll/gpu/shared_device.hpp>
 
 #include <array>
 #include <string_view>

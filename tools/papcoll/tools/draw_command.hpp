@@ -2,8 +2,8 @@
 
 // `papcoll draw`: a picture of a static schedule and of its simulation.
 
+#include <papcoll/choice/names/row.hpp>
 #include <papcoll/draw/draw.hpp>
-#include <papcoll/names/row.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/tools/picture_file.hpp>

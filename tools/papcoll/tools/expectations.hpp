@@ -2,8 +2,8 @@
 
 // `papcoll report --expect RULE`: what a run must be like.
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/words.hpp>
 #include <papcoll/tools/written.hpp>

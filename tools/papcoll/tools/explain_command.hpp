@@ -4,16 +4,16 @@
 // answers papcoll::explain(comm, …) in a program. It needs no MPI.
 
 #include <papcoll/base/near_names.hpp>
+#include <papcoll/choice/names/explain_choice.hpp>
+#include <papcoll/choice/names/transport_names.hpp>
+#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/learned_file.hpp>
+#include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/choice/selection/selection_file.hpp>
+#include <papcoll/choice/selection/state.hpp>
 #include <papcoll/core.hpp>
-#include <papcoll/names/explain_choice.hpp>
-#include <papcoll/names/transport_names.hpp>
-#include <papcoll/runtime/selection_texts.hpp>
-#include <papcoll/select/automatic.hpp>
-#include <papcoll/select/learned_file.hpp>
-#include <papcoll/select/learner.hpp>
-#include <papcoll/select/on_device.hpp>
-#include <papcoll/select/selection_file.hpp>
-#include <papcoll/select/state.hpp>
+#include <papcoll/gpu/on_device.hpp>
+#include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
 #include <papcoll/tools/written.hpp>

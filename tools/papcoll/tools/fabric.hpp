@@ -2,7 +2,7 @@
 
 // A network of hosts and switches as its links tell it, and the network file that says the same.
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/network_file.hpp>
 

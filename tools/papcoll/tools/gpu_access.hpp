@@ -2,7 +2,7 @@
 
 // Which GPUs reach each other's memory, as text, for people.
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/tools/indented.hpp>
 
 #include <cstddef>

@@ -3,8 +3,8 @@
 // Files that a user writes, in JSON: whatever they have that is not expected is refused, with the
 // file, the field, the reason and what to write instead.
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/plain_text.hpp>

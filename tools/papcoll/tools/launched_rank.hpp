@@ -2,7 +2,7 @@
 
 // The rank of a process that an MPI launcher has started, without a call to MPI.
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 
 #include <cstdlib>
 #include <optional>

@@ -5,9 +5,9 @@
 #include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/names/row.hpp>
-#include <papcoll/names/transport_names.hpp>
-#include <papcoll/policies/requirements.hpp>
+#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/transport_names.hpp>
+#include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
 #include <papcoll/tools/written.hpp>

@@ -2,9 +2,9 @@
 
 // Machines as command lines name them.
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/tools/optional_parts.hpp>
 #include <papcoll/tools/output_file.hpp>

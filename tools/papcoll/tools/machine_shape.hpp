@@ -2,9 +2,9 @@
 
 // Machines of equal nodes in a few words: "nodes=8,packages=2,l3=2,cores=8,leaf=4".
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/sysfs.hpp>
 

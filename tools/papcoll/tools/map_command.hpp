@@ -6,15 +6,11 @@
 #include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/baselines/greedy.hpp>
+#include <papcoll/choice/names/parsed_name.hpp>
+#include <papcoll/choice/names/row.hpp>
 #include <papcoll/draw/mapping.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/mapping/map_positions.hpp>
-#include <papcoll/mapping/mapped_order.hpp>
-#include <papcoll/mapping/order_text.hpp>
-#include <papcoll/mapping/read_traffic.hpp>
-#include <papcoll/names/parsed_name.hpp>
-#include <papcoll/names/row.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/machine_named.hpp>
@@ -24,6 +20,10 @@
 #include <papcoll/tools/placement_option.hpp>
 #include <papcoll/tools/placements.hpp>
 #include <papcoll/tools/simulate_command.hpp>
+#include <papcoll/topology/mapping/map_positions.hpp>
+#include <papcoll/topology/mapping/mapped_order.hpp>
+#include <papcoll/topology/mapping/order_text.hpp>
+#include <papcoll/topology/mapping/read_traffic.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -3,8 +3,8 @@
 // For programs that read their command line with CLI11, whose own words for what it does not know
 // name all that follows, too, and no remedy.
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/config.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

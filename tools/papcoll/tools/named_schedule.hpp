@@ -1,11 +1,11 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/names/grammar.hpp>
-#include <papcoll/names/parsed_name.hpp>
-#include <papcoll/names/row.hpp>
+#include <papcoll/choice/names/grammar.hpp>
+#include <papcoll/choice/names/parsed_name.hpp>
+#include <papcoll/choice/names/row.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>

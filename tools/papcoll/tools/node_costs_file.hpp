@@ -7,7 +7,7 @@
 //     {"papcoll_node_costs": 1, "call": 4.6e-8, …, "copy": [[64, 2.4e-9], [256, 3.4e-9], …],
 //      "near": {"signal": 3.5e-8, "fetch": 2.9e-8, "take": 4e-9, "read": […], "write": […]}}
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/json_file.hpp>

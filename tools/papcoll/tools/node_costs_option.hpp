@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/simulate/measure_node_costs.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/simulate/quantity_text.hpp>

@@ -4,10 +4,10 @@
 // and is compiled with the library's macro brings it; tool_main() itself may be compiled without.
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/mapping/mapped_order.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/mapping/mapped_order.hpp>
 
 #include <string>
 

@@ -2,8 +2,8 @@
 
 // A run as an OTF2 archive, for Vampir and other viewers: needs libotf2 from version 3 on.
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/draw/svg.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/words.hpp>
 

@@ -5,8 +5,8 @@
 #include <papcoll/tools/optional_parts.hpp>
 
 #ifdef PAPCOLL_WITH_HWLOC
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/topology/hwloc.hpp>
 
@@ -22,7 +22,7 @@
 #include <papcoll/baselines/scotch.hpp>
 #endif
 #ifdef PAPCOLL_TOOL_WITH_CUDA
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>
 #include <papcoll/tools/gpu_access.hpp>
 #include <papcoll/tools/indented.hpp>

@@ -2,7 +2,7 @@
 
 // Where commands write their pictures.
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/tools/output_file.hpp>
 
 #include <CLI/CLI.hpp>

@@ -2,8 +2,8 @@
 
 // How a job's ranks come to the places of a machine.
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/topology/machine.hpp>
 

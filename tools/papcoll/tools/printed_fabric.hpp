@@ -3,9 +3,9 @@
 // Networks as the programs of their makers print them: ibnetdiscover of InfiniBand, opareport of
 // Omni-Path.
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/tools/fabric.hpp>
 #include <papcoll/topology/sysfs.hpp>
 

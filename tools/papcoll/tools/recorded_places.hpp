@@ -3,11 +3,11 @@
 // The calls at a place of a recorded run, as `papcoll what-if` takes them.
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/plan/layout.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/profile/trace_format.hpp>
 #include <papcoll/report/calls.hpp>
 #include <papcoll/report/report.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/what_if/recorded.hpp>
 
 #include <algorithm>

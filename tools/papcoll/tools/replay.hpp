@@ -3,8 +3,8 @@
 // Arrivals that were recorded, replayed on this machine: by papcoll-bench, under mpirun.
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/names/row.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/choice/names/row.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/what_if/answer.hpp>

@@ -2,8 +2,8 @@
 
 // A report for other programs: JSON, CSV, Chrome's trace events, and the arrivals of a place.
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/draw/svg.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/tables.hpp>
 #include <papcoll/report/words.hpp>

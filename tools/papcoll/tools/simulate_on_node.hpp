@@ -3,9 +3,9 @@
 // `papcoll simulate` of algorithms that decide by who arrives when.
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/names/parsed_name.hpp>
-#include <papcoll/names/row.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/choice/names/parsed_name.hpp>
+#include <papcoll/choice/names/row.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulated.hpp>
 #include <papcoll/simulate/simulated_text.hpp>

@@ -7,11 +7,10 @@
 #include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/mapping/map_positions.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/choice/names/parsed_name.hpp>
+#include <papcoll/choice/names/row.hpp>
 #include <papcoll/model/log_gops.hpp>
-#include <papcoll/names/parsed_name.hpp>
-#include <papcoll/names/row.hpp>
 #include <papcoll/pattern/generators.hpp>
 #include <papcoll/pattern/trace.hpp>
 #include <papcoll/simulate/link_costs.hpp>
@@ -24,6 +23,7 @@
 #include <papcoll/tools/placements.hpp>
 #include <papcoll/tools/suara_grid.hpp>
 #include <papcoll/tools/topology_file.hpp>
+#include <papcoll/topology/mapping/map_positions.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -2,7 +2,8 @@
 
 // What papcoll_tool.hpp declares.
 
-#include <papcoll/names/row.hpp>
+#include <papcoll/base/version.hpp>
+#include <papcoll/choice/names/row.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/draw_command.hpp>
 #include <papcoll/tools/explain_command.hpp>
@@ -15,7 +16,6 @@
 #include <papcoll/tools/tune_command.hpp>
 #include <papcoll/tools/verify_command.hpp>
 #include <papcoll/tools/what_if_command.hpp>
-#include <papcoll/version.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>

@@ -2,7 +2,7 @@
 
 // `papcoll topology`: a machine in lines, and network files made of what other programs print.
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/fabric.hpp>
 #include <papcoll/tools/json_file.hpp>

@@ -2,7 +2,7 @@
 
 // `papcoll tune`: a selection file of this machine, made by papcoll-bench under an MPI launcher.
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/topology/processor_set.hpp>
 

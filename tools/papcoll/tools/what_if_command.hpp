@@ -3,9 +3,9 @@
 // `papcoll what-if`: what calls whose arrivals were recorded would have taken by other algorithms.
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/names/row.hpp>
+#include <papcoll/choice/names/row.hpp>
 #include <papcoll/pattern/trace.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/simulate/quantity_text.hpp>

@@ -2,10 +2,10 @@
 
 // Sizes, times and names of collectives as people write them on a command line.
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/config.hpp>
 
 #include <array>
 #include <cmath>

@@ -4,15 +4,15 @@
 // them.
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/baselines/free_places.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/mapping/mapped_order.hpp>
-#include <papcoll/mapping/read_traffic.hpp>
-#include <papcoll/mapping/unguarded.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/schedule/traffic.hpp>
 #include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/mapping/mapped_order.hpp>
+#include <papcoll/topology/mapping/read_traffic.hpp>
+#include <papcoll/topology/mapping/unguarded.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -5,17 +5,17 @@
 // -lscotcherr, and not -lscotcherrexit, which ends the program where an error should be thrown.
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/baselines/free_places.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/mapping/mapped_order.hpp>
-#include <papcoll/mapping/read_traffic.hpp>
-#include <papcoll/mapping/unguarded.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/schedule/traffic.hpp>
 #include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/mapping/mapped_order.hpp>
+#include <papcoll/topology/mapping/read_traffic.hpp>
+#include <papcoll/topology/mapping/unguarded.hpp>
 
 #include <algorithm>
 #include <cmath>

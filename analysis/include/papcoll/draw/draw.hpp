@@ -7,7 +7,7 @@
 #include <papcoll/draw/svg.hpp>
 #include <papcoll/draw/trees.hpp>
 #include <papcoll/model/log_gops.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulate.hpp>
 #include <papcoll/simulate/simulated_text.hpp>

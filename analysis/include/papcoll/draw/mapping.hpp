@@ -1,12 +1,12 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/draw/svg.hpp>
-#include <papcoll/mapping/cost.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/traffic.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/mapping/cost.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <papcoll/error.hpp>
-#include <papcoll/plan/layout.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/range.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/verify/messages.hpp>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/arrival/statistics.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/floating.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {

@@ -17,7 +17,7 @@
 // Every field that changes after the file was made is written and read by std::atomic_ref; what
 // orders them is said where they are written (recorder.hpp).
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 
 #include <array>
 #include <cstddef>

@@ -9,7 +9,7 @@
 //
 // `message` says with Describe d what the record holds.
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 
 // clang-format off
 #define PAPCOLL_PROFILE_COLLECTIVES(X, N, D, V)                                                    \

@@ -2,7 +2,7 @@
 
 // The style sheet and the script of the page: they load nothing, and draw on one canvas.
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 
 #include <string_view>
 

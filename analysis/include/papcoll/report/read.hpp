@@ -3,8 +3,8 @@
 // Reads the trace files of a run, also while the program writes them. Whatever bytes a file has,
 // what comes out is safe to use: positions are within their tables, times below 2⁶⁰.
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/floating.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/profile/trace_files.hpp>
 #include <papcoll/profile/trace_format.hpp>
 #include <papcoll/report/run.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/error.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulated.hpp>
 

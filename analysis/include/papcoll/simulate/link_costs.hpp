@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 
 #include <cstddef>
 #include <span>

@@ -4,17 +4,17 @@
 #include <papcoll/barrier.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/base/op.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node_site.hpp>
-#include <papcoll/op.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
 #include <papcoll/thread_team.hpp>
 #include <papcoll/topology/processor_set.hpp>
-#include <papcoll/waiting/doorbells.hpp>
 
 #include <algorithm>
 #include <array>

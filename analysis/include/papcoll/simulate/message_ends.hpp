@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 
 #include <algorithm>
 #include <compare>

@@ -1,16 +1,16 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/base/op.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 #include <papcoll/gpu/model.hpp>
-#include <papcoll/op.hpp>
-#include <papcoll/plan/layout.hpp>
-#include <papcoll/plan/make_plan.hpp>
-#include <papcoll/plan/run.hpp>
+#include <papcoll/gpu/transport/device_endpoint.hpp>
+#include <papcoll/gpu/transport/mailbox.hpp>
+#include <papcoll/schedule/make_plan.hpp>
+#include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/transport/gpu/device_endpoint.hpp>
-#include <papcoll/transport/gpu/mailbox.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/error.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/simulate/blocks.hpp>
 #include <papcoll/simulate/events.hpp>

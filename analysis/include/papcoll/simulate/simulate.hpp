@@ -1,9 +1,9 @@
 #pragma once
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/floating.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/model/log_gops.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/simulate/limits.hpp>
 #include <papcoll/simulate/plans.hpp>
 #include <papcoll/simulate/run.hpp>

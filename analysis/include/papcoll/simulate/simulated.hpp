@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/model/log_gops.hpp>
-#include <papcoll/options.hpp>
-#include <papcoll/plan/plan.hpp>
+#include <papcoll/schedule/plan.hpp>
 #include <papcoll/simulate/link_costs.hpp>
+#include <papcoll/topology/options.hpp>
 
 #include <algorithm>
 #include <cstddef>

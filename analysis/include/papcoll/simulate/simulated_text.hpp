@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulated.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 
 #include <algorithm>

@@ -4,19 +4,19 @@
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/near_names.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/base/op.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/op.hpp>
-#include <papcoll/options.hpp>
-#include <papcoll/plan/layout.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/simulate/simulated.hpp>
 #include <papcoll/simulate/virtual_cores.hpp>
 #include <papcoll/simulate/virtual_site.hpp>
 #include <papcoll/topology/groups.hpp>
+#include <papcoll/topology/options.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/op.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
-#include <papcoll/op.hpp>
 #include <papcoll/simulate/virtual_cores.hpp>
 
 #include <atomic>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/plan/layout.hpp>
-#include <papcoll/plan/plan.hpp>
+#include <papcoll/schedule/plan.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/verify/verdict.hpp>
 
 #include <array>

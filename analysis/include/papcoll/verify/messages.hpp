@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/plan/plan.hpp>
 #include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/plan.hpp>
 #include <papcoll/simulate/message_ends.hpp>
 #include <papcoll/verify/verdict.hpp>
 

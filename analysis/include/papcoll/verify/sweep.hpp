@@ -2,7 +2,7 @@
 
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/verify/verify.hpp>
 
 #include <algorithm>

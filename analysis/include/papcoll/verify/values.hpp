@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/contract.hpp>
-#include <papcoll/plan/layout.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/verify/memory.hpp>
 #include <papcoll/verify/messages.hpp>
 #include <papcoll/verify/verdict.hpp>

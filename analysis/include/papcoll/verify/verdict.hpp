@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/plan/plan.hpp>
+#include <papcoll/schedule/plan.hpp>
 
 #include <array>
 #include <cstddef>

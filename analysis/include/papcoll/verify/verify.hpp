@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/contract.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/verify/memory.hpp>
 #include <papcoll/verify/messages.hpp>
 #include <papcoll/verify/run.hpp>

@@ -3,10 +3,10 @@
 #include <papcoll/arrival/agreement.hpp>
 #include <papcoll/arrival/forecast.hpp>
 #include <papcoll/arrival/predictor.hpp>
-#include <papcoll/options.hpp>
-#include <papcoll/plan/layout.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
+#include <papcoll/topology/options.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/pattern/trace.hpp>
-#include <papcoll/plan/layout.hpp>
+#include <papcoll/schedule/vector_layout.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,11 +4,11 @@
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/choice/names/row.hpp>
 #include <papcoll/model/log_gops.hpp>
-#include <papcoll/names/row.hpp>
-#include <papcoll/plan/make_plan.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/simulate/link_costs.hpp>
 #include <papcoll/simulate/node_costs.hpp>

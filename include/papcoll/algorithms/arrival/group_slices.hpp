@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/topology/groups.hpp>

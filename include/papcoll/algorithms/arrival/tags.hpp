@@ -5,9 +5,9 @@
 #include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/config.hpp>
 
 #include <cstddef>
 #include <string_view>

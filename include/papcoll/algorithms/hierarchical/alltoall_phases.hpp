@@ -4,8 +4,8 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/data_view.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/tree_shapes.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/traffic.hpp>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/schedule/parameter.hpp>
 
 #include <array>

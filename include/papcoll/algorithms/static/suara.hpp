@@ -51,7 +51,7 @@ inline std::string extents_text(std::span<const int> extents) {
 ///   rings take 2(R + C − 2)α rather than 2(RC − 1)α, for nearly twice the data: about 4βm and 2γm.
 /// Prefer it where P is large and m/P small, so that a flat ring waits for latencies, and
 ///   Rabenseifner does not suit, because P is no power of two or its long distances are dear:
-///   choose_suara() in model/suara_choice.hpp says by the closed forms what is best.
+///   choose_suara() in algorithms/static/suara_choice.hpp says by the closed forms what is best.
 /// Limits: L times the data of a flat Ring: long vectors on few positions want that. Works for
 ///   operators that do not commute if all its dimensions do: rows are neighbours.
 ///

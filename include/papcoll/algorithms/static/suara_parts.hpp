@@ -12,11 +12,11 @@
 #include <papcoll/algorithms/static/scatter_allgather.hpp>
 #include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/algorithms/static/suara.hpp>
+#include <papcoll/algorithms/static/suara_choice.hpp>
 #include <papcoll/base/math.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/mapping/read_traffic.hpp>
-#include <papcoll/model/suara_choice.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/topology/mapping/read_traffic.hpp>
 
 #include <algorithm>
 #include <numeric>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/function_ref.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/schedule/range.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {

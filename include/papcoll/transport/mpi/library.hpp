@@ -9,8 +9,8 @@
 #include <papcoll/transport/smpi/library.hpp>
 #else
 
-#include <papcoll/config.hpp>
-#include <papcoll/waiting/process_id.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/node/waiting/process_id.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/config.hpp>
-#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/schedule/endpoint.hpp>
 
 #include <functional>
 #include <memory>
@@ -21,5 +21,5 @@ PAPCOLL_DECL std::unique_ptr<Endpoint> connect_told_messages(
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/impl/messages.ipp>
+#include <papcoll/transport/mpi/messages.ipp>
 #endif

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 
 // The only place that includes mpi.h. Without the old C++ bindings it compiles in 0.06 s, not 0.73
 // s.

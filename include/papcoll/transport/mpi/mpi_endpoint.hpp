@@ -1,10 +1,10 @@
 #pragma once
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/error.hpp>
-#include <papcoll/plan/endpoint.hpp>
-#include <papcoll/plan/run.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/transport/mpi/asked_in_turn.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>

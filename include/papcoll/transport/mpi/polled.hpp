@@ -1,13 +1,13 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/owned.hpp>
-#include <papcoll/config.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/waiting/waiter.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/node/peer_memory.hpp>
-#include <papcoll/options.hpp>
+#include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled.hpp>

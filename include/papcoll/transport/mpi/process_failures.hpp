@@ -1,8 +1,8 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
-#include <papcoll/config.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/library.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/options.hpp>
+#include <papcoll/topology/options.hpp>
 
 #include <chrono>
 #include <cstddef>

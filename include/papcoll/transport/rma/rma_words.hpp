@@ -1,9 +1,10 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
+#include <papcoll/node/waiting/sleep.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
@@ -12,7 +13,6 @@
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/rma/remote_words.hpp>
-#include <papcoll/waiting/sleep.hpp>
 
 #include <algorithm>
 #include <chrono>

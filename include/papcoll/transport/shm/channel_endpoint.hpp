@@ -6,8 +6,8 @@
 #include <papcoll/base/queue.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/plan/endpoint.hpp>
-#include <papcoll/plan/run.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 #include <papcoll/transport/shm/message_table.hpp>
 

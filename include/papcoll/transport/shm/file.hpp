@@ -1,9 +1,9 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 
 #include <algorithm>
 #include <array>

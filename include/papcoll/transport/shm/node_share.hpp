@@ -1,11 +1,11 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>

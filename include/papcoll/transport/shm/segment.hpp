@@ -1,15 +1,15 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/config.hpp>
-#include <papcoll/error.hpp>
 #include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/node/waiting/liveness.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/polled.hpp>
 #include <papcoll/transport/shm/file.hpp>
-#include <papcoll/waiting/liveness.hpp>
 
 #include <array>
 #include <atomic>

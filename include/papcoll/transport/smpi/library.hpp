@@ -6,8 +6,8 @@
 
 #ifdef SMPI_H
 
-#include <papcoll/config.hpp>
-#include <papcoll/waiting/process_id.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/node/waiting/process_id.hpp>
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/config.hpp>
-#include <papcoll/plan/endpoint.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/schedule/endpoint.hpp>
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/config.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/gpu/model/queues.hpp>
 #include <papcoll/gpu/model/shared_events.hpp>
 

@@ -1,0 +1,265 @@
+#pragma once
+
+#include <papcoll/algorithms/cost/closed_forms/allreduce.hpp>
+#include <papcoll/algorithms/cost/closed_forms/bcast.hpp>
+#include <papcoll/algorithms/cost/closed_forms/reduce.hpp>
+#include <papcoll/algorithms/cost/closed_forms/segmented_ring.hpp>
+#include <papcoll/algorithms/cost/hockney.hpp>
+#include <papcoll/algorithms/cost/shared_ports.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/math.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+// What SUARA's choice costs: its algorithms along lines, and grids of them.
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// The allreduce algorithms that SUARA chooses from for each dimension.
+enum class SuaraPart : unsigned char {
+  linear,
+  nonoverlapping,
+  recursive_doubling,
+  ring,
+  segmented_ring,
+  rabenseifner,
+};
+inline constexpr std::size_t suara_part_count = 6;
+inline constexpr std::array suara_parts{
+    SuaraPart::linear, SuaraPart::nonoverlapping, SuaraPart::recursive_doubling,
+    SuaraPart::ring,   SuaraPart::segmented_ring, SuaraPart::rabenseifner};
+
+/// May the part be used for an operator that does not commute?
+constexpr bool keeps_order(SuaraPart part) noexcept {
+  return part != SuaraPart::ring && part != SuaraPart::segmented_ring;
+}
+
+/// What its choice goes by: a machine as each algorithm sees it, in the order of SuaraPart.
+struct SuaraModel {
+  std::array<HockneyWithGap, suara_part_count> machine{};
+  HockneyWithGap link{};   ///< of the messages that fill a grid's gaps
+  double segment = 8192;   ///< bytes, of segmented rings: the published one
+  std::size_t window = 4;  ///< blocks in flight: what Options::window is if nothing is said
+  bool commutative = true;
+  bool shared_ports = false;  ///< do messages under way at once share a port, or take turns?
+
+  /// The published parameters where messages are delayed by alpha, keep no port meanwhile, and
+  /// share it: what the simulator's defaults are with Ports::shared.
+  SuaraModel() : SuaraModel(HockneyWithGap{Hockney{}, 0}) { shared_ports = true; }
+  /// The same for all of them.
+  explicit SuaraModel(const HockneyWithGap& all) : link(all) { machine.fill(all); }
+
+  const HockneyWithGap& of(SuaraPart part) const noexcept {
+    return machine[static_cast<std::size_t>(part)];
+  }
+};
+
+/// A grid and what runs along each of its dimensions.
+struct SuaraChoice {
+  static constexpr std::size_t most = 3;
+
+  std::size_t dimensions = 1;  ///< 1: no grid is better
+  std::array<SuaraPart, most> parts{};
+  std::array<int, most> extents{};  ///< the last is the number of rows
+  bool folded = false;
+  double seconds = 0;
+  double flat = 0;  ///< seconds of the best without a grid, if that was looked for
+
+  friend bool operator==(const SuaraChoice&, const SuaraChoice&) = default;
+};
+
+/// What the nonoverlapping one is made of among p positions: the quicker reduce and bcast each.
+struct ReduceAndBcast {
+  double tree = 0;  ///< seconds, binomial
+  double scattered = 0;
+  double tree_back = 0;
+  double scattered_back = 0;
+
+  double seconds() const noexcept {
+    return std::min(tree, scattered) + std::min(tree_back, scattered_back);
+  }
+};
+
+[[gnu::cold]] inline ReduceAndBcast reduce_and_bcast(const SuaraModel& model, int p,
+                                                     double m) noexcept {
+  const HockneyWithGap& h = model.of(SuaraPart::nonoverlapping);
+  if (!model.shared_ports) {
+    return {closed_form::binomial_reduce(h, p, m),
+            closed_form::reduce_scatter_gather_reduce(h, p, m),
+            closed_form::binomial_bcast(h, p, m), closed_form::scatter_allgather_bcast(h, p, m)};
+  }
+  return {closed_form::binomial_reduce(h, p, m),
+          closed_form::shared_ports::reduce_scatter_gather_reduce(h, p, m),
+          closed_form::shared_ports::binomial_bcast(h, p, m),
+          closed_form::shared_ports::scatter_allgather_bcast(h, p, m)};
+}
+
+namespace detail {
+
+[[gnu::cold]] inline double segments_around_ring(const SuaraModel& model, int p, double segment,
+                                                 double together) noexcept {
+  const HockneyWithGap& h = model.of(SuaraPart::segmented_ring);
+  return model.shared_ports
+             ? closed_form::shared_ports::segments_around_ring(h, p, segment, together)
+             : closed_form::segments_around_ring(h, p, segment, together);
+}
+
+}  // namespace detail
+
+/// What one of the algorithms costs among p positions, alone.
+[[gnu::cold]] inline double seconds_of(const SuaraModel& model, SuaraPart part, int p,
+                                       double m) noexcept {
+  const HockneyWithGap& h = model.of(part);
+  const bool shared = model.shared_ports;
+  switch (part) {
+    case SuaraPart::linear:
+      return shared ? closed_form::shared_ports::linear_allreduce(h, p, m)
+                    : closed_form::linear_allreduce(h, p, m);
+    case SuaraPart::nonoverlapping:
+      return reduce_and_bcast(model, p, m).seconds();
+    case SuaraPart::recursive_doubling:
+      return shared ? closed_form::shared_ports::recursive_doubling_allreduce(h, p, m)
+                    : closed_form::recursive_doubling_allreduce(h, p, m);
+    case SuaraPart::ring:
+      return closed_form::ring_allreduce(h, p, m);
+    case SuaraPart::segmented_ring:
+      return shared ? closed_form::shared_ports::segmented_ring_allreduce(h, p, m, model.segment,
+                                                                          model.window)
+                    : closed_form::segmented_ring_allreduce(h, p, m, model.segment, model.window);
+    case SuaraPart::rabenseifner:
+      return shared ? closed_form::shared_ports::rabenseifner_allreduce(h, p, m)
+                    : closed_form::rabenseifner_allreduce(h, p, m);
+  }
+  return 0;
+}
+
+/// The same along a dimension of a grid that is not all segmented rings: no block is cut there, and
+/// few messages are let go at once, so that a segmented ring runs block by block, of which one
+/// begins while the one before is at its last message.
+[[gnu::cold]] inline double seconds_along(const SuaraModel& model, SuaraPart part, int p,
+                                          double m) noexcept {
+  if (part != SuaraPart::segmented_ring || p < 2) return seconds_of(model, part, p, m);
+  const HockneyWithGap& h = model.of(part);
+  const double s = model.segment;
+  const double block = p * s;
+  const auto around = [&](double share, double) {
+    return detail::segments_around_ring(model, p, share * s, 1);
+  };
+  const double further = std::max(0.0, math::ceil(m / block) - 1);
+  const double whole = closed_form::window_by_window(m, block, 1, around);
+  if (model.shared_ports) return whole - further * h.alpha;
+  const double overlapped =
+      p > 2 ? h.message(s) + h.gamma * s : around(1, 1) - std::max(h.gamma * s, 2 * h.port(s));
+  return whole - further * overlapped;
+}
+
+namespace detail {
+
+/// The lines of a grid: how many positions are in those of each dimension, and what its gaps cost,
+/// in whole vectors that are folded or handed on.
+struct SuaraLines {
+  std::array<int, SuaraChoice::most> lengths{};  ///< the longest
+  int shortest = 1;                              ///< of the rows, which may differ
+  int folds = 0;
+  int hand_overs = 0;
+  int pairs = 0;  ///< rows of two where others are of one, or two folded to one
+};
+
+[[gnu::cold]] inline SuaraLines lines_of(int p, const SuaraChoice& c) noexcept {
+  SuaraLines lines;
+  int least = p;
+  int most = p;
+  for (std::size_t d = c.dimensions; d > 1; --d) {
+    const int rows = std::clamp(c.extents[d - 1], 1, least);
+    const bool gaps = least % rows != 0 || most % rows != 0;
+    lines.lengths[d - 1] = rows;
+    lines.folds += gaps && c.folded ? 1 : 0;
+    lines.hand_overs += gaps && !c.folded ? 1 : 0;
+    if (most / rows == 1) lines.pairs = most % rows;
+    least /= rows;
+    most = c.folded ? most / rows : (most + rows - 1) / rows;
+  }
+  lines.lengths[0] = most;
+  lines.shortest = least;
+  return lines;
+}
+
+/// What an algorithm costs along a dimension; of lines that differ in length, the slowest counts.
+[[gnu::cold]] inline double seconds_along(const SuaraModel& model, SuaraPart part, int shortest,
+                                          int longest, double m) noexcept {
+  double seconds = 0;
+  for (int n = shortest; n <= longest; ++n) {
+    seconds = std::max(seconds, papcoll::seconds_along(model, part, n, m));
+  }
+  return seconds;
+}
+
+/// Where others have no row to run along, or nobody to fold, their first messages come early. Where
+/// ports are shared, they delay a pair that meets them in the first or second round of a column:
+/// measured in simulations, with Rabenseifner along columns.
+[[gnu::cold]] inline double seconds_of_early(const SuaraModel& model, const SuaraLines& lines,
+                                             double m) noexcept {
+  constexpr std::array messages{0.0, 1.8, 1.2,
+                                0.0};  // by the position of the last pair in its four
+  if (!model.shared_ports) return 0;
+  const double bytes = messages[static_cast<std::size_t>(lines.pairs % 4)] * m;
+  return std::max(0.0, model.link.beta * bytes - 4 * model.link.alpha);
+}
+
+[[gnu::cold]] inline double seconds_of_gaps(const SuaraModel& model, const SuaraLines& lines,
+                                            double m) noexcept {
+  const HockneyWithGap& h = model.link;
+  return lines.folds * (3 * h.alpha + 2 * h.beta * m + h.gamma * m / 2) +
+         lines.hand_overs * h.message(m) + seconds_of_early(model, lines, m);
+}
+
+/// Segmented rings in all dimensions: blocks go through all of them, as many at once as the window.
+[[gnu::cold]] inline double seconds_of_rings(const SuaraModel& model, const SuaraLines& lines,
+                                             std::size_t dimensions, double m) noexcept {
+  const HockneyWithGap& link = model.link;
+  const HockneyWithGap& h = model.of(SuaraPart::segmented_ring);
+  const auto shortest_of = [&lines](std::size_t d) {
+    return d == 0 ? lines.shortest : lines.lengths[d];
+  };
+  int longest = lines.shortest;  // rows are cut by the shortest of them
+  for (std::size_t d = 1; d < dimensions; ++d) longest = std::max(longest, lines.lengths[d]);
+  const double block = longest * model.segment;
+  const auto group = [&](double part, double together) {
+    const double bytes = part * block;
+    double seconds = lines.folds * together * (2 * link.port(bytes) + link.gamma * bytes / 2);
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      const int p = lines.lengths[d];
+      const double cuts = std::max(1.0, bytes / (p * model.segment));
+      seconds += segments_around_ring(model, p, bytes / p / cuts, together * cuts);
+      // The pieces that a dimension cuts a block into follow one another, and of what the further
+      // ones wait, some shows: measured in simulations.
+      const double pieces = math::ceil(bytes / (shortest_of(d) * model.segment));
+      seconds += std::clamp(pieces - 1, 0.0, 2.0) * (p - 1) * 1.5 * h.alpha;
+    }
+    return seconds;
+  };
+  // What is handed on is hidden by other blocks' steps, but for the last one's.
+  return 3 * lines.folds * link.alpha + lines.hand_overs * link.message(std::min(m, block)) +
+         closed_form::window_by_window(m, block, model.window, group);
+}
+
+}  // namespace detail
+
+/// What a choice costs among p positions.
+[[gnu::cold]] inline double seconds_of(const SuaraModel& model, const SuaraChoice& choice, int p,
+                                       double m) noexcept {
+  if (choice.dimensions == 1) return seconds_of(model, choice.parts[0], p, m);
+  const detail::SuaraLines lines = detail::lines_of(p, choice);
+  bool all_segmented = true;
+  double seconds = detail::seconds_of_gaps(model, lines, m);
+  for (std::size_t d = 0; d < choice.dimensions; ++d) {
+    const int shortest = d == 0 ? lines.shortest : lines.lengths[d];
+    seconds += detail::seconds_along(model, choice.parts[d], shortest, lines.lengths[d], m);
+    all_segmented = all_segmented && choice.parts[d] == SuaraPart::segmented_ring;
+  }
+  return all_segmented ? detail::seconds_of_rings(model, lines, choice.dimensions, m) : seconds;
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,163 @@
+#pragma once
+
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/layouts.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since an MPI_Op is an int
+/// in some MPI libraries and would pass for a rank.
+struct root {
+  /// The root is rank r of the team.
+  explicit constexpr root(int r) noexcept : rank(r) {}
+  int rank;  ///< of the team
+};
+
+/// Anything with contiguous elements of one trivially copyable type: std::vector, std::array,
+/// std::span, a built-in array.
+template <class R>
+concept ContiguousRange = requires(R& r) {
+  std::ranges::data(r);
+  std::ranges::size(r);
+};
+
+/// What a collective takes as a buffer: a contiguous range, or elements that lie apart.
+template <class R>
+concept Buffer = ContiguousRange<R> || LiesApart<R>;
+
+/// What a collective takes by value: one element of a trivially copyable type, and no buffer.
+template <class T>
+concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !LiesApart<T> &&
+                  !std::is_null_pointer_v<T> && !requires(T & x) {
+  std::ranges::begin(x);
+};
+
+namespace detail {
+/// The address of a buffer.
+template <Buffer R>
+constexpr auto* address_of(R& buffer) noexcept {
+  if constexpr (ContiguousRange<R>) {
+    return std::ranges::data(buffer);
+  } else if constexpr (MdspanLike<std::remove_cvref_t<R>>) {
+    return buffer.data_handle();
+  } else {
+    return buffer.data;
+  }
+}
+}  // namespace detail
+
+/// A buffer that a collective may write to: an lvalue, or a view such as std::span.
+template <class R>
+concept OutputRange = LiesApart<R> ||
+    (ContiguousRange<R> &&
+     (std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>));
+
+/// The type of a buffer's elements, without const.
+template <Buffer R>
+using element_of =
+    std::remove_cv_t<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;
+
+/// Can the elements of a buffer be written to?
+template <Buffer R>
+inline constexpr bool is_writable =
+    !std::is_const_v<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;
+
+namespace detail {
+template <class R>
+inline constexpr bool is_integer_range = false;
+template <ContiguousRange R>
+inline constexpr bool is_integer_range<R> =
+    std::integral<element_of<const R>> && !std::same_as<element_of<const R>, bool>;
+}  // namespace detail
+
+/// How many elements each rank has in a buffer, or where its block begins there: integers of any
+/// type, one for each rank. They are borrowed, and must live until the call returns; a request
+/// copies them.
+struct counts {
+  /// None: on ranks that need not know them.
+  counts() = default;
+  /// A contiguous range of integers, such as a std::vector<int>.
+  template <ContiguousRange R>
+  requires(detail::is_integer_range<R>) explicit counts(const R& each) noexcept
+      : data_(std::ranges::data(each)),
+        size_(std::ranges::size(each)),
+        width_(sizeof(element_of<const R>)),
+        is_signed_(std::is_signed_v<element_of<const R>>) {}
+  /// Refuses, with a sentence, whatever is no such range.
+  template <class Other>
+  requires(!detail::is_integer_range<Other>) explicit counts(const Other&) {
+    static_assert(sizeof(Other) == 0,
+                  "papcoll: counts are a contiguous range of integers, one for each rank, such as "
+                  "a std::vector<int>");
+  }
+
+  /// How many there are.
+  std::size_t size() const noexcept { return size_; }
+  /// Is number i less than 0?
+  bool is_negative(std::size_t i) const noexcept { return is_signed_ && bits(i) >> 63U != 0; }
+  /// Number i, which is not negative.
+  std::size_t operator[](std::size_t i) const noexcept { return bits(i); }
+  /// Copies them to size() numbers. False: one is negative.
+  bool copy_to(std::size_t* to) const noexcept {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < size_; ++i) all |= to[i] = bits(i);
+    return !is_signed_ || all >> 63U == 0;
+  }
+
+ private:
+  /// Sign-extended.
+  std::uint64_t bits(std::size_t i) const noexcept {
+    switch (width_) {
+      case 1:
+        return is_signed_ ? as<std::int8_t>(i) : as<std::uint8_t>(i);
+      case 2:
+        return is_signed_ ? as<std::int16_t>(i) : as<std::uint16_t>(i);
+      case 4:
+        return is_signed_ ? as<std::int32_t>(i) : as<std::uint32_t>(i);
+      default:
+        return as<std::uint64_t>(i);
+    }
+  }
+  template <class N>
+  std::uint64_t as(std::size_t i) const noexcept {
+    N n;
+    std::memcpy(&n, static_cast<const std::byte*>(data_) + i * sizeof n, sizeof n);
+    return static_cast<std::uint64_t>(n);
+  }
+
+  const void* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::uint8_t width_ = 1;
+  bool is_signed_ = false;
+};
+
+/// In place of the counts that a rank does not know: the ranks tell each other, and the call
+/// returns what comes.
+struct UnknownCounts {};
+inline constexpr UnknownCounts unknown_counts{};  ///< as an argument
+
+/// The blocks of a buffer, one for each rank: how long they are, and where they begin.
+struct blocks {
+  /// One after the other, in rank order.
+  blocks(counts lengths) noexcept  // NOLINT(google-explicit-constructor): lengths alone will do
+      : sizes(lengths) {}
+  /// Block r begins `displacements[r]` elements after the buffer's address.
+  template <class Sizes, class Displacements>
+  blocks(const Sizes& lengths, const Displacements& displacements) noexcept
+      : sizes(counts(lengths)), places(counts(displacements)), anywhere(true) {}
+
+  counts sizes;           ///< elements, by rank
+  counts places;          ///< first elements, by rank
+  bool anywhere = false;  ///< `places` says where they are
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

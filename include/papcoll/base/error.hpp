@@ -1,0 +1,107 @@
+#pragma once
+
+#include <papcoll/base/config.hpp>
+
+#include <stdexcept>
+#include <string>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Base of everything papcoll throws. what() is one sentence or two: what was wrong, where (call,
+/// rank, communicator), and what to do about it. When a call of papcoll has thrown, nobody is at
+/// work on its buffers any more; for what a stopped peer may still do see deadline_exceeded.
+struct error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// An argument of this rank's own call is invalid: fix the call.
+struct argument_error : error {
+  using error::error;
+};
+
+/// The algorithm that was named does not serve this call (its operator does not commute, its
+/// elements are larger than a chunk, the ranks are too many…): take another. What decides is the
+/// same on all ranks whose calls match, so all of them get it, and the communicator is as it was.
+struct unserved_call : argument_error {
+  using argument_error::argument_error;
+};
+
+/// Another rank of the communicator made an invalid call, or one that does not match this one;
+/// what() quotes it. Where ranks read each other's memory this rank's output is unchanged, except
+/// that a bcast of several chunks may have delivered the first of them, and that SplitTail, the
+/// arrival-ordered Chain and CombiningTree may have written partial results to it (in place: over
+/// the input). Where messages were under way the communicator is broken and the output undefined.
+struct peer_error : error {
+  using error::error;
+};
+
+/// Another rank died during the call. The communicator is broken from here on: see recovery.hpp.
+struct peer_lost : error {
+  using error::error;
+};
+
+/// The deadline of the communicator passed while waiting. The communicator is broken from here on.
+/// A peer that was stopped may go on some day, and then write to the call's output if that is a
+/// shared_vector: make a new one. Or if it is registered: end the registration.
+struct deadline_exceeded : error {
+  using error::error;
+};
+
+/// The communicator was broken by an earlier error (peer_lost, deadline_exceeded, or a peer_error
+/// where messages were under way), or MPI is finalized, or its MPI communicator freed.
+struct broken_communicator : error {
+  using error::error;
+};
+
+/// The transport cannot serve this communicator (say, shared memory across nodes).
+struct transport_unavailable : error {
+  using error::error;
+};
+
+/// papcoll::algorithm() was given a name outside the grammar or the catalogue.
+struct unknown_algorithm : error {
+  using error::error;
+};
+
+namespace detail {
+/// What to do after a death, for messages.
+inline constexpr const char* recovery_advice =
+    "where MPI goes on, papcoll::shrink makes a communicator of the ranks that are left";
+
+/// What another message may quote of one: without "papcoll: ".
+[[gnu::cold]] inline std::string bare(std::string text) {
+  constexpr const char* prefix = "papcoll: ";
+  if (text.rfind(prefix, 0) == 0) text.erase(0, std::char_traits<char>::length(prefix));
+  return text;
+}
+
+/// The exception whose handler this is called in, as an E; null if it is none. By its type, not by
+/// its virtual table as dynamic_cast: without RTTI files have no dynamic_cast, and the tables that
+/// they define, which the linker may take for all files, do not say what they are of.
+template <class E>
+const E* handled_as() noexcept {
+  try {
+    throw;
+  } catch (const E& problem) {
+    return &problem;
+  } catch (...) {
+    return nullptr;
+  }
+}
+}  // namespace detail
+
+/// An MPI function returned an error code.
+struct mpi_error : error {
+  /// For the library.
+  mpi_error(const std::string& text, int code_) : error(text), code(code_) {}
+  int code;  ///< as MPI returned it
+};
+
+/// A system call failed (memory, files, futex).
+struct system_error : error {
+  /// For the library.
+  system_error(const std::string& text, int number_) : error(text), number(number_) {}
+  int number;  ///< errno
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,243 @@
+#pragma once
+
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+// What kind each argument of a typed call is, and where a form of the collective has it: values
+// alone, no types, so that all forms of all collectives are told apart in one function.
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// How a call returns.
+enum class Way : unsigned char { blocking, non_blocking, persistent };
+
+/// What an argument is by its type.
+enum class Kind : unsigned char {
+  none,  ///< there is no such argument
+  other,
+  sequence,  ///< a range that is not contiguous
+  range,     ///< contiguous
+  layout,    ///< a buffer whose elements need not be contiguous
+  pointer,
+  null,
+  number,
+  root,
+  blocks,  ///< or counts
+  unknown_counts,
+  algorithm,
+  policy,  ///< which is no argument
+};
+
+/// An argument.
+struct Argument {
+  Kind kind = Kind::none;
+  bool is_writable = false;  ///< of a buffer: its elements, and they outlive the call
+  bool is_array = false;     ///< a built-in one, which may stand for a pointer
+  bool is_text = false;      ///< a range that may be meant as a name
+  bool is_counts = false;    ///< of blocks: lengths alone
+  bool is_value = false;     ///< one element
+};
+
+/// Why no form of a collective takes some arguments: a sentence each, which compilers quote.
+enum class Mistake : unsigned char {
+  none,
+  no_form_of_this_collective_takes_these_arguments,
+  the_first_argument_is_a_Communicator_or_a_ThreadTeam_Rank_or_an_MPI_Comm,
+  a_buffer_is_a_contiguous_range_or_strided_and_no_vector_of_bool_or_list,
+  an_element_by_value_is_for_blocking_allreduce_reduce_bcast_scan_and_exscan,
+  an_in_place_buffer_is_written_so_pass_an_lvalue_or_a_span_of_non_const_elements,
+  the_output_is_an_lvalue_or_a_span_of_non_const_elements,
+  this_input_is_a_temporary_that_is_gone_when_the_call_returns,
+  input_and_output_have_elements_of_the_same_type,
+  elements_are_copied_byte_by_byte_and_this_type_is_not_trivially_copyable,
+  a_count_follows_pointers,
+  counts_or_blocks_are_missing_as_in_papcoll_counts_sizes,
+  a_root_is_missing_as_in_papcoll_root_0,
+  text_is_no_output_so_write_papcoll_algorithm_as_the_last_argument,
+  an_algorithm_goes_after_the_operator_as_in_papcoll_sum_then_papcoll_algorithm,
+  an_algorithm_is_no_text_so_include_algorithm_hpp_and_write_papcoll_algorithm,
+  a_range_is_no_operator_and_sizes_of_a_reduce_scatter_go_in_papcoll_counts,
+  this_operator_does_not_make_one_element_of_two_of_this_type,
+  an_overloaded_function_such_as_std_max_is_no_operator_so_pass_papcoll_max,
+};
+
+/// Which forms a function has.
+struct Forms {
+  Collective collective;
+  bool uneven;  ///< a v-form: ranks' blocks differ
+  Way way;
+};
+
+/// Where a call's arguments stand, after the team; −1: nowhere.
+struct Match {
+  Mistake mistake = Mistake::no_form_of_this_collective_takes_these_arguments;
+  int in = -1;
+  int out = -1;
+  int count = -1;
+  int sent = -1;      ///< blocks of the input
+  int received = -1;  ///< blocks of the output
+  int root = -1;
+  int op = -1;
+  int algorithm = -1;
+  bool by_value = false;    ///< `in` is one element
+  bool by_pointer = false;  ///< buffers are pointers
+  bool is_unknown = false;  ///< the call finds out how much comes
+
+  /// The same with a mistake.
+  constexpr Match with(Mistake m) const noexcept {
+    Match other = *this;
+    other.mistake = m;
+    return other;
+  }
+  constexpr bool ok() const noexcept { return mistake == Mistake::none; }
+  constexpr bool in_place() const noexcept { return in >= 0 && out < 0 && !is_unknown; }
+};
+
+/// Reads arguments from the left.
+template <std::size_t N>
+struct ArgumentReader {
+  const std::array<Argument, N>& all;
+  int next = 0;
+
+  constexpr Argument at(int i) const noexcept {
+    return static_cast<std::size_t>(i) < N ? all[static_cast<std::size_t>(i)] : Argument{};
+  }
+  constexpr Kind kind(int ahead = 0) const noexcept { return at(next + ahead).kind; }
+  constexpr bool has(Kind k, int ahead = 0) const noexcept { return kind(ahead) == k; }
+  constexpr bool has_buffer() const noexcept { return has(Kind::range) || has(Kind::layout); }
+  constexpr bool has_pointer(int ahead = 0) const noexcept {
+    return has(Kind::pointer, ahead) || at(next + ahead).is_array;
+  }
+  constexpr int take_if(bool yes) noexcept { return yes ? next++ : -1; }
+  constexpr int take(Kind k) noexcept { return take_if(has(k)); }
+};
+
+/// What is wrong with the buffers that were found, if anything.
+template <std::size_t N>
+constexpr Mistake mistake_in_buffers(const Match& m, const ArgumentReader<N>& r) noexcept {
+  using enum Mistake;
+  if (m.is_unknown || m.by_value) return none;
+  if (m.in_place() && !r.at(m.in).is_writable) {
+    return an_in_place_buffer_is_written_so_pass_an_lvalue_or_a_span_of_non_const_elements;
+  }
+  if (m.out >= 0 && r.at(m.out).kind != Kind::null && !r.at(m.out).is_writable) {
+    return r.at(m.out).is_text ? text_is_no_output_so_write_papcoll_algorithm_as_the_last_argument
+                               : the_output_is_an_lvalue_or_a_span_of_non_const_elements;
+  }
+  return none;
+}
+
+/// What follows the buffers in any form: [root] [op] [algorithm].
+template <std::size_t N>
+constexpr Match with_rest(const Forms& f, Match m, ArgumentReader<N> r) noexcept {
+  using enum Mistake;
+  const Mistake in_buffers = mistake_in_buffers(m, r);
+  if (in_buffers != none) return m.with(in_buffers);
+  if (is_rooted(f.collective)) {
+    m.root = r.take(Kind::root);
+    if (m.root < 0) return m.with(a_root_is_missing_as_in_papcoll_root_0);
+  }
+  if (is_reduction(f.collective) && !r.has(Kind::none)) {
+    m.op = r.next++;
+    const Argument op = r.at(m.op);
+    if (op.kind == Kind::algorithm || op.kind == Kind::policy || op.is_text) {
+      return m.with(an_algorithm_goes_after_the_operator_as_in_papcoll_sum_then_papcoll_algorithm);
+    }
+    if (op.kind == Kind::range || op.kind == Kind::layout) {
+      return m.with(a_range_is_no_operator_and_sizes_of_a_reduce_scatter_go_in_papcoll_counts);
+    }
+  }
+  m.algorithm = r.take(Kind::algorithm);
+  if (r.has(Kind::none)) return m.with(none);
+  return r.at(r.next).is_text
+             ? m.with(an_algorithm_is_no_text_so_include_algorithm_hpp_and_write_papcoll_algorithm)
+             : m;
+}
+
+/// in, out [, counts] | data [, counts] | in, out, count | data, count | value
+template <std::size_t N>
+constexpr Match match_even(const Forms& f, ArgumentReader<N> r) noexcept {
+  using enum Mistake;
+  Match m;
+  if (!has_data(f.collective)) return with_rest(f, m, r);
+  const bool two = !has_one_buffer(f.collective);
+  const bool is_pointer =
+      r.has_pointer() && (r.has(Kind::number, 1) ||
+                          ((r.has_pointer(1) || r.has(Kind::null, 1)) && r.has(Kind::number, 2)));
+  if (is_pointer) {
+    m.by_pointer = true;
+    m.in = r.next++;
+    m.out = r.take_if(two && !r.has(Kind::number));
+    m.count = r.take(Kind::number);
+    return m.count < 0 ? m : with_rest(f, m, r);
+  }
+  if (r.has_buffer()) {
+    m.in = r.next++;
+    m.out = r.take_if(two && r.has_buffer());
+    const bool has_counts = f.collective == Collective::reduce_scatter && r.at(r.next).is_counts;
+    m.received = r.take_if(has_counts);
+    return with_rest(f, m, r);
+  }
+  if (r.has(Kind::pointer)) return m.with(a_count_follows_pointers);
+  if (r.has(Kind::sequence)) {
+    return m.with(a_buffer_is_a_contiguous_range_or_strided_and_no_vector_of_bool_or_list);
+  }
+  if (!r.at(r.next).is_value) return m;
+  if (f.way != Way::blocking || !is_elementwise(f.collective)) {
+    return m.with(an_element_by_value_is_for_blocking_allreduce_reduce_bcast_scan_and_exscan);
+  }
+  m.by_value = true;
+  m.in = r.next++;
+  return with_rest(f, m, r);
+}
+
+/// in, out, blocks | data, blocks; of an alltoallv: in, blocks, out, blocks; or a blocking call
+/// that finds out how much comes.
+template <std::size_t N>
+constexpr Match match_uneven(const Forms& f, ArgumentReader<N> r) noexcept {
+  using enum Mistake;
+  Match m;
+  m.by_pointer = r.has(Kind::pointer);
+  if (!r.has(Kind::range) && !m.by_pointer) {
+    return m.with(a_buffer_is_a_contiguous_range_or_strided_and_no_vector_of_bool_or_list);
+  }
+  const Match no_blocks = m.with(counts_or_blocks_are_missing_as_in_papcoll_counts_sizes);
+  const bool both = f.collective == Collective::alltoall;
+  const bool of_input = both || f.collective == Collective::scatter;
+  const bool may_ask = f.way == Way::blocking && !m.by_pointer;
+  m.in = r.next++;
+  if (of_input) m.sent = r.take(Kind::blocks);
+  if (both && m.sent < 0) return no_blocks;
+  if (m.sent >= 0 && may_ask && r.has(Kind::unknown_counts)) {
+    m.is_unknown = true;
+    ++r.next;
+    return with_rest(f, m, r);
+  }
+  const Kind wanted = m.by_pointer ? Kind::pointer : Kind::range;
+  const bool has_out = r.has(wanted) || (m.by_pointer && r.has(Kind::null));
+  m.out = r.take_if(has_out && (both || m.sent < 0));
+  if (both) {
+    m.received = m.out < 0 ? m.sent : r.take(Kind::blocks);
+  } else if (of_input) {
+    if (m.sent < 0) m.sent = r.take(Kind::blocks);
+    if (m.sent < 0) return no_blocks;
+    return with_rest(f, m, r);
+  } else {
+    m.received = r.take(Kind::blocks);
+    m.is_unknown = m.received < 0 && m.out < 0 && may_ask;
+  }
+  return m.received < 0 && !m.is_unknown ? no_blocks : with_rest(f, m, r);
+}
+
+/// Which form these arguments are, and where it has what.
+template <std::size_t N>
+constexpr Match match(const Forms& f, const std::array<Argument, N>& arguments) noexcept {
+  const ArgumentReader<N> reader{arguments};
+  return f.uneven ? match_uneven(f, reader) : match_even(f, reader);
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

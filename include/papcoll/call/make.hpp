@@ -1,0 +1,347 @@
+#pragma once
+
+#include <papcoll/base/buffers.hpp>
+#include <papcoll/base/op.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/call/argument_kinds.hpp>
+#include <papcoll/call/arguments.hpp>
+#include <papcoll/call/block_arguments.hpp>
+#include <papcoll/call/call_arguments.hpp>
+#include <papcoll/call/entry.hpp>
+#include <papcoll/call/owning.hpp>
+#include <papcoll/call/pack.hpp>
+#include <papcoll/call/passed.hpp>
+#include <papcoll/call/route.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+// The typed arguments of a call, in any form, become CallArguments here.
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+template <class T>
+struct ReceivedBlocks;
+
+namespace detail {
+
+// -- What a call that outlives its function keeps
+
+template <class A, Way W>
+using OwnedArgument =
+    std::conditional_t<W != Way::blocking && is_owner<A>, std::remove_cvref_t<A>, NotOwned>;
+
+/// The operator and the buffers that a pack's call keeps.
+template <class P>
+struct KeptPack : KeptArguments {
+  using In = std::conditional_t<P::by_kinds.in_place(), NotOwned,
+                                OwnedArgument<typename P::In, P::forms.way>>;
+  using Out =
+      OwnedArgument<std::conditional_t<P::by_kinds.in_place(), typename P::In, typename P::Out>,
+                    P::forms.way>;
+  // A kernel that is the library's does not look at its operator.
+  static constexpr bool keeps_operator =
+      P::by_kinds.op >= 0 && !Vectorizable<typename P::T, typename P::Op>;
+  static constexpr bool owns = !std::same_as<In, NotOwned> || !std::same_as<Out, NotOwned>;
+  static constexpr bool is_needed = keeps_operator || owns;
+  using Buffers = OwnedBuffers<In, Out>;
+  using KeptOperator = std::conditional_t<keeps_operator, typename P::Op, NotOwned>;
+
+  template <class... As>
+  explicit KeptPack(As&&... as)
+      : op(nth_or < keeps_operator ? P::by_kinds.op : -1 > (std::forward<As>(as)...)),
+        buffers{
+            nth_or < std::same_as<In, NotOwned> ? -1 : P::by_kinds.in > (std::forward<As>(as)...),
+            nth_or < std::same_as<Out, NotOwned> ? -1
+            : P::by_kinds.in_place()             ? P::by_kinds.in
+                                                 : P::by_kinds.out > (std::forward<As>(as)...)} {}
+
+  std::decay_t<KeptOperator> op;
+  Buffers buffers;
+
+ private:
+  template <int number, class... As>
+  static decltype(auto) nth_or(As&&... as) {
+    if constexpr (number < 0) {
+      return NotOwned{};
+    } else {
+      return nth<number>(std::forward<As>(as)...);
+    }
+  }
+  template <int number, class A, class... As>
+  static decltype(auto) nth(A&& a, As&&... as) {
+    if constexpr (number == 0) {
+      return std::forward<A>(a);
+    } else {
+      return nth<number - 1>(std::forward<As>(as)...);
+    }
+  }
+};
+
+// -- From arguments to CallArguments
+
+template <int>
+struct NotThere {};
+
+/// The arguments of a call, and what they point to that the call makes of them.
+template <class P>
+struct PackedArguments : CallArguments {
+  static constexpr Match m = P::by_kinds;
+  static constexpr bool has_layout = LiesApart<typename P::In> || LiesApart<typename P::Out>;
+  static constexpr bool is_in_place = m.in_place();
+  static constexpr bool has_blocks = m.sent >= 0 || m.received >= 0;
+
+  PackedArguments() noexcept : CallArguments(P::forms.collective) {
+    one_buffer = is_in_place;
+    if constexpr (has_data(P::forms.collective)) {
+      if constexpr (!is_reduction(P::forms.collective)) {
+        reducer.size = sizeof(typename P::T);
+        types = element_bits<typename P::T>();
+      } else if constexpr (m.op < 0) {
+        set_operator(sum);
+      }
+    }
+    if constexpr (has_layout) layouts = &passed;
+    if constexpr (has_blocks) {
+      constexpr auto make = maker_of_uneven(P::forms.collective);
+      given.make = make;
+      uneven = &given;
+    }
+  }
+  PackedArguments(const PackedArguments&) = delete;
+  PackedArguments& operator=(const PackedArguments&) = delete;
+
+  template <class Op>
+  void set_operator(const Op& op) noexcept {
+    using T = typename P::T;
+    reducer = papcoll::reducer<T>(op);
+    types = types_of_reduction<T, Op>(reducer);
+  }
+
+  /// Takes argument `number`. Buffers and the operator are those that are kept, if they are.
+  template <int number, class A>
+  void put(A& argument) noexcept {
+    if constexpr (number == m.in && m.by_value) {
+      in = reinterpret_cast<const std::byte*>(std::addressof(argument));
+    } else if constexpr (number == m.in) {
+      put_buffer(argument, in_length);
+      in = address;
+      if constexpr (is_in_place) {
+        out = address;
+        out_length = in_length;
+      }
+      if constexpr (has_layout) passed.in = layout_of(argument);
+      if constexpr (has_layout && is_in_place) passed.set_in_place();
+    } else if constexpr (number == m.out) {
+      put_buffer(argument, out_length);
+      out = address;
+      if constexpr (has_layout) passed.out = layout_of(argument);
+    } else if constexpr (number == m.count) {
+      count = static_cast<std::size_t>(argument);
+      is_count_signed = std::is_signed_v<A>;
+      by_count = true;
+    } else if constexpr (number == m.op) {
+      set_operator(argument);
+    } else if constexpr (number == m.root) {
+      root = argument.rank;
+    } else if constexpr (number == m.algorithm) {
+      algorithm = &argument;
+    }
+    if constexpr (has_blocks) {
+      if constexpr (number == m.sent) given_blocks.sent = argument;
+      if constexpr (number == m.sent) given.sent = &given_blocks.sent;
+      if constexpr (number == m.received && number != m.sent) given_blocks.received = argument;
+      if constexpr (number == m.received) {
+        given.received = number == m.sent ? &given_blocks.sent : &given_blocks.received;
+      }
+    }
+  }
+
+  template <class A>
+  void put_buffer(A& argument, std::size_t& length) noexcept {
+    if constexpr (std::is_null_pointer_v<std::remove_cv_t<A>>) {
+      address = nullptr;
+      length = any_length;
+    } else if constexpr (std::is_pointer_v<A>) {
+      address = bytes_at(argument);
+      length = any_length;
+    } else {
+      if constexpr (ContiguousRange<A>) {
+        address = bytes_at(std::ranges::data(argument));
+        length = std::ranges::size(argument);
+      } else {
+        address = bytes_at(address_of(argument));
+      }
+    }
+  }
+
+  struct BothBlocks {
+    blocks sent{papcoll::counts{}};
+    blocks received{papcoll::counts{}};
+  };
+  template <class T>
+  static std::byte* bytes_at(const T* at) noexcept {
+    return reinterpret_cast<std::byte*>(const_cast<T*>(at));
+  }
+
+  std::byte* address = nullptr;
+  [[no_unique_address]] std::conditional_t<has_layout, PassedLayouts, NotThere<0>> passed;
+  [[no_unique_address]] std::conditional_t<has_blocks, UnevenArguments, NotThere<1>> given;
+  [[no_unique_address]] std::conditional_t<has_blocks, BothBlocks, NotThere<2>> given_blocks;
+};
+
+template <class P, int... numbers, class... As>
+void put_all(PackedArguments<P>& a, std::integer_sequence<int, numbers...>, As&... as) noexcept {
+  (a.template put<numbers>(as), ...);
+}
+
+/// The same of a call that keeps some of the arguments.
+template <class P, class... As>
+void put_kept(PackedArguments<P>& a, KeptPack<P>& kept, As&... as) noexcept {
+  using Kept = KeptPack<P>;
+  constexpr Match m = P::by_kinds;
+  const auto put = [&]<int number, class A>(std::integral_constant<int, number>, A& argument) {
+    if constexpr (number == m.in && m.in_place() && !std::same_as<typename Kept::Out, NotOwned>) {
+      a.template put<number>(kept.buffers.out);
+    } else if constexpr (number == m.in && !std::same_as<typename Kept::In, NotOwned>) {
+      a.template put<number>(kept.buffers.in);
+    } else if constexpr (number == m.out && !std::same_as<typename Kept::Out, NotOwned>) {
+      a.template put<number>(kept.buffers.out);
+    } else if constexpr (number == m.op && Kept::keeps_operator) {
+      a.template put<number>(kept.op);
+    } else {
+      a.template put<number>(argument);
+    }
+  };
+  [&]<int... numbers>(std::integer_sequence<int, numbers...>) {
+    (put(std::integral_constant<int, numbers>{}, as), ...);
+  }
+  (std::make_integer_sequence<int, sizeof...(As)>{});
+}
+
+// -- The calls
+
+/// What a call returns.
+template <class P>
+constexpr auto result_of() noexcept {
+  if constexpr (P::mistake() != Mistake::none) {
+    return std::type_identity<void>{};
+  } else if constexpr (P::forms.way == Way::blocking) {
+    using T = typename P::T;
+    if constexpr (P::by_kinds.by_value) {
+      return std::type_identity<T>{};
+    } else if constexpr (!P::by_kinds.is_unknown) {
+      return std::type_identity<void>{};
+    } else if constexpr (P::forms.collective == Collective::alltoall) {
+      return std::type_identity<ReceivedBlocks<T>>{};
+    } else {
+      return std::type_identity<std::vector<T>>{};
+    }
+  } else {
+    using Kept = KeptPack<P>;
+    constexpr bool starts = P::forms.way == Way::non_blocking;
+    if constexpr (Kept::owns && starts) {
+      return std::type_identity<OwningRequest<typename Kept::In, typename Kept::Out>>{};
+    } else if constexpr (Kept::owns) {
+      return std::type_identity<OwningPersistent<typename Kept::In, typename Kept::Out>>{};
+    } else {
+      return std::type_identity<std::conditional_t<starts, Request, Persistent>>{};
+    }
+  }
+}
+
+template <class P>
+using ResultOf = typename decltype(result_of<P>())::type;
+
+/// A blocking call whose ranks tell each other how long their blocks are: see each v-form.
+template <Collective C>
+struct CallOfUnknownBlocks;
+
+template <class P, class... Ps>
+inline const Route route_for = route_of<
+    P::forms.way, P::forms.collective,
+    !is_reduction(P::forms.collective) || is_commutative<typename P::Op, typename P::T>, Ps...>();
+
+/// Runs a blocking call. Where its types say all that decides the way it goes, it goes there at
+/// once.
+template <class P, class... Ps>
+void run_packed(TeamCore& core, PackedArguments<P>& a) {
+  constexpr Collective c = P::forms.collective;
+  constexpr bool is_plain = is_elementwise(c) && !PackedArguments<P>::has_layout &&
+                            !PackedArguments<P>::has_blocks && P::by_kinds.algorithm < 0;
+  constexpr bool is_chosen = named_by<Ps...>() == Named::nothing;
+  if constexpr (is_plain && (!is_chosen || chooses<CollectiveTag<c>>)) {
+    const Caller caller{core, c};
+    make_elementwise_call(caller, a, collective_traits[static_cast<std::size_t>(c)]);
+    constexpr bool commutes = !is_reduction(c) || is_commutative<typename P::Op, typename P::T>;
+    const AlgorithmSpec& spec = spec_of_policies<c, false, commutes, Ps...>();
+    if constexpr (is_chosen) {
+      run_chosen<c>(caller, spec, a);
+    } else {
+      constexpr auto run = runner_of<Ps...>();
+      run(caller, spec, a);
+    }
+  } else {
+    run_call(core, a, route_for<P, Ps...>);
+  }
+}
+
+/// Makes a call of the form that a pack has.
+template <class P, class... Ps, class C, class... As>
+ResultOf<P> make(C& comm, As&&... as) {
+  TeamCore& core = core_of(comm);
+  if constexpr (P::by_kinds.algorithm >= 0) offer_transports<C>(core);
+  PackedArguments<P> a;
+  if constexpr (P::forms.way == Way::blocking) {
+    put_all(a, std::make_integer_sequence<int, sizeof...(As)>{}, as...);
+    if constexpr (P::by_kinds.by_value) {
+      using T = typename P::T;
+      T result = is_exclusive(P::forms.collective) ? T{} : *reinterpret_cast<const T*>(a.in);
+      a.out = reinterpret_cast<std::byte*>(&result);
+      if (!is_exclusive(P::forms.collective)) a.in = a.out;
+      a.count = 1;
+      a.by_count = true;
+      run_packed<P, Ps...>(core, a);
+      return result;
+    } else if constexpr (P::by_kinds.is_unknown) {
+      return CallOfUnknownBlocks<P::forms.collective>::template make<P, Ps...>(comm, as...);
+    } else {
+      run_packed<P, Ps...>(core, a);
+    }
+  } else {
+    using Kept = KeptPack<P>;
+    const Route& route = route_for<P, Ps...>;
+    detail::Shared<Kept> kept;
+    if constexpr (Kept::is_needed) {
+      kept = detail::make_shared<Kept>(std::forward<As>(as)...);
+      put_kept<P>(a, *kept, as...);
+    } else {
+      put_all(a, std::make_integer_sequence<int, sizeof...(As)>{}, as...);
+    }
+    const auto made = [&] {
+      if constexpr (P::forms.way == Way::non_blocking) return start_call(core, a, route, kept);
+      if constexpr (P::forms.way == Way::persistent) return prepare_call(core, a, route, kept);
+    };
+    if constexpr (Kept::owns) {
+      using Buffers = typename Kept::Buffers;
+      auto call = made();
+      return {std::move(call), detail::Shared<Buffers>{kept, &kept->buffers}};
+    } else {
+      return made();
+    }
+  }
+}
+
+/// The blocking call of a v-form once lengths are known.
+template <Collective C, class... Ps, class Comm, class... As>
+void call_uneven(Comm& comm, As&&... as) {
+  make<Pack<C, true, Way::blocking, As...>, Ps...>(comm, std::forward<As>(as)...);
+}
+
+}  // namespace detail
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/call/persistent.hpp>
+#include <papcoll/call/request.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void refuse_no_call(const char* what) {
+  throw argument_error(joined({"papcoll: ", what,
+                               " of a call that is none: it was moved from, or is not what a "
+                               "collective returned"}));
+}
+
+/// No buffer: this one stays its caller's.
+struct NotOwned {};
+
+/// Buffers that were moved into a call.
+template <class In, class Out>
+struct OwnedBuffers {
+  In in;
+  Out out;
+};
+
+template <class In, class Out>
+auto taken(OwnedBuffers<In, Out>& b) {
+  return std::pair<In, Out>{std::move(b.in), std::move(b.out)};
+}
+template <class In>
+In taken(OwnedBuffers<In, NotOwned>& b) {
+  return std::move(b.in);
+}
+template <class Out>
+Out taken(OwnedBuffers<NotOwned, Out>& b) {
+  return std::move(b.out);
+}
+
+}  // namespace detail
+
+/// A Request whose call owns a buffer, or two, that its caller moved into it: wait() gives them
+/// back. In, Out: their types; NotOwned where the caller kept one.
+///
+///     v = papcoll::iallreduce(comm, std::move(v)).wait();
+template <class In, class Out>
+class OwningRequest : public Request {
+ public:
+  static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
+
+  OwningRequest() = default;
+  /// For the library: i-collectives make one.
+  OwningRequest(Request request, detail::Shared<detail::OwnedBuffers<In, Out>> buffers) noexcept
+      : Request(std::move(request)), buffers_(std::move(buffers)) {}
+
+  /// Waits until the call is complete, and gives back the buffer: the one that was moved in, or a
+  /// std::pair of input and output. Once; then they are as moved from. Throws argument_error where
+  /// this is no request, and what Request::wait() throws.
+  auto wait() {
+    if (buffers_ == nullptr) detail::refuse_no_call("wait()");
+    Request::wait();
+    return detail::taken(*buffers_);
+  }
+
+ private:
+  detail::Shared<detail::OwnedBuffers<In, Out>> buffers_;
+};
+
+/// A Persistent whose call owns a buffer, or two, that its caller moved into it. Between calls they
+/// may be read and written where they are. input() and output() throw argument_error where this is
+/// no call.
+template <class In, class Out>
+class OwningPersistent : public Persistent {
+ public:
+  static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
+
+  OwningPersistent() = default;
+  /// For the library: X_init() makes one.
+  OwningPersistent(Persistent call, detail::Shared<detail::OwnedBuffers<In, Out>> buffers) noexcept
+      : Persistent(std::move(call)), buffers_(std::move(buffers)) {}
+
+  /// The input that was moved in; its elements may change, its length not.
+  In& input() { return buffers().in; }
+  /// The output that was moved in, or the one buffer of a call in place.
+  Out& output() { return buffers().out; }
+
+ private:
+  detail::OwnedBuffers<In, Out>& buffers() {
+    if (buffers_ == nullptr) detail::refuse_no_call("a buffer");
+    return *buffers_;
+  }
+
+  detail::Shared<detail::OwnedBuffers<In, Out>> buffers_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,20 @@
+// What every file of a program that defines PAPCOLL_COMPILED would compile, compiled here once. The
+// CMake target papcoll::papcoll does both. With PAPCOLL_WITHOUT_MPI: for threads as ranks alone.
+#ifdef PAPCOLL_HAS_SHARED_CODE
+#error "papcoll.cpp is a file of its own: no unity build, nor papcoll included before it"
+#endif
+#ifndef PAPCOLL_COMPILED
+#define PAPCOLL_COMPILED
+#endif
+#define PAPCOLL_COMPILES_IT
+#include <papcoll/call/erased.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/core.hpp>
+#include <papcoll/explain.hpp>
+#include <papcoll/hierarchical.hpp>
+#ifndef PAPCOLL_WITHOUT_MPI
+#include <papcoll/papcoll.hpp>
+#include <papcoll/recovery.hpp>
+#endif
+#include <papcoll/topology/linux.hpp>
+#include <papcoll/topology/packed_machine.hpp>

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/contract.hpp>
+#include <papcoll/choice/policies/algorithm.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What there is to know of a call besides its collective and its bytes, with the values that most
+/// calls have.
+struct CallTraits {
+  std::size_t element_size = sizeof(double);  ///< bytes
+  bool commutative = true;                    ///< the operator, if there is one
+  bool non_blocking = false;                  ///< is it one that returns a Request?
+  /// Do the blocks differ in length, as those of alltoallv, allgatherv, gatherv and scatterv do?
+  bool uneven = false;
+  /// What is promised of its bits.
+  NumericalContract contract = NumericalContract::rank_consistent;
+  Algorithm algorithm{};  ///< if one is named
+};
+
+/// How a call would run if it were the next one, and why.
+struct Explanation {
+  std::string algorithm;  ///< "Exchange+ShmTransport"
+  std::string reason;     ///< thresholds by their names, with their values
+  /// What all ranks have learnt of arrivals in calls of this kind; nothing was seen where ranks
+  /// share no memory.
+  Imbalance imbalance;
+  /// The mean wait for the last rank, in nanoseconds, above which this call counts as imbalanced.
+  std::uint64_t imbalanced_from = 0;
+  std::string memory;  ///< how ranks get at each other's data
+  /// Of a static schedule across nodes or along the machine: which rank plays which position, and
+  /// why. Else empty.
+  std::string order;
+  /// Of a call that names no algorithm, on one node: what else could run, with what it costs by the
+  /// model, and what it took where it was tried.
+  std::string candidates;
+  std::string kept;  ///< what became of the files of Options::learn and Options::tuning, if any
+  std::vector<std::string> refused;  ///< algorithms that cannot run this call, by reasons
+
+  /// All of it, a line for each.
+  std::string text() const { return text_of<>(*this); }
+
+ private:
+  template <class = void>
+  static std::string text_of(const Explanation& e);
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
+#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/checks.hpp>
+#include <papcoll/choice/policies/hierarchical_spec.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// The policies of a part: those in Policies<>, or one alone.
+template <class P>
+struct PartPolicies : std::type_identity<Policies<P>> {};
+template <class... Ps>
+struct PartPolicies<Policies<Ps...>> : std::type_identity<Policies<Ps...>> {};
+
+/// What a set of policies says about one part.
+template <class Set>
+struct Part;
+template <class... Ps>
+struct Part<Policies<Ps...>> {
+  using Names = NamedPolicies<Ps...>;
+
+  /// Ends the compilation with one sentence for what is wrong, if anything is. What a part does not
+  /// serve of a call of `Tag` runs by what is chosen for it.
+  template <class Tag, bool Commutes, class Contract>
+  static void check() {
+    if constexpr ((is_hierarchical<Ps> || ...)) {
+      refuse_policies<requirement::hierarchical_levels_in_order, Tag, Ps...>();
+    } else if constexpr (!well_formed<Ps...>) {
+      refuse_malformed<Tag, Ps...>();
+    } else if constexpr (policies_given<ContractPolicyKind, Ps...> != 0) {
+      refuse_policies<requirement::hierarchical_part_has_no_contract, Tag, Ps...>();
+    } else {
+      constexpr const Requirement* why =
+          why_not(needs(), call_facts<Tag, false, Commutes, Contract>(), offers());
+      if constexpr (why != nullptr) refuse_policies<why->bit, Tag, Ps...>();
+    }
+  }
+
+  static AlgorithmSpec spec() { return Names::spec(); }
+
+ private:
+  static constexpr AlgorithmNeeds needs() noexcept {
+    AlgorithmNeeds needs = Names::needs();
+    if (Names::draws_tickets) needs.bits |= requirement::hierarchical_part_draws_no_tickets;
+    return needs;
+  }
+  static constexpr TeamOffers offers() noexcept {
+    TeamOffers offers = Names::offers();
+    offers.bits &= ~requirement::hierarchical_part_draws_no_tickets;
+    return offers;
+  }
+};
+
+template <class P>
+using PartOf = Part<typename PartPolicies<P>::type>;
+
+/// `Commutes`: the operator of a call of `Tag` does, or there is none.
+template <class P, class Tag, bool Commutes, class Contract>
+void check_level() {
+  if constexpr (is_hierarchical<P>) {
+    PartOf<typename P::intra>::template check<Tag, Commutes, Contract>();
+    check_level<typename P::inter, Tag, Commutes, Contract>();
+  } else {
+    PartOf<P>::template check<Tag, Commutes, Contract>();
+  }
+}
+
+/// The hierarchical algorithm that a type stands for.
+template <class C>
+const HierarchicalSpec& hierarchical_spec_of() {
+  static const HierarchicalSpec hierarchical = [] {
+    HierarchicalSpec c;
+    c.intra = PartOf<typename C::intra>::spec();
+    if constexpr (is_hierarchical<typename C::inter>) {
+      c.inter.hierarchical = &hierarchical_spec_of<typename C::inter>();
+    } else {
+      c.inter = PartOf<typename C::inter>::spec();
+    }
+    c.id = hierarchical_id(c);
+    return c;
+  }();
+  return hierarchical;
+}
+
+template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
+struct HierarchicalPolicies {
+  using Given = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
+  using Contract = pick_policy<ContractPolicyKind, RankConsistent, Ps...>;
+
+  static AlgorithmSpec get() {
+    AlgorithmSpec s;
+    s.contract = Contract::value;
+    constexpr const Requirement* why =
+        why_not(needs(), call_facts<Tag, NonBlocking, true, Contract>(), offers());
+    if constexpr (why != nullptr) {
+      refuse_policies<why->bit, Tag, Ps...>();
+    } else {
+      check_level<Given, Tag, Commutes, Contract>();
+      s.hierarchical = &hierarchical_spec_of<Given>();
+      s.run_hierarchical = &run_hierarchical<Tag::value>;
+    }
+    return s;
+  }
+
+ private:
+  static constexpr AlgorithmNeeds needs() noexcept {
+    AlgorithmNeeds needs = hierarchical_needs(Tag::value);
+    needs.bits |= requirement::hierarchical_stands_alone;
+    return needs;
+  }
+  static constexpr TeamOffers offers() noexcept {
+    TeamOffers offers;
+    if (policies_given<ArrivalPolicyKind, Ps...> + policies_given<TransportPolicyKind, Ps...> !=
+        0) {
+      offers.bits &= ~requirement::hierarchical_stands_alone;
+    }
+    return offers;
+  }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

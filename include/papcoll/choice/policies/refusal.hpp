@@ -1,0 +1,79 @@
+#pragma once
+
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/choice/policies/requirements.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What the sentence of a requirement is about, where that is known; what is empty stays as it is.
+struct RefusalDetails {
+  std::string algorithm{};   ///< for "this schedule" and "this algorithm"
+  std::string collective{};  ///< for "this collective", with those that are served instead
+  std::string arrival{};     ///< for "this arrival policy"
+  std::string transport{};   ///< for "this transport"
+  std::string both{};        ///< for "for one collective": "Ring and Chain"
+  std::size_t found = 0;     ///< for "{found}"
+  std::size_t limit = 0;     ///< for "{limit}"
+  std::string remedy{};      ///< rather than the table's
+};
+
+namespace detail {
+
+/// A text of the table with the details in their places.
+[[gnu::cold, gnu::noinline]] inline std::string with_details(std::string text,
+                                                             const RefusalDetails& d) {
+  struct Place {
+    std::string_view words;
+    const std::string& value;
+  };
+  const std::string found = std::to_string(d.found);
+  const std::string limit = std::to_string(d.limit);
+  for (const Place& p :
+       {Place{"this schedule", d.algorithm}, Place{"this algorithm", d.algorithm},
+        Place{"this collective", d.collective}, Place{"this arrival policy", d.arrival},
+        Place{"this transport", d.transport}, Place{" for one collective", d.both},
+        Place{"{found}", found}, Place{"{limit}", limit}}) {
+    if (p.value.empty()) continue;
+    for (std::size_t at = text.find(p.words); at != text.npos;
+         at = text.find(p.words, at + p.value.size())) {
+      text.replace(at, p.words.size(), p.value);
+    }
+  }
+  return text;
+}
+
+}  // namespace detail
+
+/// The sentence of a requirement that is not met.
+[[gnu::cold]] inline std::string refusal(const Requirement& r, const RefusalDetails& d) {
+  return detail::with_details(
+      detail::joined({r.what, r.why, ": ", d.remedy.empty() ? r.remedy : d.remedy}), d);
+}
+
+/// Of an algorithm that does not serve a collective: tells which it serves, and which others serve
+/// that. `serves(c)` says what it serves.
+template <class Serves>
+[[gnu::cold, gnu::noinline]] void tell_served(RefusalDetails& d, const Requirement& why,
+                                              Collective wanted, Serves&& serves) {
+  if (why.bit != requirement::served_collective) return;
+  d.collective = name_of(wanted);
+  bool first = true;
+  for (std::size_t i = 0; i < collective_count; ++i) {
+    const auto c = static_cast<Collective>(i);
+    if (!serves(c)) continue;
+    d.collective += first ? ", only " : ", ";
+    d.collective += name_of(c);
+    first = false;
+  }
+  const auto others = traits_of(wanted).schedules;
+  d.remedy = detail::joined({"take ", others[0], " or ", others[1]});
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,208 @@
+#pragma once
+
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/contract.hpp>
+
+#include <cstddef>
+#include <limits>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+// Why a set of policies, or an algorithm, cannot run a call: the one table that messages of the
+// compiler, refusals at run time, names and listings share. The first row that does not hold is
+// what is said. A row:
+//
+//   X(name, bit, asks, what, why, remedy)
+//
+// `asks` is what listings say of it, or null. The sentence is `what` followed by `why`, a colon and
+// `remedy`; listings of what cannot run a call show `why` alone. At run time names take the places
+// of "this schedule", "this transport" and so on, and numbers those of {found} and {limit}: see
+// refusal.hpp. (C++20 cannot compute the text of a static_assert, hence the macro.)
+//
+// clang-format off
+#define PAPCOLL_REQUIREMENTS(X)                                                                   \
+  X(one_arrival_policy, 1U << 8U, nullptr, "",                                                    \
+    "two arrival policies for one collective", "keep one")                                        \
+  X(one_schedule, 1U << 9U, nullptr, "",                                                          \
+    "two schedules for one collective",                                                           \
+    "keep one, or join a reduce and a bcast as ReduceThenBcast")                                  \
+  X(one_transport, 1U << 10U, nullptr, "",                                                        \
+    "two transports for one collective", "keep one")                                              \
+  X(one_contract, 1U << 11U, nullptr, "",                                                         \
+    "two numerical contracts for one collective", "keep one")                                     \
+  X(hierarchical_stands_alone, 1U << 12U, nullptr, "",                                            \
+    "Hierarchical is made of whole algorithms, so only a contract stands beside it",              \
+    "give other policies to its parts, as in Hierarchical<Policies<DynamicLeader, ShmTransport>, "\
+    "Policies<Rabenseifner, MpiTransport>>, or by name "                                          \
+    "Hierarchical:DynamicLeader+ShmTransport,Rabenseifner+MpiTransport")                          \
+  X(hierarchical_levels_in_order, 1U << 13U, nullptr, "",                                         \
+    "these are levels within a level of Hierarchical, which are written from the inside out",     \
+    "write Hierarchical<A, Hierarchical<B, C>>, or by name Hierarchical:A,B,C")                   \
+  X(hierarchical_part_has_no_contract, 1U << 14U, nullptr, "",                                    \
+    "a numerical contract is that of the whole call",                                             \
+    "name it beside Hierarchical, not in one of its parts")                                       \
+  X(hierarchical_part_draws_no_tickets, 1U << 15U, nullptr, "",                                   \
+    "ArrivalOrder over messages is for whole communicators",                                      \
+    "inside a node take ShmTransport, and among nodes a static schedule such as Rabenseifner")    \
+  X(blocking_call, 1U << 16U, "a blocking call: nobody would drive it while its rank computes",   \
+    "this algorithm moves only while its rank waits in the call, and ",                           \
+    "the call is non-blocking",                                                                   \
+    "take a static schedule such as Rabenseifner, or the blocking call")                          \
+  X(positions, capability::positions, nullptr,                                                    \
+    "this schedule must know every rank's position before the call starts, and ",                 \
+    "this arrival policy does not tell it", "take StaticOrder, or leave the schedule out")        \
+  X(leader, capability::leader, nullptr,                                                          \
+    "this schedule needs a leader, and ",                                                         \
+    "this arrival policy names none", "take DynamicLeader or StaticLeader")                       \
+  X(tickets, capability::tickets, nullptr,                                                        \
+    "this schedule goes by the order in which ranks arrive, and ",                                \
+    "this arrival policy does not tell it", "take ArrivalOrder, or leave the arrival policy out") \
+  X(forecast, capability::forecast, nullptr,                                                      \
+    "this schedule needs to know how late each rank will be, and ",                               \
+    "this arrival policy does not predict it",                                                    \
+    "take PredictedOrder, or leave the arrival policy out")                                       \
+  X(device_memory, capability::device_memory, nullptr,                                            \
+    "this schedule combines in the memory of devices, and ",                                      \
+    "this call does not reach that",                                                              \
+    "take papcoll::gpu::allreduce with a transport such as CudaIpcTransport, or, for buffers of " \
+    "the host, PeerSlices")                                                                       \
+  X(fitting_arrival_policy, 1U << 17U, nullptr, "",                                               \
+    "this schedule does not run under this arrival policy",                                       \
+    "leave the policy out, or take a static schedule such as Chain")                              \
+  X(served_collective, 1U << 18U, nullptr, "",                                                    \
+    "this schedule does not serve this collective",                                               \
+    "take Rabenseifner for allreduce, Binomial for reduce, bcast, gather and scatter, Bruck for " \
+    "allgather, RecursiveHalving for reduce_scatter, Dissemination for barrier, Pairwise for "    \
+    "alltoall, RecursiveDoubling for scan and exscan; the table in docs/policies.md shows all")   \
+  X(commutative_operator, 1U << 19U,                                                              \
+    "an operator that commutes; wrap one as papcoll::commutative(op) if it does",                 \
+    "this schedule combines contributions out of rank order, and ",                               \
+    "this operator is not known to commute",                                                      \
+    "if it does, wrap it as papcoll::commutative(op), else take a schedule that keeps the order, "\
+    "such as Rabenseifner or Exchange")                                                           \
+  X(weaker_contract, 1U << 20U, nullptr,                                                          \
+    "this schedule combines in the order of arrival, and ",                                       \
+    "bits must not depend on arrivals",                                                           \
+    "for Reproducible take CombiningTree, DynamicLeader or MultiLeader")                          \
+  X(equal_blocks, 1U << 26U, nullptr,                                                             \
+    "this schedule takes of each rank as many elements as of the others, and ",                   \
+    "the call has counts",                                                                        \
+    "take BlockCopies on one node, or a static schedule: Ring for allgatherv, Linear for gatherv "\
+    "and scatterv, Pairwise for alltoallv")                                                       \
+  X(own_parts, 1U << 27U, nullptr,                                                                \
+    "this schedule passes blocks on for other ranks, and ",                                       \
+    "the call has counts, of which ranks know their own only",                                    \
+    "take Pairwise for alltoallv, or Linear")                                                     \
+  X(common_memory, 1U << 22U, nullptr,                                                            \
+    "this schedule reads its peers' memory, and ",                                                \
+    "the ranks that run it have no memory in common",                                             \
+    "take a static schedule such as Ring, or, in Hierarchical, groups that lie within a node")    \
+  X(node_memory, capability::node_memory,                                                         \
+    "all ranks on one node, and a transport by which they read each other's memory",              \
+    "this schedule reads its peers' memory, and ",                                                \
+    "this transport only passes messages",                                                        \
+    "take ShmTransport (ThreadTransport in a ThreadTeam), or a schedule such as Ring")            \
+  X(remote_tickets, capability::remote_tickets, nullptr,                                          \
+    "here this schedule goes by the order in which ranks arrive that share no memory, and ",      \
+    "this transport has no tickets for them",                                                     \
+    "take RmaTransport, or, on one node, ShmTransport")                                           \
+  X(compiled_site, 1U << 23U, nullptr, "",                                                        \
+    "this schedule was not compiled for the site of this transport",                              \
+    "name both as policies, <this schedule, this transport>")                                     \
+  X(few_ranks, 1U << 24U, nullptr,                                                                \
+    "this schedule serves a limited number of ranks that share memory, and ",                     \
+    "here are {found} ranks, more than {limit}", "take DynamicLeader")                            \
+  X(small_elements, 1U << 25U, nullptr,                                                           \
+    "this schedule takes elements of at most one chunk, and ",                                    \
+    "elements are larger than chunk_bytes, {limit}",                                              \
+    "take a static schedule, or larger Options::chunk_bytes")                                     \
+  X(room_for_ranks, 1U << 28U, nullptr,                                                           \
+    "this schedule has a place for each rank in each chunk, and ",                                \
+    "chunk_bytes, {limit}, is less than 8 bytes for each of {found} ranks",                       \
+    "take a static schedule, or larger Options::chunk_bytes")
+// clang-format on
+
+/// What must hold for an algorithm to run a call: a row of the table.
+struct Requirement {
+  unsigned bit;
+  const char* name;  ///< for programs
+  const char* asks;  ///< for listings; null: not shown there
+  const char* what;  ///< the beginning of the sentence, or ""
+  const char* why;   ///< what it is in the call, the team or the policies that does not fit
+  const char* remedy;
+};
+
+namespace requirement {
+#define PAPCOLL_BIT(id, bit, ...) inline constexpr unsigned id = bit;
+PAPCOLL_REQUIREMENTS(PAPCOLL_BIT)
+#undef PAPCOLL_BIT
+
+/// What an arrival policy can offer, and what a transport can.
+inline constexpr unsigned of_arrival = positions | leader | tickets | forecast;
+inline constexpr unsigned of_transport = node_memory | remote_tickets | device_memory;
+}  // namespace requirement
+
+/// The table, in the order in which requirements are asked.
+inline constexpr Requirement requirements[] = {
+#define PAPCOLL_ROW(id, bit, asks, what, why, remedy) {bit, #id, asks, what, why, remedy},
+    PAPCOLL_REQUIREMENTS(PAPCOLL_ROW)
+#undef PAPCOLL_ROW
+};
+
+/// Bytes of a chunk in which each rank has a place.
+constexpr std::size_t chunk_bytes_for_blocks(int ranks) noexcept {
+  return std::size_t{8} * static_cast<std::size_t>(ranks);
+}
+
+/// What an algorithm requires.
+struct AlgorithmNeeds {
+  unsigned bits = 0;   ///< of requirements that are the same for all calls
+  bool serves = true;  ///< the call's collective
+  NumericalContract strongest = NumericalContract::reproducible;  ///< that it can keep
+  int most_ranks = std::numeric_limits<int>::max();               ///< that may share memory
+};
+
+/// What a call is, as far as algorithms differ in it.
+struct CallFacts {
+  bool non_blocking = false;
+  bool commutes = true;     ///< the operator is known to, or there is none
+  bool uneven = false;      ///< see Call::is_uneven()
+  bool own_counts = false;  ///< this rank knows its own counts only
+  NumericalContract contract = NumericalContract::fast;  ///< of its result, if that is combined
+  std::size_t element_size = 0;
+};
+
+/// What a team offers, with an arrival policy and a transport.
+struct TeamOffers {
+  unsigned bits = ~0U;  ///< of requirements that do not depend on the call
+  int ranks = 0;
+  std::size_t chunk_bytes = std::numeric_limits<std::size_t>::max();
+};
+
+/// The first row of the table whose bit is set; null if there is none.
+constexpr const Requirement* first_requirement(unsigned bits) noexcept {
+  for (const Requirement& r : requirements) {
+    if ((bits & r.bit) != 0) return &r;
+  }
+  return nullptr;
+}
+
+/// The first requirement that keeps an algorithm from running a call of a team; null if it can.
+constexpr const Requirement* why_not(const AlgorithmNeeds& algorithm, const CallFacts& call,
+                                     const TeamOffers& team) noexcept {
+  unsigned met = team.bits;
+  if (call.non_blocking) met &= ~requirement::blocking_call;
+  if (!call.commutes) met &= ~requirement::commutative_operator;
+  if (call.uneven) met &= ~requirement::equal_blocks;
+  if (call.own_counts) met &= ~requirement::own_parts;
+  if (call.element_size > team.chunk_bytes) met &= ~requirement::small_elements;
+  if (team.chunk_bytes < chunk_bytes_for_blocks(team.ranks)) met &= ~requirement::room_for_ranks;
+  unsigned unmet = algorithm.bits & ~met;
+  if (!algorithm.serves) unmet |= requirement::served_collective;
+  if (call.contract > algorithm.strongest) unmet |= requirement::weaker_contract;
+  if (team.ranks > algorithm.most_ranks) unmet |= requirement::few_ranks;
+  return unmet == 0 ? nullptr : first_requirement(unmet);
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <papcoll/algorithms/hierarchical/phases.hpp>
+#include <papcoll/arrival/order_source.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/collective_list.hpp>
+#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/hierarchical_spec.hpp>
+#include <papcoll/choice/selection/by_caches.hpp>
+#include <papcoll/choice/selection/by_messages.hpp>
+#include <papcoll/choice/selection/inputs.hpp>
+#include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/choice/selection/on_node.hpp>
+#include <papcoll/choice/selection/thresholds.hpp>
+#include <papcoll/runtime/setup/machine_orders.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <cstddef>
+#include <span>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What is chosen for calls of one collective, as a value: what goes on around a choice is compiled
+/// once, and a program compiles the candidates of the collectives that it calls.
+struct Chooser {
+  Collective collective;
+  /// The algorithms that read their peers' memory, for all ranks on one node.
+  std::span<const detail::NodeCandidate> on_node;
+  /// Those that pass messages.
+  std::span<const detail::MessageCandidate> by_messages;
+  /// Of a call that goes by caches; null where none does.
+  const HierarchicalSpec& (*by_caches)();
+  /// Runs a hierarchical call on a divided team, and
+  void (*run_phases)(GroupedTeam&, const Call&);
+  /// the choosers of the collectives that its phases are.
+  std::span<const Chooser* const> phases;
+
+  /// The chooser of a phase.
+  const Chooser& of_phase(Collective c) const noexcept {
+    std::size_t i = 0;
+    while (phases[i]->collective != c) ++i;
+    return *phases[i];
+  }
+};
+
+template <Collective C>
+struct ChooserOf {
+  static const Chooser value;
+};
+
+namespace detail {
+
+/// The order of a schedule that was chosen: along the machine, where that takes clearly less of the
+/// heaviest link between nodes.
+inline OrderSource choose_order(const AnySchedule& schedule, const Call& call,
+                                const SelectionInputs& s) {
+  const Collective c = call.collective;
+  const bool keeps_rank_order =
+      is_prefix_reduction(c) || (is_reduction(c) && call.rank_order) || c == Collective::barrier;
+  if (s.orders == nullptr || keeps_rank_order) return {};
+  if (is_rooted(c) && !s.orders->repeats_root(c, call.root)) return {};
+  const AnySchedule played = schedule.resolved(s.size, call.bytes());
+  const int root = is_rooted(c) ? call.root : 0;
+  const MappedOrder& m = s.orders->of(played, c, root, AlongMachine::by(map_positions), *s.plans);
+  const auto percent = static_cast<double>(s.thresholds->network.order_percent);
+  const bool gains = m.verdict == MappedOrder::Verdict::mapped &&
+                     m.in_rank_order.heaviest_link * 100 >= m.arranged.heaviest_link * percent;
+  return gains ? OrderSource::machine() : OrderSource{};
+}
+
+template <class>
+struct ChoosersOf;
+/// The choosers of a list of collectives.
+template <Collective... Cs>
+struct ChoosersOf<CollectiveList<Cs...>> {
+  static constexpr const Chooser* all[] = {&ChooserOf<Cs>::value...};
+};
+
+/// The chooser of a collective that only the call knows: compiles the candidates of all.
+template <class All = AllCollectives>
+const Chooser& chooser_of(Collective c) noexcept {
+  return *ChoosersOf<All>::all[static_cast<std::size_t>(c)];
+}
+
+}  // namespace detail
+
+template <Collective C>
+const Chooser ChooserOf<C>::value{
+    C,
+    detail::candidates_on_node<C>,
+    detail::candidates_by_messages<C>,
+    detail::may_go_by_caches(C) ? &detail::hierarchical_of_caches : nullptr,
+    &detail::run_phases<C>,
+    detail::ChoosersOf<typename detail::PhasesOf<C>::type>::all,
+};
+
+namespace detail {
+
+/// Completes a spec by what reads peers' memory: by caches, or as the learner picks for the call of
+/// that number. False: nothing there serves the call, and it passes messages.
+inline bool choose_on_node(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
+                           const Chooser& chooser) {
+  // The algorithms to choose among are compiled for NodeSite; they want all ranks there.
+  if (inputs.by_messages || !s.transport->takes_node_site() ||
+      call.reducer.size > inputs.chunk_bytes) {
+    return false;
+  }
+  const Shortlist list = shortlist(chooser.on_node, call, inputs);
+  if (list.count == 0) return false;
+  if (chooser.by_caches != nullptr && goes_by_caches(chooser.on_node, list, call, inputs)) {
+    s.hierarchical = &chooser.by_caches();
+    return true;
+  }
+  call.trial.candidate = list.ids[0];
+  if (inputs.learner != nullptr) {
+    CallKind kind;
+    kind.imbalanced = goes_by_arrivals(call, inputs);
+    kind.in_arena = is_in_arena(call, inputs);
+    if (call.own_counts) kind.block_bytes = inputs.learner->block_bytes(call.collective);
+    call.trial = inputs.learner->pick(kind.key(call), list, inputs.epoch);
+  }
+  const NodeCandidate& picked = chooser.on_node[call.trial.candidate];
+  call.reach = picked.reach;
+  s.arrival = picked.algorithm;
+  return true;
+}
+
+/// The same by messages: flat, or by nodes.
+inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
+                               const Chooser& chooser) {
+  const MessageLoad load{call, inputs};
+  const Shortlist list = shortlist(chooser.by_messages, load);
+  call.trial.candidate = list.ids[0];
+  if (inputs.learner != nullptr) {
+    CallKind kind;
+    kind.imbalanced = load.late;
+    kind.by_messages = true;
+    kind.in_arena = inputs.by_messages;  // what blocks is of another kind than what does not
+    call.trial = inputs.learner->pick(kind.key(call), list, inputs.epoch);
+  }
+  const MessageCandidate& picked = chooser.by_messages[call.trial.candidate];
+  if (picked.by_nodes != nullptr) {
+    s.hierarchical = &picked.by_nodes(inputs);
+    return;
+  }
+  s.schedule = picked.schedule(load);
+  if (!s.order) s.order = choose_order(s.schedule, call, inputs);
+}
+
+}  // namespace detail
+
+/// Completes a spec that names no algorithm: by caches, in the memory of the node (on_node.hpp), or
+/// by messages (by_messages.hpp). The call then says what was picked. It depends on the call, the
+/// thresholds, on how late ranks come and on what calls cost, on which they agree every 16 or 64
+/// calls by what each has noted on the board (arrival/imbalance.hpp) or told the others
+/// (arrival/exchanged_imbalance.hpp): all choose alike. On one node chosen_call.hpp keeps what was
+/// chosen until the call or that look at the arrivals is another.
+inline void choose(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
+                   const Chooser& chooser) {
+  call.trial = {};
+  call.reach = PeerReach::by_option;
+  if (detail::choose_on_node(s, call, inputs, chooser)) return;
+  detail::choose_by_messages(s, call, inputs, chooser);
+}
+
+#define PAPCOLL_ONCE_FOR(c) PAPCOLL_COMPILE_ONCE(struct ChooserOf<Collective::c>)
+PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
+#undef PAPCOLL_ONCE_FOR
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,372 @@
+#pragma once
+
+#include <papcoll/algorithms/cost/closed_forms/allgather.hpp>
+#include <papcoll/algorithms/cost/closed_forms/allreduce.hpp>
+#include <papcoll/algorithms/cost/closed_forms/barrier.hpp>
+#include <papcoll/algorithms/cost/closed_forms/bcast.hpp>
+#include <papcoll/algorithms/cost/closed_forms/gather_scatter.hpp>
+#include <papcoll/algorithms/cost/closed_forms/reduce.hpp>
+#include <papcoll/algorithms/cost/closed_forms/reduce_scatter.hpp>
+#include <papcoll/algorithms/cost/hockney.hpp>
+#include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/choice/policies/hierarchical_spec.hpp>
+#include <papcoll/choice/selection/alltoall_choice.hpp>
+#include <papcoll/choice/selection/between_nodes.hpp>
+#include <papcoll/choice/selection/inputs.hpp>
+#include <papcoll/choice/selection/late_node_cache.hpp>
+#include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/choice/selection/on_node.hpp>
+#include <papcoll/choice/selection/scan_choice.hpp>
+#include <papcoll/schedule/schedule.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+// The ways in which calls may run that pass messages: flat, by static schedules, or by nodes.
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Calls of more bytes are watched one by one across nodes, since arrivals decide how they run.
+inline constexpr std::size_t watched_across_nodes_above = 65536;
+
+/// Does a call on several nodes depend on arrivals, and show them to all ranks?
+inline bool watches_across_nodes(const Call& call, const SelectionInputs& s) noexcept {
+  return s.grouped && !s.by_messages && call.collective == Collective::allreduce &&
+         call.bytes() > watched_across_nodes_above;
+}
+
+/// Do the nodes of an allreduce wait long enough for the last one that it pays to go by nodes, and,
+/// if it is the same one again, to combine what the others have meanwhile? By the time of a byte,
+/// since calls of all sizes are watched together.
+inline bool waits_for_a_node(const Call& call, const SelectionInputs& s) noexcept {
+  const std::uint64_t own = s.imbalance.own_ps_a_byte * call.bytes() / 1000;
+  return call.collective == Collective::allreduce && !call.reproducible &&
+         s.imbalance.lead * 100 > own * s.thresholds->network.late_percent;
+}
+
+/// Is one node of an allreduce expected to come last again, and does StragglAR serve the call?
+inline bool has_late_node(const Call& call, const SelectionInputs& s) noexcept {
+  return s.late_node != nullptr && s.imbalance.late_node >= 0 &&
+         call.bytes() > watched_across_nodes_above && call.reducer.commutative &&
+         waits_for_a_node(call, s);
+}
+
+/// May a call on several nodes go through their representatives?
+inline bool may_go_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
+  if (!s.grouped || s.by_messages || call.is_uneven() || !s.nodes_in_order) return false;
+  return call.collective != Collective::reduce_scatter && call.collective != Collective::gather &&
+         call.collective != Collective::scatter;
+}
+
+/// A call as candidates see it; times are in seconds.
+struct MessageLoad {
+  const Call& call;
+  const SelectionInputs& s;
+  HockneyWithGap link;  ///< between two nodes
+  HockneyWithGap flat;  ///< the same where the ranks of a node send at the same time
+  bool late;            ///< what counts is the time after the last arrival
+
+  MessageLoad(const Call& c, const SelectionInputs& inputs) noexcept
+      : call(c),
+        s(inputs),
+        link(link_of(*inputs.thresholds)),
+        flat(link),
+        late(is_imbalanced(c, inputs) || waits_for_a_node(c, inputs)) {
+    flat.alpha += (ranks_of_node() - 1) * link.gap;
+    flat.gap *= ranks_of_node();
+  }
+
+  double ranks_of_node() const noexcept { return s.grouped ? s.largest_node : 1; }
+  /// Of the whole vector, as in closed_forms.hpp.
+  double bytes() const noexcept {
+    const bool is_whole = traits_of(call.collective).vector == VectorOf::one_block;
+    return static_cast<double>(call.bytes()) * (is_whole ? 1 : s.size);
+  }
+  bool commutes() const noexcept { return call.reducer.commutative; }
+
+  /// What a call by nodes takes within them: phases, bytes that are combined or collected there,
+  /// and bytes that all get. Where ranks are late, the bytes do not count: by nodes is then the
+  /// quicker by 20 to 29 % (64 KB to 64 MB; P. Alizadeh, MASc thesis, Queen's University 2021, ch.
+  /// 6).
+  double within(double phases, double in, double out) const noexcept {
+    constexpr double nano = 1e-9;
+    constexpr double pico = 1e-12;
+    const PeerCosts& c = *s.costs;
+    const double copies = (in + out) * (c.write_ps + c.read_ps) + in * c.combine_ps;
+    return phases * (c.call_ns + 2.0 * c.signal_ns) * nano + (late ? 0 : copies * pico);
+  }
+};
+
+/// One of the ways in which calls of a collective may run by messages.
+struct MessageCandidate {
+  std::string_view name;  ///< in selection files: of a schedule that a load chooses, one of several
+  /// What a call takes by the model, which may be never.
+  double (*seconds)(const MessageLoad&);
+  /// Of one that runs flat, along the ranks; else null.
+  AnySchedule (*schedule)(const MessageLoad&);
+  const HierarchicalSpec& (*by_nodes)(const SelectionInputs&);
+};
+
+inline constexpr double never = std::numeric_limits<double>::infinity();
+
+template <class S>
+constexpr MessageCandidate flat(double (*seconds)(const MessageLoad&)) noexcept {
+  return {S::name, seconds, [](const MessageLoad&) { return AnySchedule::of<S>(); }, nullptr};
+}
+constexpr MessageCandidate flat(std::string_view name, double (*seconds)(const MessageLoad&),
+                                AnySchedule (*schedule)(const MessageLoad&)) noexcept {
+  return {name, seconds, schedule, nullptr};
+}
+/// What runs in nodes and between them is chosen there.
+constexpr MessageCandidate by_nodes(double (*seconds)(const MessageLoad&)) noexcept {
+  return {
+      hierarchical_name, seconds, nullptr,
+      [](const SelectionInputs&) -> const HierarchicalSpec& { return hierarchical_of_chosen(); }};
+}
+
+/// What the closed forms leave out of a pipeline in many small steps: its prior is so much longer.
+inline constexpr double pipeline_overhead = 1.15;
+
+/// Between 16 nodes or more, of which a grid of 4 × 4 makes a difference.
+inline bool is_between_many_nodes(const SelectionInputs& s) noexcept {
+  return s.between_nodes && s.size >= 16;
+}
+
+inline double two_trees(const MessageLoad& l, double (*form)(const HockneyWithGap&, int, double,
+                                                             double) noexcept) noexcept {
+  if (!is_between_many_nodes(l.s) || !l.commutes()) return never;
+  const double chunk = two_tree_chunk(l.call, l.s.size);
+  return pipeline_overhead * form(l.link, l.s.size, l.bytes(), chunk);
+}
+
+/// What an allreduce takes among n ranks or nodes by whatever is the quicker.
+inline double allreduce_seconds(const HockneyWithGap& h, int n, double m) noexcept {
+  return std::min(closed_form::recursive_doubling_allreduce(h, n, m),
+                  closed_form::rabenseifner_allreduce(h, n, m));
+}
+
+/// The same around a ring of nodes.
+inline double ring_of_nodes(const MessageLoad& l) noexcept {
+  return l.commutes() ? closed_form::ring_allreduce(l.link, l.s.nodes, l.bytes()) : never;
+}
+/// What a reduce and a bcast take by whatever is the quicker.
+inline double reduce_seconds(const HockneyWithGap& h, int n, double m) noexcept {
+  return std::min(closed_form::binomial_reduce(h, n, m),
+                  closed_form::reduce_scatter_gather_reduce(h, n, m));
+}
+inline double bcast_seconds(const HockneyWithGap& h, int n, double m) noexcept {
+  return std::min(closed_form::binomial_bcast(h, n, m),
+                  closed_form::scatter_allgather_bcast(h, n, m));
+}
+
+/// Bruck copies all that it has once more, into rank order: as if it were combined.
+inline double bruck_allgather_seconds(const HockneyWithGap& h, int n, double m) noexcept {
+  return closed_form::bruck_allgather(h, n, m) + (n > 2 ? h.gamma * m : 0);
+}
+
+/// All bytes of a node's ranks go through its link.
+inline WeighedAlltoall flat_alltoall(const MessageLoad& l) noexcept {
+  HockneyWithGap h = l.flat;
+  h.beta *= l.ranks_of_node();
+  return weigh_alltoall(static_cast<double>(l.call.bytes()), l.s.size, h);
+}
+
+/// All blocks of an alltoall of a node go as one; its representative copies them four times.
+inline double alltoall_by_nodes_seconds(const MessageLoad& l) noexcept {
+  const double of_node = l.ranks_of_node() * l.bytes();
+  const double block = l.ranks_of_node() * l.ranks_of_node() * static_cast<double>(l.call.bytes());
+  constexpr double phase = 0.5e-6;
+  const double copies = 2 * of_node * (l.s.costs->write_ps + l.s.costs->read_ps) * 2e-12;
+  return 2 * phase + copies + weigh_alltoall(block, l.s.nodes, l.link).seconds();
+}
+
+inline WeighedScan flat_scan(const MessageLoad& l) noexcept {
+  return weigh_scan(l.call.collective, l.bytes(), l.s.size, l.link);
+}
+
+/// In the order of their numbers: whatever is listed for a kind of calls is known by these. A
+/// template, so that a program compiles the schedules of the collectives it calls.
+template <Collective C>
+inline constexpr auto candidates_by_messages = [] {
+  using Load = const MessageLoad&;
+  namespace forms = closed_form;
+  if constexpr (C == Collective::allreduce) {
+    return std::array{
+        flat<RecursiveDoubling>([](Load l) {
+          return forms::recursive_doubling_allreduce(l.flat, l.s.size, l.bytes());
+        }),
+        flat<Rabenseifner>(
+            [](Load l) { return forms::rabenseifner_allreduce(l.flat, l.s.size, l.bytes()); }),
+        flat<Ring>([](Load l) {
+          return l.commutes() ? forms::ring_allreduce(l.flat, l.s.size, l.bytes()) : never;
+        }),
+        flat<TwoTreeComplete>([](Load l) { return two_trees(l, forms::two_tree_allreduce); }),
+        flat(
+            AnySuara::name,
+            [](Load l) {
+              return is_between_many_nodes(l.s) && l.call.bytes() >= suara_from
+                         ? pipeline_overhead * best_suara(l.call, l.s).seconds
+                         : never;
+            },
+            [](Load l) { return best_suara(l.call, l.s).schedule; }),
+        by_nodes([](Load l) {
+          return l.within(2, l.bytes(), l.bytes()) +
+                 std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
+        }),
+        // Where Ring is expected to be the quickest there, it is chosen anyway.
+        MessageCandidate{"Hierarchical of Ring",
+                         [](Load l) {
+                           const double ring = ring_of_nodes(l);
+                           const bool is_chosen =
+                               ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
+                           if (l.s.late_node == nullptr || is_chosen) return never;
+                           return l.within(2, l.bytes(), l.bytes()) + ring;
+                         },
+                         nullptr,
+                         [](const SelectionInputs&) -> const HierarchicalSpec& {
+                           return hierarchical_of_ring();
+                         }},
+        // Half of it is done when the late node comes.
+        MessageCandidate{"Hierarchical of StragglAR",
+                         [](Load l) {
+                           if (!has_late_node(l.call, l.s)) return never;
+                           return l.within(1, 0, l.bytes()) +
+                                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()),
+                                           ring_of_nodes(l)) /
+                                      2;
+                         },
+                         nullptr,
+                         [](const SelectionInputs& s) -> const HierarchicalSpec& {
+                           return s.late_node->of(s.imbalance.late_node);
+                         }},
+    };
+  } else if constexpr (C == Collective::reduce) {
+    return std::array{
+        flat<Binomial>([](Load l) { return forms::binomial_reduce(l.link, l.s.size, l.bytes()); }),
+        flat<ReduceScatterGather>([](Load l) {
+          return forms::reduce_scatter_gather_reduce(l.flat, l.s.size, l.bytes());
+        }),
+        flat<TwoTreeComplete>([](Load l) { return two_trees(l, forms::two_tree_reduce); }),
+        by_nodes([](Load l) {
+          return l.within(1, l.bytes(), 0) + reduce_seconds(l.link, l.s.nodes, l.bytes());
+        }),
+    };
+  } else if constexpr (C == Collective::bcast) {
+    return std::array{
+        flat<Binomial>([](Load l) { return forms::binomial_bcast(l.link, l.s.size, l.bytes()); }),
+        flat<ScatterAllgather>(
+            [](Load l) { return forms::scatter_allgather_bcast(l.flat, l.s.size, l.bytes()); }),
+        flat<TwoTreeComplete>([](Load l) { return two_trees(l, forms::two_tree_bcast); }),
+        by_nodes([](Load l) {
+          return l.within(1, 0, l.bytes()) + bcast_seconds(l.link, l.s.nodes, l.bytes());
+        }),
+    };
+  } else if constexpr (C == Collective::allgather) {
+    return std::array{
+        flat<Ring>([](Load l) { return forms::ring_allgather(l.link, l.s.size, l.bytes()); }),
+        flat<Bruck>([](Load l) {
+          return l.call.counts != nullptr ? never
+                                          : bruck_allgather_seconds(l.flat, l.s.size, l.bytes());
+        }),
+        by_nodes([](Load l) {
+          const double m = l.bytes();
+          return l.within(2, m / l.s.nodes, m) +
+                 std::min(forms::ring_allgather(l.link, l.s.nodes, m),
+                          bruck_allgather_seconds(l.link, l.s.nodes, m));
+        }),
+    };
+  } else if constexpr (C == Collective::reduce_scatter) {
+    return std::array{
+        flat<Pairwise>([](Load l) {
+          return l.commutes() ? forms::pairwise_reduce_scatter(l.flat, l.s.size, l.bytes()) : never;
+        }),
+        flat<RecursiveHalving>([](Load l) {
+          return l.commutes() ? forms::recursive_halving_reduce_scatter(l.flat, l.s.size, l.bytes())
+                              : never;
+        }),
+        flat<Linear>([](Load l) {
+          return l.commutes() ? never : forms::linear_reduce_scatter(l.flat, l.s.size, l.bytes());
+        }),
+    };
+  } else if constexpr (C == Collective::alltoall) {
+    // Lengths are known to their own ranks only, so that nothing can go by them.
+    return std::array{
+        flat<SpreadOut>([](Load l) { return l.call.is_uneven() ? 0 : never; }),
+        flat(
+            Pairwise::name,
+            [](Load l) { return l.call.is_uneven() ? never : flat_alltoall(l).apart; },
+            [](Load l) { return each_apart(flat_alltoall(l), l.s.size); }),
+        flat(
+            Bruck::name, [](Load l) { return l.call.is_uneven() ? never : flat_alltoall(l).bruck; },
+            [](Load l) { return bruck_of_bits(flat_alltoall(l).radix_bits); }),
+        by_nodes(alltoall_by_nodes_seconds),
+    };
+  } else if constexpr (C == Collective::scan || C == Collective::exscan) {
+    return std::array{
+        flat<RecursiveDoubling>([](Load l) { return flat_scan(l).doubling; }),
+        flat(
+            PipelinedChain::name, [](Load l) { return flat_scan(l).chain; },
+            [](Load l) { return chain_of_segment(flat_scan(l).segment_bits); }),
+        by_nodes([](Load l) {
+          return l.within(3, l.bytes(), l.bytes()) +
+                 weigh_scan(C, l.bytes(), l.s.nodes, l.link).seconds();
+        }),
+    };
+  } else if constexpr (C == Collective::barrier) {
+    return std::array{
+        flat<Dissemination>([](Load l) { return forms::dissemination_barrier(l.flat, l.s.size); }),
+        by_nodes([](Load l) {
+          return l.within(2, 0, 0) + forms::dissemination_barrier(l.link, l.s.nodes);
+        }),
+    };
+  } else {
+    static_assert(C == Collective::gather || C == Collective::scatter,
+                  "papcoll: there are no candidates for this collective here: add them");
+    return std::array{
+        flat<Binomial>([](Load l) {
+          return l.call.is_uneven() ? never : forms::binomial_gather(l.link, l.s.size, l.bytes());
+        }),
+        flat<Linear>([](Load l) { return forms::linear_gather(l.link, l.s.size, l.bytes()); }),
+    };
+  }
+}();
+
+/// What a candidate takes by the model.
+inline double prior_of(const MessageCandidate& c, const MessageLoad& load) noexcept {
+  if (c.by_nodes != nullptr && !may_go_by_nodes(load.call, load.s)) return never;
+  return c.seconds(load);
+}
+
+/// The candidates that are tried for a call, by their numbers, the one with the least prior first;
+/// none whose prior is several times that. Where bits must not depend on the choice, one.
+inline Shortlist shortlist(std::span<const MessageCandidate> all,
+                           const MessageLoad& load) noexcept {
+  constexpr double too_much = 4;
+  const bool is_one_only = load.call.reproducible && is_reduction(load.call.collective);
+  std::array<double, 16> priors{};
+  Shortlist list;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    priors[i] = prior_of(all[i], load);
+    if (priors[i] != never && !is_one_only) list.allowed |= static_cast<std::uint16_t>(1U << i);
+  }
+  const auto last = priors.begin() + static_cast<std::ptrdiff_t>(all.size());
+  double least = never;
+  while (list.count < (is_one_only ? 1 : Shortlist::most)) {
+    const auto next = std::min_element(priors.begin(), last);
+    if (*next == never || *next > too_much * least) break;
+    least = std::min(least, *next);
+    list.add(static_cast<std::uint8_t>(next - priors.begin()));
+    *next = never;
+  }
+  return list;
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/choice/selection/learner.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What calls that name no algorithm ran last, by collective and length. On a node the choice is a
+/// function of the call and of what its ranks know of arrivals and costs, so that it stands until
+/// one of them is another; while candidates are tried, for a burst of calls.
+class SelectionCache {
+ public:
+  /// For a call whose contract is stated; `generation`: of what the ranks know. Null if it is
+  /// to be chosen; else the call says what was picked.
+  const ArrivalAlgorithm* find(Call& call, std::uint32_t generation,
+                               std::uint32_t epoch) const noexcept {
+    const Choice& c = of_[place_of(call)];
+    if (!c.is_of(call, generation, epoch)) return nullptr;
+    call.trial = c.trial;
+    call.reach = c.reach;
+    return c.algorithm;
+  }
+
+  /// Of a call that find() found nothing for: does it go by caches?
+  bool goes_by_caches(const Call& call, std::uint32_t generation,
+                      std::uint32_t epoch) const noexcept {
+    return of_[place_of(call)].is_of(call, generation, epoch);
+  }
+
+  /// `algorithm`: null where the call goes by caches.
+  void keep(const Call& call, std::uint32_t generation, std::uint32_t epoch,
+            const ArrivalAlgorithm* algorithm) noexcept {
+    of_[place_of(call)] = {algorithm,      call.count, call.reducer.size,          generation,
+                           asked_of(call), call.trial, epoch / CallLearner::burst, call.reach};
+  }
+
+  void forget() noexcept { of_ = {}; }
+
+ private:
+  /// A program alternates between a few lengths: two that share a place are chosen anew each time.
+  static constexpr std::size_t places = 64;
+
+  struct alignas(64) Choice {
+    const ArrivalAlgorithm* algorithm = nullptr;
+    std::size_t count = ~std::size_t{};  // nothing is kept
+    std::size_t element = 0;
+    std::uint32_t generation = 0;
+    std::uint32_t asked = 0;  ///< see asked_of()
+    CallTrial trial;
+    std::uint32_t burst = 0;  ///< while candidates are tried: the calls for which it stands
+    PeerReach reach = PeerReach::by_option;
+
+    bool is_of(const Call& call, std::uint32_t now, std::uint32_t epoch) const noexcept {
+      return generation == now && count == call.count && element == call.reducer.size &&
+             asked == asked_of(call) &&
+             (trial.candidates == 0 || burst == epoch / CallLearner::burst);
+    }
+  };
+
+  static std::size_t place_of(const Call& call) noexcept {
+    const std::uint64_t kind =
+        call.count * collective_count + static_cast<unsigned>(call.collective);
+    return kind * 0x9e3779b97f4a7c15U >> 58U;
+  }
+
+  /// The collective, what is asked of the order of combination, and whether blocks differ. Put
+  /// together from bytes: two that have just been written are slow to read as one word, as which a
+  /// compiler likes to compare them.
+  static std::uint32_t asked_of(const Call& call) noexcept {
+    return (call.rank_order ? 1U : 0U) + (call.reproducible ? 2U : 0U) +
+           (call.is_uneven() ? 4U : 0U) + (static_cast<unsigned>(call.collective) << 3U);
+  }
+  static_assert(places == 1U << (64U - 58U));
+
+  std::array<Choice, places> of_{};
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

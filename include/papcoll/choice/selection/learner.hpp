@@ -1,0 +1,472 @@
+#pragma once
+
+#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Candidates for a call by their numbers, the most promising first.
+struct Shortlist {
+  static constexpr std::size_t most = 4;
+
+  std::array<std::uint8_t, most> ids{};
+  std::uint8_t count = 0;
+  std::uint16_t allowed = 0;  ///< bit i: candidate i may run, listed or not
+
+  void add(std::uint8_t id) noexcept {
+    allowed |= static_cast<std::uint16_t>(1U << id);
+    if (count < most && !has(id)) ids[count++] = id;
+  }
+  bool has(std::uint8_t id) const noexcept {
+    return std::find(ids.begin(), ids.begin() + count, id) != ids.begin() + count;
+  }
+  /// Bit i: candidate i is listed.
+  std::uint16_t listed() const noexcept {
+    unsigned bits = 0;
+    for (std::size_t i = 0; i < count; ++i) bits |= 1U << ids[i];
+    return static_cast<std::uint16_t>(bits);
+  }
+};
+
+/// What a kind of calls is told apart by: one choice stands for all calls of a kind.
+struct CallKind {
+  bool imbalanced = false;
+  bool in_arena = false;  ///< or, by messages, non-blocking
+  bool by_messages = false;
+  std::size_t block_bytes = 0;  ///< of calls whose ranks know their own blocks only, in the mean
+
+  using Bits = std::uint16_t;
+  static constexpr Bits by_messages_bit = 1U << 10U;
+  static constexpr Bits imbalanced_bit = 16;
+  static constexpr Bits in_arena_bit = 8;
+  static constexpr Bits non_blocking_bit = in_arena_bit;  ///< of what passes messages
+  static constexpr Bits rank_order_bit = 4;
+  static constexpr Bits reproducible_bit = 2;
+  static constexpr Bits uneven_bit = 1;
+  static constexpr Bits all_bits = 31;
+  static constexpr Bits size_bits = 31U << 5U;
+
+  Bits key(const Call& call) const noexcept {
+    return key_of(
+        call.collective, call.own_counts ? block_bytes : call.bytes(),
+        static_cast<Bits>(
+            (by_messages ? by_messages_bit : 0U) | (imbalanced ? imbalanced_bit : 0U) |
+            (in_arena ? in_arena_bit : 0U) | (call.rank_order ? rank_order_bit : 0U) |
+            (call.reproducible ? reproducible_bit : 0U) | (call.is_uneven() ? uneven_bit : 0U)));
+  }
+  /// Never 0. From 1 GB on sizes are of one kind.
+  static Bits key_of(Collective c, std::size_t bytes, Bits bits) noexcept {
+    const auto size = std::min(static_cast<unsigned>(std::bit_width(bytes)), 31U);
+    return static_cast<Bits>(0x8000U | static_cast<unsigned>(c) << 11U | size << 5U | bits);
+  }
+  static Collective collective_of(Bits key) noexcept {
+    return static_cast<Collective>(key >> 11U & 15U);
+  }
+  /// The least bytes of a call of that kind.
+  static std::size_t bytes_of(Bits key) noexcept {
+    const unsigned size = key >> 5U & 31U;
+    return size == 0 ? 0 : std::size_t{1} << (size - 1);
+  }
+  static_assert(collective_count <= 16);
+};
+
+/// Finds out by trying which candidate is the quickest for each kind of calls, and comes to the
+/// same on all ranks of a team.
+///
+/// A kind begins with the first of its list. In some bursts of calls, which the number of the call
+/// draws, half of the blocking ones and one in 16 of the others, another one runs; each rank notes
+/// what the call cost it, and at each look of ArrivalMonitor, or exchange of ExchangedImbalance,
+/// all see the same costs. Whoever is much slower is dropped after a few samples; among the others
+/// the median decides once each has enough. Of a kind whose choice is made a call is timed now and
+/// then: if its cost is clearly another than it was, its candidates are tried again, but not soon
+/// after the last time, and not those that were very slow. Those that were not far behind are tried
+/// again all the same, once, since the first calls of a candidate meet cold memory; and after long,
+/// once, those that may run but were not promising: what was expected of them may have been wrong.
+///
+///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
+///     runs       first   second  first    third     | third is dropped: first, second
+///
+/// Invariant: what is here changes only in add() and settle(), which all ranks call in the same
+/// call, by what is the same on all of them; pick() is a function of that, of the call and of its
+/// number. So all ranks pick alike.
+class CallLearner final : public CostListener {
+ public:
+  static constexpr std::size_t most_kinds = 128;
+  static constexpr std::uint32_t burst = 4;  ///< calls in a row that run the same candidate
+
+  /// What a call of a kind runs, whose number on the board or among all calls is `epoch`.
+  CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
+    if (std::has_single_bit(list.allowed)) return {0, list.ids[0], 0};  // there is no choice
+    CallTrial trial{kind, list.ids[0], 0};
+    const Kind* const k = find(kind);
+    if (k != nullptr && k->is_settled) {
+      if ((list.allowed >> k->best & 1U) != 0) trial.candidate = k->best;
+      return trial;
+    }
+    trial.candidates = list.count;
+    if (k == nullptr) return trial;
+    const std::uint32_t drawn = (epoch / burst + kind) * 0x9e3779b9U >> 16U;
+    const std::uint16_t tried = k->is_wide ? list.allowed : list.listed();
+    trial.candidates = static_cast<std::uint8_t>(std::min(std::popcount(tried), Kind::most_tried));
+    if ((list.allowed >> k->best & 1U) != 0) trial.candidate = k->best;
+    std::array<std::uint8_t, 16> others;
+    std::size_t n = 0;
+    for (unsigned left = tried; left != 0; left &= left - 1) {
+      const auto id = static_cast<std::uint8_t>(std::countr_zero(left));
+      if (id != trial.candidate && !k->is_dropped(id)) others[n++] = id;
+    }
+    // What requests cost is told seldom, and of few.
+    constexpr CallKind::Bits request = CallKind::by_messages_bit | CallKind::non_blocking_bit;
+    if ((kind & request) == request) {
+      if (drawn % 16 > 1) trial.candidates = 0;
+      if (n != 0 && drawn % 16 == 0) trial.candidate = others[drawn / 16 % n];
+    } else if (n != 0 && drawn % 2 == 0) {
+      trial.candidate = others[drawn / 2 % n];
+    }
+    return trial;
+  }
+
+  /// The choice for a kind is made, so that pick() says the same until a look.
+  bool is_settled(std::uint16_t kind) const noexcept {
+    const Kind* const k = find(kind);
+    return k != nullptr && k->is_settled;
+  }
+
+  /// What is known of one that was tried.
+  struct Tried {
+    std::uint8_t candidate = 0;
+    std::uint32_t calls = 0;  ///< whose cost was counted
+    std::uint32_t ns = 0;     ///< the median of the last ones; 0: none
+    bool is_dropped = false;
+    bool is_best = false;
+  };
+  /// Of a kind, in the order in which they were met.
+  template <class F>
+  void each_tried(std::uint16_t kind, F&& f) const {
+    const Kind* const k = find(kind);
+    if (k == nullptr) return;
+    for (const Samples& s : k->tried) {
+      if (s.id == Samples::none) return;
+      const bool is_best = s.id == k->best;
+      const std::uint32_t ns = s.count != 0 ? s.median() : is_best ? k->cost : 0;
+      f(Tried{s.id, s.count, ns, s.is_dropped, is_best});
+    }
+  }
+
+  /// About the mean length of blocks in calls of a collective whose ranks know their own blocks
+  /// only, as they were when last looked at; 0: unknown.
+  std::size_t block_bytes(Collective c) const noexcept {
+    const unsigned bits = block_bits_[static_cast<std::size_t>(c)];
+    return bits == 0 ? 0 : std::size_t{1} << (bits - 1);
+  }
+
+  void add(const CallCost& cost) noexcept override {
+    if (is_of_other_blocks(cost)) return;
+    Kind* const k = find_or_begin(cost.trial);
+    if (k == nullptr) return;
+    if (k->seen != looks_ && touched_ < ArrivalMonitor::period) {
+      touch_[touched_++] = static_cast<std::uint16_t>(k - kinds_.data());
+    }
+    k->seen = looks_;
+    if (cost.trial.candidates != 0) k->candidates = cost.trial.candidates;
+    ++k->calls;
+    const bool tails = (cost.trial.kind & CallKind::imbalanced_bit) != 0;
+    const std::uint64_t ns = tails ? cost.after_last : cost.in_call;
+    Samples* const s = k->samples_of(cost.trial.candidate);
+    if (s != nullptr) s->add(ns, k->calls);
+  }
+
+  void settle(std::uint32_t periods = 1) noexcept override {
+    looks_ += periods;
+    is_trying_ = false;
+    for (; touched_ != 0; --touched_) {
+      const std::uint16_t i = touch_[touched_ - 1];
+      if (kinds_[i].settle(looks_, calls_to_warm_up(keys_[i]))) ++changes_;
+      is_trying_ = is_trying_ || !kinds_[i].is_settled;
+    }
+  }
+
+  /// Has the choice for a kind been told by begin_settled(), and stands?
+  bool was_told(std::uint16_t kind) const noexcept {
+    const Kind* const k = find(kind);
+    return k != nullptr && k->is_settled && k->was_told;
+  }
+
+  /// What is known of a kind whose choice is made.
+  struct Settled {
+    static constexpr std::uint8_t none = 0xff;
+
+    std::uint16_t kind = 0;
+    std::uint8_t best = 0;
+    std::uint32_t ns = 0;         ///< what it cost
+    std::uint16_t very_slow = 0;  ///< bit i: candidate i is not tried again soon
+  };
+  template <class F>
+  void each_settled(F&& f) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Kind& k = kinds_[i];
+      if (!k.is_settled) continue;
+      Settled s{keys_[i], k.best, k.cost, 0};
+      for (const Samples& t : k.tried) {
+        const bool is_slow = t.id != Samples::none && t.is_dropped && t.pardons != 0;
+        if (is_slow) s.very_slow |= static_cast<std::uint16_t>(1U << t.id);
+      }
+      f(s);
+    }
+  }
+  /// Begins a kind of which nothing was seen yet, with a choice that was made before; it is watched
+  /// as any other, from its first cost on: a rank on which a call was invalid may begin later.
+  [[gnu::cold]] void begin_settled(const Settled& s) noexcept {
+    if (find(s.kind) != nullptr) return;
+    Kind* const begun = find_or_begin({s.kind, s.best, 0});
+    if (begun == nullptr) return;
+    Kind& k = *begun;
+    k.is_settled = k.was_told = k.is_confirmed = true;
+    k.cost = s.ns;
+    static_cast<void>(k.samples_of(s.best));
+    for (std::uint8_t id = 0; id < 16; ++id) {
+      if ((s.very_slow >> id & 1U) == 0 || id == s.best) continue;
+      Samples* const slow = k.samples_of(id);
+      if (slow == nullptr) return;
+      slow->is_dropped = true;
+      slow->pardons = Samples::pardons_of_slow;
+    }
+  }
+
+  /// What was learned is of no use any more.
+  void forget() noexcept {
+    count_ = 0;
+    ++changes_;
+  }
+
+ private:
+  /// What a candidate cost.
+  struct Samples {
+    static constexpr std::uint32_t kept = 16;
+    static constexpr std::uint8_t none = 0xff;
+    static constexpr std::uint8_t pardons_of_slow = 4;
+
+    std::uint8_t id = none;
+    bool is_dropped = false;
+    bool is_far = false;       ///< when it was dropped, its cost was far from the best's
+    std::uint8_t pardons = 0;  ///< so many times more it is not tried again with the others
+    std::uint32_t count = 0;
+    std::uint32_t last = 0;  ///< the number among the kind's calls of the last sample
+    std::array<std::uint32_t, kept> ns{};
+
+    void add(std::uint64_t cost, std::uint32_t call) noexcept {
+      last = call;
+      ns[count++ % kept] = static_cast<std::uint32_t>(std::min<std::uint64_t>(cost, UINT32_MAX));
+    }
+    std::uint32_t median() const noexcept {
+      std::array<std::uint32_t, kept> sorted = ns;
+      const auto n = static_cast<std::ptrdiff_t>(std::min(count, kept));
+      std::nth_element(sorted.begin(), sorted.begin() + (n - 1) / 2, sorted.begin() + n);
+      return sorted[static_cast<std::size_t>((n - 1) / 2)];
+    }
+    void clear() noexcept { count = 0; }
+  };
+
+  struct Kind {
+    std::uint8_t candidates = 0;  ///< how many are listed
+    std::uint8_t best = 0;
+    bool is_settled = false;
+    bool was_told = false;      ///< and not tried since
+    bool is_wide = false;       ///< those that are not promising are tried, too
+    bool is_confirmed = false;  ///< the choice was made again, with all that is warm
+    std::uint32_t seen = 0;     ///< the look before that with its last sample
+    std::uint32_t since = 0;    ///< the look at which the choice was made
+    std::uint32_t again = 0;    ///< the first look at which it may be tried again
+    std::uint32_t pause = 256;  ///< looks between two times
+    std::uint32_t cost = 0;     ///< of the best, when the choice was made
+    std::uint32_t calls = 0;    ///< whose cost was counted
+    static constexpr int most_tried = 6;
+    std::array<Samples, most_tried> tried{};
+
+    Samples* samples_of(std::uint8_t id) noexcept {
+      for (Samples& s : tried) {
+        if (s.id == Samples::none) s.id = id;
+        if (s.id == id) return &s;
+      }
+      return nullptr;
+    }
+    bool is_dropped(std::uint8_t id) const noexcept {
+      return std::any_of(tried.begin(), tried.end(),
+                         [id](const Samples& s) { return s.id == id && s.is_dropped; });
+    }
+
+    /// Returns whether pick() may say something else.
+    bool settle(std::uint32_t looks, std::uint32_t to_warm_up) noexcept {
+      if (is_settled) return watch(looks);
+      const std::uint8_t before = best;
+      bool is_another = false;
+      constexpr std::uint32_t few = 3;
+      std::uint32_t least = UINT32_MAX;
+      for (const Samples& s : tried) {
+        if (s.is_dropped || s.count < few || s.median() >= least) continue;
+        least = s.median();
+        best = s.id;
+      }
+      if (least == UINT32_MAX) return false;
+      std::size_t left = 0;
+      std::size_t known = 0;
+      const bool is_warm = calls >= to_warm_up;
+      bool enough = is_warm;
+      for (Samples& s : tried) {
+        if (s.id == Samples::none) continue;
+        ++known;
+        if (s.is_dropped) continue;
+        constexpr std::uint32_t long_unseen = 128;  // calls: it is listed no more
+        const bool unlisted = s.id != best && calls - s.last > long_unseen;
+        const bool much = s.count >= 2 && s.median() / 4 > least;
+        const std::uint32_t more = is_warm ? least / 8 : least;
+        const bool clearly = s.count >= few + 1 && s.median() - least > more;
+        if (unlisted || (s.id != best && (much || clearly))) {
+          s.is_dropped = is_another = true;
+          s.is_far = s.median() > least + least / 2;
+          s.pardons = s.median() / 3 > least ? Samples::pardons_of_slow : 0;
+          continue;
+        }
+        ++left;
+        enough = enough && s.count >= Samples::kept;
+      }
+      if (known < candidates || (left > 1 && !enough)) {
+        return is_another || best != before;
+      }
+      is_settled = true;
+      cost = least;
+      since = looks;
+      if (again == 0) again = looks + pause;
+      samples_of(best)->clear();
+      return true;
+    }
+
+    /// Is the choice to be made again? Returns whether it is.
+    bool watch(std::uint32_t looks) noexcept {
+      constexpr std::uint32_t soon = 16;  // looks: the first calls cost more than later ones
+      if (was_told && again == 0) {
+        since = looks;
+        again = looks + soon;
+        return false;
+      }
+      if (!is_confirmed && looks - since >= soon) {
+        is_confirmed = true;
+        const bool some_were_near =
+            std::any_of(tried.begin(), tried.end(), [this](const Samples& s) {
+              return s.id != Samples::none && s.id != best && !s.is_far;
+            });
+        if (some_were_near) reopen(false);
+        return some_were_near;
+      }
+      constexpr std::uint32_t long_after = 256;
+      if (!is_wide && looks - since >= long_after) {
+        is_wide = true;
+        is_settled = was_told = false;
+        return true;
+      }
+      constexpr std::uint32_t enough = 8;
+      Samples& s = *samples_of(best);
+      if (s.count < enough) return false;
+      const std::uint32_t now = s.median();
+      s.clear();
+      const bool is_as_it_was = now <= cost + cost / 2 && cost <= now + now / 2;
+      if (is_as_it_was || looks - again > UINT32_MAX / 2) return false;
+      pause = std::min<std::uint32_t>(2 * pause, 1U << 20U);
+      again = looks + pause;
+      is_wide = false;
+      reopen(true);
+      return true;
+    }
+    /// Those that were tried are tried again, but for the very slow, or all that were far.
+    void reopen(bool with_far) noexcept {
+      is_settled = was_told = false;
+      candidates = 0;
+      for (Samples& t : tried) {
+        t.clear();
+        t.last = calls;
+        if (!with_far && t.is_far) continue;
+        if (t.pardons == 0) {
+          t.is_dropped = t.is_far = false;
+        } else {
+          --t.pardons;
+        }
+      }
+    }
+  };
+
+  /// Are its blocks of clearly another size than those of its kind? Calls that follow are of that
+  /// kind.
+  bool is_of_other_blocks(const CallCost& cost) noexcept {
+    if (cost.block_bits == 0) return false;
+    const auto differ = [](unsigned a, unsigned b) { return a > b + 1 || b > a + 1; };
+    const Collective c = CallKind::collective_of(cost.trial.kind);
+    std::uint8_t& bits = block_bits_[static_cast<std::size_t>(c)];
+    if (bits == 0 || differ(bits, cost.block_bits)) {
+      bits = cost.block_bits;
+      ++changes_;
+    }
+    return differ((cost.trial.kind & CallKind::size_bits) >> 5U, cost.block_bits);
+  }
+
+  /// Calls of a kind until a pool, which they use in turns, has been used all over by those half of
+  /// them that do: until then its pages and lines are cold.
+  static std::uint32_t calls_to_warm_up(std::uint16_t key) noexcept {
+    constexpr std::uint16_t not_by_pools = CallKind::by_messages_bit | CallKind::in_arena_bit;
+    constexpr std::size_t pool = std::size_t{4} << 20U;
+    constexpr std::size_t most = 128;
+    constexpr std::size_t pooled_from = 4096;
+    if ((key & not_by_pools) != 0) return 0;
+    const std::size_t bytes = CallKind::bytes_of(key);
+    if (bytes < pooled_from) return 0;
+    return static_cast<std::uint32_t>(std::min(pool / bytes, most));
+  }
+
+  /// The place of a kind; count_: there is none.
+  std::size_t place_of(std::uint16_t key) const noexcept {
+    std::size_t i = 0;
+    while (i < count_ && keys_[i] != key) ++i;
+    return i;
+  }
+  const Kind* find(std::uint16_t key) const noexcept {
+    const std::size_t i = place_of(key);
+    return i < count_ ? &kinds_[i] : nullptr;
+  }
+
+  /// Null: there is no room, and no kind that was not seen for long. From where a kind begins
+  /// pick() says something else of it.
+  Kind* find_or_begin(const CallTrial& trial) noexcept {
+    std::size_t i = place_of(trial.kind);
+    if (i < count_) return &kinds_[i];
+    if (count_ < most_kinds) {
+      ++count_;
+    } else {
+      constexpr std::uint32_t long_ago = 4096;
+      for (i = 0; i < count_ && looks_ - kinds_[i].seen <= long_ago;) ++i;
+      if (i == count_) return nullptr;
+    }
+    ++changes_;
+    keys_[i] = trial.kind;
+    kinds_[i] = Kind{};
+    kinds_[i].seen = looks_ - 1;
+    kinds_[i].best = trial.candidate;
+    return &kinds_[i];
+  }
+
+  std::array<Kind, most_kinds> kinds_{};                       ///< the first count_ are in use
+  std::array<std::uint16_t, most_kinds> keys_{};               ///< theirs
+  std::array<std::uint16_t, ArrivalMonitor::period> touch_{};  ///< those with samples since a look
+  std::array<std::uint8_t, collective_count> block_bits_{};    ///< 0: see block_bytes()
+  std::size_t touched_ = 0;
+  std::size_t count_ = 0;
+  std::uint32_t looks_ = 0;  ///< or periods without one
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

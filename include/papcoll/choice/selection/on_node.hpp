@@ -1,0 +1,317 @@
+#pragma once
+
+#include <papcoll/algorithms/arrival/all.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/choice/policies/requirements.hpp>
+#include <papcoll/choice/selection/inputs.hpp>
+#include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/choice/selection/node_load.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Do ranks wait long enough for the last one that it pays to begin without it? Not where bits must
+/// not depend on arrivals: neither may the algorithm.
+inline bool is_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
+  return !call.reproducible && s.imbalance.waiting > s.imbalanced_from(call.bytes());
+}
+
+/// The same of a call on one node: of two ranks of an allreduce one has nothing to combine until
+/// the other comes.
+inline bool goes_by_arrivals(const Call& call, const SelectionInputs& s) noexcept {
+  return is_imbalanced(call, s) && (s.size > 2 || call.collective != Collective::allreduce);
+}
+
+/// Were all buffers in the arena, and may that be acted on?
+inline bool is_in_arena(const Call& call, const SelectionInputs& s) noexcept {
+  return !call.reproducible && s.imbalance.in_arena;
+}
+
+/// One of the ways in which calls of a collective may run on a node.
+struct NodeCandidate {
+  const ArrivalAlgorithm* algorithm;
+  PeerReach reach;
+  NodeWork (*work)(const NodeLoad&) noexcept;
+  bool for_late = false;  ///< it is worth something only where ranks come late
+};
+
+template <class Arrival, class Schedule>
+constexpr NodeCandidate staged(NodeWork (*work)(const NodeLoad&) noexcept,
+                               bool for_late = false) noexcept {
+  return {&arrival_algorithm<Arrival, Schedule>, PeerReach::staged, work, for_late};
+}
+template <class Arrival, class Schedule>
+constexpr NodeCandidate chunked(NodeWork (*work)(const NodeLoad&) noexcept) noexcept {
+  return {&arrival_algorithm<Arrival, Schedule>, PeerReach::chunked, work};
+}
+template <class Arrival, class Schedule>
+constexpr NodeCandidate pulled(NodeWork (*work)(const NodeLoad&) noexcept) noexcept {
+  return {&arrival_algorithm<Arrival, Schedule>, PeerReach::pulled, work};
+}
+
+/// One rank combines what all bring, and all read the result.
+inline NodeWork by_leader(const NodeLoad& l) noexcept {
+  return l.one(2, l.combined_by_leader() + l.write(l.bytes), l.write(l.bytes) + l.read(l.bytes));
+}
+
+/// In the order of their numbers. What each does is in its header; the formulas say what that is
+/// of the load. A template, so that a program compiles the algorithms of the collectives it calls.
+template <Collective C>
+inline constexpr auto candidates_on_node = [] {
+  using Load = const NodeLoad&;
+  if constexpr (C == Collective::allreduce) {
+    return std::array{
+        staged<StaticOrder, Exchange>([](Load l) noexcept {
+          return l.all(1, l.write(l.bytes) + l.others() * l.combine(l.bytes));
+        }),
+        staged<StaticOrder, MultiLeader>([](Load l) noexcept {
+          const double slice = l.bytes / l.ranks;
+          const double each = l.combine(slice) + l.read(slice);
+          return l.slices(2, l.write(l.bytes + slice) + l.others() * each);
+        }),
+        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
+          const double slice = l.bytes / l.ranks;
+          if (l.in_arena) return l.slices(2, l.others() * (l.combine(slice) + l.write(slice)));
+          const double each = l.combine(slice) + l.read(slice);
+          return l.slices(2.5, l.write(l.bytes + slice) + l.others() * each);
+        }),
+        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
+          const double slice = l.bytes / l.ranks;
+          return l.all(3, l.others() * (2 * l.pull(slice) + l.combine(slice)));
+        }),
+        staged<DynamicLeader, LeaderFan>(&by_leader),
+        staged<ArrivalOrder, Accumulator>([](Load l) noexcept {
+          const double added = l.combine(l.bytes) + l.write(l.bytes);
+          NodeWork w =
+              l.late ? l.one(2.5, added, l.read(l.bytes)) : l.all(2.5, added + l.read(l.bytes));
+          w.turns = 1.2;
+          return w;
+        }),
+        staged<ArrivalOrder, SplitTail>(
+            [](Load l) noexcept {
+              const double copied = (l.in_arena ? 1 : 3) * l.read(l.bytes);
+              return l.all(2, copied + l.combine(l.bytes / l.ranks));
+            },
+            true),
+        staged<ArrivalOrder, CombiningTree>(
+            [](Load l) noexcept {
+              const double staged = l.in_arena ? 0 : l.write(l.bytes);
+              return l.all(3, staged + l.combine(l.bytes) + l.read(l.bytes));
+            },
+            true),
+    };
+  } else if constexpr (C == Collective::reduce) {
+    return std::array{
+        staged<StaticOrder, Exchange>([](Load l) noexcept {
+          return l.one(1, l.others() * l.combine(l.bytes), l.write(l.bytes));
+        }),
+        staged<DynamicLeader, LeaderFan>([](Load l) noexcept {
+          return l.one(2, l.combined_by_leader() + l.read(l.bytes),
+                       l.in_arena ? 0 : l.write(l.bytes));
+        }),
+        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
+          const double slice = l.bytes / l.ranks;
+          if (l.in_arena) return l.all(2, l.others() * l.combine(slice) + l.write(slice));
+          return l.one(2.5, l.others() * l.combine(l.bytes) + l.read(l.bytes), l.write(l.bytes));
+        }),
+        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
+          const double slice = l.bytes / l.ranks;
+          const double each = l.others() * (l.pull(slice) + l.combine(slice));
+          return l.one(3, each + l.others() * l.pull(slice), each);
+        }),
+        staged<ArrivalOrder, Accumulator>([](Load l) noexcept {
+          const double each = l.combine(l.bytes) + l.write(l.bytes);
+          return l.one(l.late ? 1 : 2, each + l.read(l.bytes), l.late ? 0 : each);
+        }),
+        staged<ArrivalOrder, Chain>(
+            [](Load l) noexcept {
+              return l.one(2, l.combine(l.bytes) + l.read(l.bytes),
+                           l.in_arena ? 0 : l.write(l.bytes));
+            },
+            true),
+        staged<ArrivalOrder, CombiningTree>(
+            [](Load l) noexcept {
+              return l.one(3, l.combine(l.bytes) + l.read(l.bytes),
+                           l.in_arena ? 0 : l.write(l.bytes));
+            },
+            true),
+    };
+  } else if constexpr (C == Collective::bcast) {
+    return std::array{
+        staged<DynamicLeader, LeaderFan>(
+            [](Load l) noexcept { return l.one(1, l.write(l.bytes), l.read(l.bytes)); }),
+        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
+          if (l.in_arena) return l.one(2, 0, l.read(l.bytes));
+          return l.one(1.5, l.write(l.bytes), l.read(l.bytes));
+        }),
+        pulled<StaticOrder, PeerSlices>(
+            [](Load l) noexcept { return l.one(2, 0, l.pull(l.bytes)); }),
+    };
+  } else if constexpr (C == Collective::allgather) {
+    return std::array{
+        staged<StaticOrder, Exchange>(
+            [](Load l) noexcept { return l.all(1, l.write(l.bytes) + l.ranks * l.read(l.bytes)); }),
+        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.all(1.3, l.write(l.bytes) + l.ranks * l.read(l.bytes));
+        }),
+        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
+          if (l.in_arena) return l.all(2, l.ranks * l.read(l.bytes));
+          return l.all(1.5, l.write(l.bytes) + l.ranks * l.read(l.bytes));
+        }),
+        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
+          return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
+        }),
+        pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
+        }),
+    };
+  } else if constexpr (C == Collective::reduce_scatter) {
+    return std::array{
+        staged<StaticOrder, Exchange>([](Load l) noexcept {
+          return l.all(1, l.others() * (l.write(l.bytes) + l.combine(l.bytes)));
+        }),
+        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
+          if (l.in_arena) return l.all(2, l.others() * l.combine(l.bytes));
+          return l.all(2.5, l.others() * (l.write(l.bytes) + l.combine(l.bytes)));
+        }),
+        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
+          return l.all(2, l.others() * (l.pull(l.bytes) + l.combine(l.bytes)));
+        }),
+    };
+  } else if constexpr (C == Collective::alltoall) {
+    return std::array{
+        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
+          const double written = l.in_arena ? 0 : l.others() * l.write(l.bytes);
+          return l.all(l.in_arena ? 2 : 1, written + l.ranks * l.read(l.bytes));
+        }),
+        chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.all(l.pieces(), l.others() * l.write(l.bytes) + l.ranks * l.read(l.bytes));
+        }),
+        pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
+        }),
+    };
+  } else if constexpr (C == Collective::gather) {
+    return std::array{
+        staged<StaticOrder, Exchange>(
+            [](Load l) noexcept { return l.one(1, l.ranks * l.read(l.bytes), l.write(l.bytes)); }),
+        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.one(1.3, l.ranks * l.read(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
+        }),
+        chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.one(l.pieces(), l.ranks * l.read(l.bytes), l.write(l.bytes));
+        }),
+        pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.one(2, l.read(l.bytes) + l.others() * l.pull(l.bytes), 0);
+        }),
+    };
+  } else if constexpr (C == Collective::scatter) {
+    return std::array{
+        staged<StaticOrder, Exchange>(
+            [](Load l) noexcept { return l.one(1, l.ranks * l.write(l.bytes), l.read(l.bytes)); }),
+        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.one(1.3, l.in_arena ? 0 : l.others() * l.write(l.bytes), l.read(l.bytes));
+        }),
+        chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
+          return l.one(l.pieces(), l.others() * l.write(l.bytes), l.read(l.bytes));
+        }),
+        pulled<StaticOrder, BlockCopies>(
+            [](Load l) noexcept { return l.one(2, 0, l.pull(l.bytes)); }),
+    };
+  } else if constexpr (is_prefix_reduction(C)) {
+    return std::array{
+        staged<StaticOrder, PrefixRuns>([](Load l) noexcept {
+          return l.one(1, l.combine(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
+        }),
+        pulled<StaticOrder, PrefixRuns>(
+            [](Load l) noexcept { return l.one(2, l.pull(l.bytes) + l.combine(l.bytes), 0); }),
+    };
+  } else {
+    static_assert(C == Collective::barrier,
+                  "papcoll: there are no candidates for this collective: add them");
+    return std::array{staged<StaticOrder, Exchange>([](Load l) noexcept { return l.all(1, 0); })};
+  }
+}();
+
+/// Of a block in the mean where blocks differ. If their lengths are known to their own ranks only,
+/// as they were before, else any may come.
+inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept {
+  if (!call.is_uneven()) return call.bytes();
+  if (!call.own_counts) return call.bytes() / static_cast<std::size_t>(s.size);
+  constexpr std::size_t any = 65536;
+  const std::size_t before = s.learner != nullptr ? s.learner->block_bytes(call.collective) : 0;
+  return before != 0 ? before : any;
+}
+
+/// May the call run so, with the same bits as by any other candidate that may?
+inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
+  const ArrivalAlgorithm& a = *c.algorithm;
+  if (c.for_late && !goes_by_arrivals(call, s)) return false;
+  if (call.is_uneven() && !a.takes_counts) return false;
+  if (s.size > a.most_ranks) return false;
+  const bool pulls = c.reach == PeerReach::pulled;
+  constexpr std::size_t pulled_above = 8192;  // less is copied twice in less than a system call
+  const bool may_pull = s.pulls && bytes_of(call, s) > pulled_above;
+  if (pulls ? !may_pull || is_in_arena(call, s) : may_pull && s.prefers_pulls && a.lends_buffers)
+    return false;
+  const bool may_be_long = call.is_uneven() || call.bytes() >= BlockCopies::chunked_from;
+  if (c.reach == PeerReach::chunked && (is_in_arena(call, s) || !may_be_long)) return false;
+  // Where each rank has a place in each chunk, a chunk must be long enough.
+  if (a.id == arrival_traits<StaticOrder, BlockCopies>.id &&
+      s.chunk_bytes < chunk_bytes_for_blocks(s.size)) {
+    return false;
+  }
+  if (!is_reduction(call.collective) || is_prefix_reduction(call.collective)) return true;
+  if (call.reproducible) {
+    const bool by_groups = s.near_groups > 1 &&
+                           (a.lends_buffers || a.id == arrival_traits<StaticOrder, MultiLeader>.id);
+    return a.contract == NumericalContract::reproducible && !a.lends_results && !by_groups;
+  }
+  return !call.rank_order || a.keeps_order_on_request;
+}
+
+/// What a candidate costs by the model, in nanoseconds.
+inline double prior_of(const NodeCandidate& c, const Call& call,
+                       const SelectionInputs& s) noexcept {
+  const auto bytes = static_cast<double>(bytes_of(call, s));
+  const bool in_groups = s.near_groups > 1 && s.size % s.near_groups == 0;
+  const double groups = in_groups ? s.near_groups : 1;
+  const NodeLoad load{
+      *s.costs, bytes, static_cast<double>(s.size), is_in_arena(call, s), goes_by_arrivals(call, s),
+      groups};
+  return load.nanoseconds(c.work(load), s.oversubscribed ? std::max(s.processors, 1) : s.size);
+}
+
+/// The candidates that are tried for a call, by their numbers, the one with the least prior first;
+/// none whose prior is several times that.
+inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
+                           const SelectionInputs& s) noexcept {
+  constexpr double too_much = 4;
+  constexpr double never = std::numeric_limits<double>::infinity();
+  std::array<double, 16> priors{};
+  double least = never;
+  Shortlist list;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    priors[i] = never;
+    if (!may_run(all[i], call, s)) continue;
+    list.allowed |= static_cast<std::uint16_t>(1U << i);
+    priors[i] = prior_of(all[i], call, s);
+    least = std::min(least, priors[i]);
+  }
+  while (list.count < Shortlist::most) {
+    const auto next =
+        std::min_element(priors.begin(), priors.begin() + static_cast<std::ptrdiff_t>(all.size()));
+    if (*next == never || *next > too_much * least) break;
+    list.add(static_cast<std::uint8_t>(next - priors.begin()));
+    *next = never;
+  }
+  return list;
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

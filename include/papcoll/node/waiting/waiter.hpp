@@ -1,0 +1,259 @@
+#pragma once
+
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/base/function_ref.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
+#include <papcoll/node/waiting/time_waited.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+#include <sched.h>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// How long a rank waits in which way, with what was measured (2 cores at 2.6 GHz, 8 ranks on them
+/// where it says oversubscribed).
+struct WaitTimes {
+  using nanoseconds = std::chrono::nanoseconds;
+  /// About 1 to 2 µs, before anything else is done. A cache line crosses cores in 0.1 µs.
+  int spins = 40;
+
+  // A rank with a processor to itself: it spins, as MPI does, since that costs nobody anything.
+  /// Between two looks at everything else, which take 0.1 to 0.2 µs: longer reactions by 1 %.
+  int spins_a_look = 100;
+  /// A yield, even for nobody, is a system call, of 0.3 to 0.7 µs; but it shows whether somebody
+  /// else wants the processor, and then the rank waits as one of many.
+  nanoseconds yield_every{50'000};
+  nanoseconds given_away{2'000};  ///< a yield that takes longer: somebody else ran
+  /// A yield that takes longer ended with the time slice of a program that computes, 3 to 4 ms. To
+  /// yield again would cost another slice, so the rank spins for longest_spin first. LAMMPS, 2
+  /// ranks, such a program on the processor of one: 286 ms in collectives with a yield in each
+  /// wait, 54 so. longest_spin is shorter than slice, lest ranks of two jobs take each other for
+  /// such programs.
+  nanoseconds slice{2'000'000};
+  nanoseconds longest_spin{1'000'000};
+  /// Then it sleeps. To be woken takes some 50 µs, 0.05 % of that.
+  nanoseconds spinning{100'000'000};
+
+  // A rank that shares its processor: it yields.
+  int plain_yields = 4;  ///< 8 ranks on 2 cores, 8 bytes: 8 µs; all hooks on every turn: 16 µs
+  int turns_a_look = 4;  ///< then, between two looks at everything else
+  /// 4 ranks on 2 cores, one 2 ms late, 64 KB: the tail is 50 µs if the others still yield, 77 if
+  /// they have to be woken. 2 pinned ranks, one 200 µs late, 8 bytes: 1 µs against 31.
+  nanoseconds yielding{5'000'000};
+  /// Of waits whose step moves MPI. 4 ranks on 2 cores, ring allreduce of 64 KB, Open MPI that
+  /// yields: 138 µs with 1, 97 with 4, its own ring 93 to 100.
+  int steps_a_yield = 4;
+
+  nanoseconds short_sleep{50'000};    ///< where nobody rings; not measured
+  nanoseconds long_sleep{1'000'000};  ///< 16 MB Isend beside a sleeper: 1.5 s with 10 ms naps
+  // After a sleep a rank pokes MPI once a turn, and sleeps again when no turns are left. A poke
+  // that takes longer than a turn counts as several, up to a bound: those that copy for a peer are
+  // long, too.
+  nanoseconds turn{125};
+  int longest_poke = 24;       ///< turns
+  int longest_cold_poke = 4;   ///< turns; in the first ones after a sleep also idle pokes take long
+  int turns_after_sleep = 64;  ///< 8 µs; operations of a peer follow each other within 0.3 to 7 µs
+  int turns_after_work = 64;   ///< added after each poke that had work
+  int most_turns = 512;     ///< 60 µs: a peer that computes between its operations need not wait
+  int turns_of_shared = 6;  ///< what a turn counts where the rank yields in each: 1 µs
+  int turns_a_look_at_requests = 16;  ///< which may take long
+  int cold_turns = 8;                 ///< after a sleep, in which also idle pokes take up to 9 µs
+  nanoseconds least_work{200};        ///< a poke that takes less had none
+  nanoseconds idle_poke{300};         ///< takes 0.04 µs, or 0.5 to 3 µs where MPI yields in it
+
+  nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
+  nanoseconds watch_every{10'000'000};
+  /// Of a gap between two looks at the clock, so much counts: see TimeWaited. A processor is taken
+  /// away for less, unless the rank is stopped.
+  nanoseconds longest_gap{100'000'000};
+};
+
+/// How a wait may sleep when it takes long.
+enum class Naps {
+  none,        ///< only yields: there is work to do meanwhile, and nobody rings
+  brief,       ///< short ones: nobody rings
+  until_rung,  ///< whoever completes the step rings this rank's bell
+};
+
+/// Where papcoll waits: run_arrival() for arrival-driven algorithms, TeamMessages::run_plan() for
+/// schedules, requests, and PolledCollectives. Owns spinning, yielding, sleeping, MPI progress, the
+/// watch for dead peers and the deadline. Only what parts from peers at the end waits by itself,
+/// and for a bounded time.
+class Waiter {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// What the team contributes: TeamFailures (errors/failures.hpp) fills them. poke() moves MPI
+  /// and the rank's outstanding requests; check() throws if the communicator broke or the current
+  /// call failed elsewhere; watch() asks PeerLiveness (by CommState::watch) for dead peers, and
+  /// marks the board if there is one, so that the next check() of each rank throws peer_lost. Any
+  /// may be null.
+  struct Hooks {
+    void (*poke)(void*) = nullptr;
+    void (*poke_mpi)(void*) = nullptr;  ///< the same without the requests
+    void (*check)(void*) = nullptr;
+    void (*watch)(void*) = nullptr;
+    void (*expired)(void*) = nullptr;  ///< throws deadline_exceeded
+    void* context = nullptr;
+  };
+
+  WaitTimes times{};
+  Hooks hooks{};
+  Doorbells* bells = nullptr;  ///< null: nobody rings, so this rank never sleeps
+  int rank = 0;
+  bool oversubscribed = false;           ///< more ranks than processors: do not spin
+  WaitTimes::nanoseconds yield_took{0};  ///< the last one by which the rank looked for others
+  Clock::duration deadline{0};           ///< 0: none
+
+  /// At the last look others wanted this rank's processor, and gave it back soon.
+  bool is_crowded() const noexcept {
+    return yield_took > times.given_away && yield_took <= times.slice;
+  }
+  /// ... and a program that computes had it for its time slice.
+  bool lost_a_slice() const noexcept { return yield_took > times.slice; }
+
+  /// Moves things along when it is called again and again, and does not wait itself.
+  using StepRef = detail::FunctionRef<bool()>;
+
+  /// Returns when step() returns true. Throws what step() and the hooks throw.
+  void until(StepRef step, Naps naps = Naps::until_rung) {
+    if (step()) return;
+    if (!shares_processor() && spin(step, times.spins)) return;
+    wait_longer(step, naps);
+  }
+
+ private:
+  /// Steps without giving the processor away. Returns whether the step is done.
+  static bool spin(StepRef step, int steps) {
+    for (int i = 0; i < steps; ++i) {
+      if (step()) return true;
+      detail::cpu_pause();
+    }
+    return false;
+  }
+
+  /// The time after it. Also in short waits, or a rank once disturbed would yield for ever.
+  Clock::time_point yield_and_see() noexcept {
+    const Clock::time_point before = Clock::now();
+    sched_yield();
+    const Clock::time_point after = Clock::now();
+    yield_took = after - before;
+    return after;
+  }
+
+  bool shares_processor() const noexcept { return oversubscribed || is_crowded(); }
+
+  Clock::duration between_yields() const noexcept {
+    return lost_a_slice() ? times.longest_spin : times.yield_every;
+  }
+
+  /// One stop of the rank alone takes no more than a quarter of a short deadline.
+  Clock::duration longest_gap() const noexcept {
+    if (deadline.count() == 0) return times.longest_gap;
+    return std::min<Clock::duration>(times.longest_gap, deadline / 4 + Clock::duration{1});
+  }
+
+  /// Decides whether a rank stays awake between two sleeps, because MPI has work for it: operations
+  /// of peers on its window, fragments of messages. MPI does not say so, but the time of a poke
+  /// shows it: with work it takes at least twice as long as without, or at most half as long where
+  /// MPI yields when it has none.
+  class MpiAtWork {
+   public:
+    explicit MpiAtWork(const WaitTimes& times) noexcept : times_(times), idle_(times.idle_poke) {}
+
+    bool at_work() const noexcept { return turns_ > 0; }
+    /// Shall this turn poke nothing but MPI, and be told of?
+    bool pokes_mpi() noexcept {
+      return turns_ > 0 && ++polls_ % times_.turns_a_look_at_requests != 0;
+    }
+
+    void slept() noexcept {
+      turns_ = times_.turns_after_sleep;
+      cold_ = times_.cold_turns;
+    }
+
+    void poked(Clock::duration took, bool alone) noexcept {
+      const bool is_cold = cold_ > 0;
+      if (is_cold) --cold_;
+      const bool worked =
+          idle_ > times_.idle_poke
+              ? 2 * took < idle_
+              : !is_cold && took > std::max<Clock::duration>(2 * idle_, times_.least_work);
+      const int most = is_cold ? times_.longest_cold_poke : times_.longest_poke;
+      const auto taken = static_cast<int>(std::min<Clock::rep>(took / times_.turn, most));
+      turns_ = worked ? std::min(turns_ + times_.turns_after_work, times_.most_turns)
+                      : turns_ - std::max(alone ? 1 : times_.turns_of_shared, taken);
+      constexpr Clock::duration tick{1};
+      idle_ = took > idle_ ? idle_ + idle_ / 128 + tick : std::max(idle_ - idle_ / 8, tick);
+    }
+
+   private:
+    const WaitTimes& times_;
+    /// The time of a poke without work. Falls faster than it rises, since most pokes may have work;
+    /// rises, since those of an MPI that yields are quick as long as they have.
+    Clock::duration idle_;
+    int turns_ = 0;  ///< left before the next sleep
+    int polls_ = 0;
+    int cold_ = 0;  ///< cold turns left
+  };
+
+  [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {
+    // With more ranks than processors, one turn of all of them is often all it takes, and what one
+    // does in its turn is paid by all: so the first turns do nothing else. A step that works asks
+    // MPI, which may yield on each asking.
+    const int crowded = naps == Naps::none ? times.steps_a_yield : 1;
+    if (shares_processor()) {
+      for (int i = 0; i < times.plain_yields; ++i) {
+        if (oversubscribed) {
+          sched_yield();
+        } else {
+          yield_and_see();
+        }
+        if (spin(step, crowded)) return;
+      }
+    }
+    const Clock::time_point start = Clock::now();
+    Clock::time_point yielded = start;
+    TimeWaited time{longest_gap(), start};
+    Clock::duration next_watch = times.watch_after;
+    MpiAtWork mpi{times};
+    for (;;) {
+      const bool alone = !shares_processor();
+      if (spin(step, alone && !mpi.at_work() ? times.spins_a_look : crowded)) return;
+      for (int i = alone || mpi.at_work() ? times.turns_a_look : 1; i < times.turns_a_look; ++i) {
+        sched_yield();
+        if (spin(step, crowded)) return;
+      }
+      if (hooks.check) hooks.check(hooks.context);
+      const bool pokes_mpi = mpi.pokes_mpi();
+      const Clock::time_point before = pokes_mpi ? Clock::now() : start;
+      const auto poke = pokes_mpi ? hooks.poke_mpi : hooks.poke;
+      if (poke) poke(hooks.context);
+      const Clock::time_point now = Clock::now();
+      const Clock::duration waited = time.until(now);
+      if (waited >= next_watch) {
+        if (hooks.watch) hooks.watch(hooks.context);
+        next_watch = waited + times.watch_every;
+      }
+      if (deadline.count() != 0 && waited > deadline && hooks.expired) {
+        if (step()) return;  // this rank may have been held up since it last asked
+        hooks.expired(hooks.context);
+      }
+      const bool naps_now = naps != Naps::none && bells != nullptr &&
+                            waited >= (alone ? times.spinning : times.yielding);
+      if (pokes_mpi) mpi.poked(now - before, alone);
+      if (naps_now && !mpi.at_work()) {
+        const auto nap = naps == Naps::brief ? times.short_sleep : times.long_sleep;
+        if (bells->nap(rank, nap, step)) return;
+        if (hooks.poke_mpi) mpi.slept();
+      } else if (!alone || now >= yielded + between_yields()) {
+        yielded = yield_and_see();
+      }
+    }
+  }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <papcoll/base/capability.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/base/vector.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/transport/group_endpoint.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// The transports of a team, and a rank's endpoints of those that have been used.
+class Connections {
+ public:
+  /// `surroundings` must live longer.
+  explicit Connections(const Surroundings& surroundings) : surroundings_(surroundings) {}
+
+  /// The team is one of `parent`'s, whose ranks `ranks` are its own: messages of MPI go that way,
+  /// under the number `calls` of the parent's present call.
+  [[gnu::cold]] void go_through(Connections& parent, std::vector<int> ranks,
+                                const std::uint32_t& calls) {
+    parent_ = &parent;
+    ranks_ = std::move(ranks);
+    parent_calls_ = &calls;
+  }
+
+  /// Throws transport_unavailable if the transport cannot serve this team.
+  [[gnu::cold]] void require(const TransportTable& t) const {
+    if (&t == required_) return;
+    if (std::string why = t.unavailable(surroundings_); !why.empty()) {
+      throw transport_unavailable(
+          detail::joined({"papcoll: ", t.name, " is not available on rank ", here(), ": ", why}));
+    }
+    required_ = &t;
+  }
+
+  /// What endpoint_or_native() would return, where that is known at once; else null.
+  Endpoint* ready(const TransportTable& t) const noexcept {
+    return substitution_.empty() ? find(t) : nullptr;
+  }
+
+  /// This rank's endpoint; made, by all ranks, at the first call that needs it. If messages of MPI
+  /// are behind it, that call waits for all ranks, even if it is a non-blocking one.
+  Endpoint& endpoint(const TransportTable& t) {
+    if (Endpoint* const e = find(t)) return *e;
+    require(t);
+    if (parent_ != nullptr && (t.offers & capability::node_memory) == 0) {
+      auto* const made = new GroupEndpoint(parent_->endpoint(t), ranks_, *parent_calls_);
+      connected_.push_back({&t, std::unique_ptr<Endpoint>{made}});
+    } else {
+      connected_.push_back({&t, t.connect(surroundings_)});
+    }
+    return *connected_.back().endpoint;
+  }
+
+  /// The endpoint; null if MPI had no communicator left for it, so that its own collectives must
+  /// do. All ranks get the same.
+  Endpoint* endpoint_or_native(const TransportTable& t) {
+    constexpr unsigned no_substitute = capability::node_memory | capability::device_memory;
+    if ((t.offers & no_substitute) != 0) return &endpoint(t);
+    if (!substitution_.empty()) return nullptr;
+    try {
+      return &endpoint(t);
+    } catch (const transport_unavailable& why) {
+      substitution_ = why.what();
+      return nullptr;
+    }
+  }
+
+  /// Why calls over MPI's messages run by MPI's own collectives, or nothing if they do not.
+  const std::string& substitution() const noexcept { return substitution_; }
+
+  /// Why messages between devices go through the host, or nothing if they do not.
+  const std::string& why_no_ipc() const noexcept {
+    static const std::string nothing;
+    for (const auto& c : connected_) {
+      if (const std::string& why = c.endpoint->why_no_ipc(); !why.empty()) return why;
+    }
+    return nothing;
+  }
+
+  /// Does connecting the transport block in MPI until all ranks are there?
+  bool connecting_blocks(const TransportTable& t) const noexcept {
+    return parent_ == nullptr && (t.offers & capability::node_memory) == 0 &&
+           substitution_.empty() && find(t) == nullptr;
+  }
+
+  /// The endpoint, if there is just one.
+  Endpoint* only() noexcept {
+    return connected_.size() == 1 ? connected_.front().endpoint.get() : nullptr;
+  }
+
+  /// Moves all that is under way.
+  void progress() {
+    for (auto& c : connected_) c.endpoint->progress();
+  }
+
+  /// Endpoint::may_be_of_death().
+  [[gnu::cold]] bool may_be_of_death() const noexcept {
+    return std::any_of(connected_.begin(), connected_.end(),
+                       [](const Connected& c) { return c.endpoint->may_be_of_death(); });
+  }
+
+  /// The team ends, in order.
+  void end() noexcept {
+    for (auto& c : connected_) c.endpoint->end();
+  }
+
+  /// After the team broke. True: something may still use the memory of what was in flight.
+  [[gnu::cold]] bool abandon() noexcept {
+    bool holds_on = false;
+    for (auto& c : connected_) {
+      c.endpoint->abandon();
+      holds_on |= c.endpoint->holds_on();
+    }
+    return holds_on;
+  }
+
+ private:
+  struct Connected {
+    const TransportTable* table;
+    std::unique_ptr<Endpoint> endpoint;
+  };
+
+  std::string here() const { return std::to_string(surroundings_.rank); }
+
+  Endpoint* find(const TransportTable& t) const noexcept {
+    for (const Connected& c : connected_) {
+      if (c.table == &t || c.table->name == t.name) return c.endpoint.get();
+    }
+    return nullptr;
+  }
+
+  const Surroundings& surroundings_;
+  mutable const TransportTable* required_ = nullptr;  ///< the last that can serve the team
+  detail::Vector<Connected> connected_;
+  std::string substitution_;
+  Connections* parent_ = nullptr;
+  std::vector<int> ranks_;  ///< the team's, as ranks of the parent
+  const std::uint32_t* parent_calls_ = nullptr;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

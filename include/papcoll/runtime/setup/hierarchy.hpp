@@ -1,0 +1,341 @@
+#pragma once
+
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
+#include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
+#include <papcoll/runtime/memory/late_pages.hpp>
+#include <papcoll/runtime/setup/division.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/topology/groups.hpp>
+#include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/near_groups.hpp>
+#include <papcoll/transport/shm/channels.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+// A team may be divided in groups, as those of the nodes of a communicator: each rank then has a
+// team with the others of its group, and each group's representative one with all representatives,
+// which may be divided again. A team whose ranks are on one node has memory of its own there;
+// messages go by the outermost team's endpoints, so no further MPI communicator is made.
+
+/// A team within a team: which ranks, and where their memory is.
+struct InnerTeam {
+  std::vector<int> ranks;    ///< as ranks of the outermost team, ascending
+  bool shares = false;       ///< they have memory in common
+  bool here = false;         ///< and that of this process
+  std::size_t heads = 0;     ///< offsets in that memory: bells and words of the board,
+  std::size_t channels = 0;  ///< and LatePages
+
+  int size() const noexcept { return static_cast<int>(ranks.size()); }
+};
+
+/// One hierarchy of a team, as all ranks see it.
+struct HierarchyPlan {
+  Groups groups;
+  detail::Vector<InnerTeam> intra;  ///< of each group
+  InnerTeam inter;
+  bool all_share = true;  ///< every group of more than one rank has memory
+};
+
+/// The hierarchy of a team, the inmost first, and the memory that this process's node needs for
+/// them.
+class HierarchyPlans {
+ public:
+  HierarchyPlans() = default;
+
+  /// `node_of`: the node of each rank, −1 where ranks cannot share memory; `here` is this
+  /// process's.
+  /// `by_caches`: see Hierarchy.
+  [[gnu::cold]] HierarchyPlans(const GroupColours& levels, const std::vector<int>& node_of,
+                               int here, std::size_t chunk_bytes, bool by_caches = false)
+      : by_caches_(by_caches),
+        chunk_bytes_(by_caches ? std::min(chunk_bytes, detail::Division::chunk_bytes_by_caches)
+                               : chunk_bytes) {
+    std::vector<int> ranks;
+    for (std::size_t r = 0; r < node_of.size(); ++r) ranks.push_back(static_cast<int>(r));
+    for (const std::vector<int>& colours : levels) {
+      HierarchyPlan plan;
+      plan.groups = Groups::by_colour(colours);
+      std::vector<int> representatives;
+      for (const std::vector<int>& members : plan.groups.members) {
+        std::vector<int> group;
+        group.reserve(members.size());
+        for (const int m : members) group.push_back(ranks[static_cast<std::size_t>(m)]);
+        representatives.push_back(group.front());
+        plan.intra.push_back(inner_team(std::move(group), node_of, here));
+        plan.all_share = plan.all_share && plan.intra.back().shares;
+      }
+      plan.inter = inner_team(representatives, node_of, here);
+      ranks = std::move(representatives);
+      plans_.push_back(std::move(plan));
+    }
+  }
+
+  const detail::Vector<HierarchyPlan>& plans() const noexcept { return plans_; }
+  bool by_caches() const noexcept { return by_caches_; }
+  std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
+  const detail::InnerBytes& bytes() const noexcept { return bytes_; }
+
+ private:
+  [[gnu::cold]] InnerTeam inner_team(std::vector<int> ranks, const std::vector<int>& node_of,
+                                     int here) {
+    InnerTeam t;
+    t.ranks = std::move(ranks);
+    const auto node = [&](int r) { return node_of[static_cast<std::size_t>(r)]; };
+    const int first = node(t.ranks.front());
+    t.shares =
+        t.size() == 1 || (first >= 0 && std::all_of(t.ranks.begin(), t.ranks.end(),
+                                                    [&](int r) { return node(r) == first; }));
+    t.here = t.size() > 1 && t.shares && first == here;
+    if (!t.here) return t;
+    t.heads = bytes_.heads;
+    t.channels = bytes_.channels;
+    bytes_ += detail::inner_bytes(t.size(), chunk_bytes_);
+    return t;
+  }
+
+  bool by_caches_ = false;
+  std::size_t chunk_bytes_ = cache_line;
+  detail::InnerBytes bytes_;
+  detail::Vector<HierarchyPlan> plans_;
+};
+
+/// Memory that a call keeps for the next one.
+class CallMemory {
+ public:
+  CallMemory() = default;
+  CallMemory(const CallMemory&) = delete;
+  CallMemory& operator=(const CallMemory&) = delete;
+  ~CallMemory() { release(); }
+
+  std::byte* get(std::size_t bytes) {
+    if (bytes > bytes_) {
+      release();
+      data_ = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{cache_line}));
+      bytes_ = bytes;
+    }
+    return data_;
+  }
+
+  /// Something below may still use it.
+  void leak() noexcept { data_ = nullptr; }
+
+ private:
+  void release() noexcept {
+    ::operator delete (data_, std::align_val_t{cache_line});
+    data_ = nullptr;
+    bytes_ = 0;
+  }
+
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// A team's hierarchy as one rank of it sees it.
+struct Hierarchy {
+  Hierarchy() = default;
+  Hierarchy(const Hierarchy&) = delete;
+  Hierarchy& operator=(const Hierarchy&) = delete;
+  ~Hierarchy() {
+    const auto holds_on = [](const auto& team) { return team && team->holds_on(); };
+    if (!holds_on(intra) && !holds_on(inter)) return;
+    for (CallMemory& m : memory) m.leak();
+  }
+
+  Groups groups;
+  /// The groups are those of near_groups() on one node, which only calls that name no algorithm go
+  /// by: to Hierarchical by name, all ranks of a node are one group.
+  bool by_caches = false;
+  std::array<CallMemory, 4> memory;
+  struct Level {
+    bool intra;   ///< all groups have memory of their own
+    bool inter;   ///< so have the representatives
+    int largest;  ///< ranks of the largest group
+    int groups;
+  };
+  detail::Vector<Level> levels;  ///< of this hierarchy and of those above it
+  detail::Shared<const HierarchyPlans> plans;
+  std::size_t level = 0;  ///< of them, this one's
+  // Made by the first call that runs by them.
+  Node node_within;
+  Node node_between;
+  detail::Owned<TeamCore> intra;  ///< null if this rank is alone in its group
+  detail::Owned<TeamCore> inter;  ///< null if this rank does not represent its group
+  bool has_teams = false;
+};
+
+namespace detail {
+
+/// Says that the words of a team's board are initialised. Released when they are; acquired before
+/// the first use of the board.
+inline std::atomic<std::uint32_t>& is_initialised(const InnerTeam& team,
+                                                  const HierarchyMemory& memory) noexcept {
+  std::byte* const end =
+      memory.heads + team.heads + inner_bytes(team.size(), cache_line).heads - cache_line;
+  return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(end));
+}
+
+/// This rank's part of a team within `parent`; ranks of it are `members` of the parent.
+[[gnu::cold]] inline detail::Owned<TeamCore> make_inner(TeamCore& parent, const InnerTeam& team,
+                                                        const std::vector<int>& members, int number,
+                                                        Node& node, std::size_t chunk_bytes,
+                                                        const HierarchyMemory& memory) {
+  const Surroundings& outer = parent.surroundings();
+  Surroundings s;
+  s.transports = outer.transports;
+  s.rank = number;
+  s.size = team.size();
+  s.nodes = team.shares ? 1 : team.size();
+  s.processes = outer.processes;
+  s.mpi = outer.mpi;
+  if (outer.machine != nullptr) {
+    s.machine = detail::make_shared<const MachineOnDemand>(outer.machine, members);
+    if (team.here) node.groups = near_groups(s.machine->places());
+  }
+  Options options = parent.options();
+  options.chunk_bytes = chunk_bytes;
+  if (team.here) {
+    node.rank = number;
+    node.size = team.size();
+    node.bells = memory.heads + team.heads;
+    node.board = node.bells + bells_bytes(team.size());
+    LatePages::lay_out(node, memory.channels + team.channels);
+    node.reserve = memory.reserve;
+    node.context = memory.context;
+    if (memory.copies != nullptr) node.copies = memory.copies;
+    if (s.processes) {
+      std::vector<std::size_t> numbers;  // on the node
+      for (const int r : team.ranks) {
+        const auto at = std::lower_bound(memory.ranks_here.begin(), memory.ranks_here.end(), r);
+        numbers.push_back(static_cast<std::size_t>(at - memory.ranks_here.begin()));
+      }
+      node.peers = memory.peers.among(numbers);
+    } else if (outer.node != nullptr) {
+      node.peers = outer.node->peers;
+    }
+    NodeBoard board = board_of(node, options.chunk_bytes);
+    if (number == 0) {
+      Doorbells::initialise(node.bells, team.size());
+      board.initialise(options.first_epoch);
+      is_initialised(team, memory).store(1, std::memory_order_release);
+    }
+    if (memory.watch != nullptr) memory.watch(memory.context, board.abort().reason);
+    s.node = &node;
+  } else {
+    s.why_no_shared_memory = "not all ranks of the group share memory: take MpiTransport";
+  }
+  auto core = detail::make_owned<TeamCore>(std::move(s), options);
+  core->set_oversubscribed(parent.waiter().oversubscribed);
+  core->belong_to(parent, members);
+  return core;
+}
+
+/// Gives a team the hierarchy that is planned for it; its teams are made later.
+inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans> plans,
+                             std::size_t level = 0) {
+  auto h = detail::make_shared<Hierarchy>();
+  h->groups = plans->plans()[level].groups;
+  h->by_caches = plans->by_caches();
+  for (std::size_t l = level; l < plans->plans().size(); ++l) {
+    const HierarchyPlan& p = plans->plans()[l];
+    h->levels.push_back({p.all_share, p.inter.shares, p.groups.largest(), p.groups.count()});
+  }
+  h->plans = std::move(plans);
+  h->level = level;
+  const bool helps = h->levels.front().intra && h->groups.count() < core.size();
+  Hierarchy& planned = *h;
+  core.set_hierarchy(std::move(h), helps);
+  return planned;
+}
+
+/// Makes the teams of a hierarchy as far as this rank is in them, and theirs, and keeps the boards
+/// that others initialise in `boards`. Local.
+[[gnu::cold]] inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory,
+                                     detail::Vector<std::atomic<std::uint32_t>*>& boards) {
+  const HierarchyPlan& plan = h.plans->plans()[h.level];
+  const std::size_t chunk_bytes = h.plans->chunk_bytes();
+  const int group = plan.groups.group_of(core.rank());
+  const std::vector<int>& members = plan.groups.ranks_of(group);
+  const auto make = [&](const InnerTeam& team, const std::vector<int>& ranks, int number,
+                        Node& node) {
+    if (team.here) boards.push_back(&is_initialised(team, memory));
+    return make_inner(core, team, ranks, number, node, chunk_bytes, memory);
+  };
+  if (members.size() > 1) {
+    h.intra = make(plan.intra[static_cast<std::size_t>(group)], members,
+                   plan.groups.number_of(core.rank()), h.node_within);
+    if (h.level == 0) {  // of the teams that this rank is in, one may lend the pool
+      h.node_within.pool = memory.pool;
+      h.node_within.pool_bytes = memory.pool_bytes;
+      h.node_within.taken_pools = memory.pools;
+    }
+  }
+  if (members.front() == core.rank()) {
+    std::vector<int> representatives;
+    representatives.reserve(static_cast<std::size_t>(plan.groups.count()));
+    for (int g = 0; g < plan.groups.count(); ++g) {
+      representatives.push_back(plan.groups.representative(g));
+    }
+    h.inter = make(plan.inter, representatives, group, h.node_between);
+    if (h.level + 1 < h.plans->plans().size()) {
+      make_teams(*h.inter, plan_teams(*h.inter, h.plans, h.level + 1), memory, boards);
+    }
+  }
+  core.set_parts(h.intra.get(), h.inter.get());
+  h.has_teams = true;
+}
+
+/// The same, and waits until all boards are initialised.
+[[gnu::cold]] inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory) {
+  detail::Vector<std::atomic<std::uint32_t>*> boards;
+  make_teams(core, h, memory, boards);
+  core.waiter().until(
+      [&boards] {
+        return std::all_of(boards.begin(), boards.end(), [](const auto* initialised) {
+          return initialised->load(std::memory_order_acquire) != 0;
+        });
+      },
+      Naps::none);
+}
+
+}  // namespace detail
+
+/// A team's hierarchy, which all ranks know without a message; null if it is not divided. Its teams
+/// are there once make_teams_of() was called.
+inline Hierarchy* hierarchy_of(TeamCore& core) {
+  detail::Division* const d = core.division();
+  if (core.hierarchy() != nullptr || d == nullptr || d->is_planned) return core.hierarchy();
+  d->is_planned = true;
+  const Options& options = core.options();
+  const bool by_caches = options.groups.empty() && d->caches != nullptr;
+  GroupColours levels = options.groups;
+  if (by_caches) {
+    levels = {d->caches->of};
+  } else if (levels.empty() && core.surroundings().nodes > 1) {
+    levels = {d->nodes};
+  }
+  if (levels.empty()) return nullptr;
+  if (!d->shares_memory) d->nodes.assign(d->nodes.size(), -1);
+  return &detail::plan_teams(core, detail::make_shared<const HierarchyPlans>(
+                                       levels, d->nodes, d->here, options.chunk_bytes, by_caches));
+}
+
+/// Makes the teams of a hierarchy at the first call that runs by them: called by all ranks of the
+/// team, in that call's phases, where a death on the node is seen while they wait.
+inline void make_teams_of(TeamCore& core) {
+  Hierarchy& h = *core.hierarchy();
+  if (!h.has_teams) detail::make_teams(core, h, core.division()->memory);
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI

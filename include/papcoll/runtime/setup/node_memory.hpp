@@ -1,0 +1,243 @@
+#pragma once
+
+#include <papcoll/base/error.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/peer_memory.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
+#include <papcoll/runtime/memory/late_pages.hpp>
+#include <papcoll/runtime/setup/division.hpp>
+#include <papcoll/runtime/setup/known_ranks.hpp>
+#include <papcoll/topology/last_level_cache.hpp>
+#include <papcoll/topology/options.hpp>
+#include <papcoll/transport/mpi/agree_on_error.hpp>
+#include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/mpi/probe_copies.hpp>
+#include <papcoll/transport/shm/node_share.hpp>
+#include <papcoll/transport/shm/segment.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// The memory that this rank shares with those of its node for one communicator: the arenas of the
+/// ranks, which other communicators may use, too, and an area:
+///
+///     bells, words         of the whole communicator's board, if it has no other nodes
+///     heads                bells and words of the boards of the teams within it
+///     late pages           of the ranks: see LatePages
+///     late pages           of the teams within it
+///
+/// Bells and words have pages at once, so that no rank, however it ends, meets one that cannot be
+/// had; the rest gets them when it is used.
+class NodeMemory {
+ public:
+  NodeMemory() = default;
+  NodeMemory(const NodeMemory&) = delete;
+  NodeMemory& operator=(const NodeMemory&) = delete;
+  ~NodeMemory() = default;
+
+  /// What the ranks of a node want for a communicator.
+  [[gnu::cold]] static NodeShare::AreaRequest area_of(const NodeRanks& here, const Options& options,
+                                                      const Groups* caches) {
+    const Layout layout{here, options, caches};
+    NodeShare::AreaRequest area;
+    area.bytes = layout.heads + layout.channels + layout.inner.channels + cache_line;
+    area.reserved = layout.heads;
+    area.wanted = layout.inner.buffers +
+                  (layout.whole ? board_buffers_bytes(layout.ranks, options.chunk_bytes) : 0);
+    return area;
+  }
+
+  /// Makes the area, as the node's first rank. Throws system_error.
+  [[gnu::cold]] static detail::Shared<NodeArea> make_area(const KnownRanks& known) {
+    auto area = NodeArea::make(known.share);
+    if (known.here.nodes == 1) {
+      const int ranks = static_cast<int>(known.here.ranks.size());
+      Node node;
+      node.size = ranks;
+      node.board = area->data() + page_aligned(Doorbells::bytes(ranks));
+      board_of(node, known.options.chunk_bytes).initialise(known.options.first_epoch);
+    }
+    return area;
+  }
+
+  /// Makes what the ranks share, `known.share` and the area, for ranks that do not know each other
+  /// yet: `known` has the rest. Returns why it could not, the same on all ranks, or nothing; where
+  /// it could not, `known.share` is null.
+  /// Collective.
+  [[gnu::cold]] std::string make(const PolledCollectives& all_ranks, KnownRanks& known,
+                                 const Groups* caches) {
+    constexpr const char* where = "sharing memory";
+    const int rank = all_ranks.rank(where);
+    ShmSegment::Request request;
+    request.ranks = known.here.ranks;
+    std::size_t arena_bytes = known.options.arena_bytes;
+    request.bytes = NodeShare::bytes(request.ranks.size(), arena_bytes);
+    ShmSegment segment;
+    try {
+      segment = ShmSegment::create(all_ranks, request);
+    } catch (const transport_unavailable& why) {  // perhaps for want of address space
+      if (arena_bytes == 0) return why.what();
+      arena_bytes = 0;
+      request.bytes = NodeShare::bytes(request.ranks.size(), 0);
+      try {
+        segment = ShmSegment::create(all_ranks, request);
+      } catch (const transport_unavailable& still) {
+        return still.what();
+      }
+    }
+    const auto place = std::lower_bound(known.here.ranks.begin(), known.here.ranks.end(), rank);
+    known.share = detail::make_shared<NodeShare>(
+        std::move(segment), static_cast<int>(place - known.here.ranks.begin()),
+        static_cast<int>(known.here.ranks.size()), arena_bytes, known.area);
+    known.copies = detail::make_shared<CopyChoice>(
+        known.options.copy_method, last_level_cache_bytes() / known.here.ranks.size());
+
+    std::string problem;
+    detail::Shared<NodeArea> area;
+    std::uint64_t number = 0;  // of the area, from 1; 0: none
+    if (known.here.ranks.front() == rank) {
+      try {
+        area = make_area(known);
+        number = area->number() + 1;
+      } catch (const std::exception& e) {
+        problem = bare(e.what());
+      }
+    }
+    std::vector<std::uint64_t> numbers(static_cast<std::size_t>(all_ranks.size(where)));
+    all_ranks.allgather(&number, sizeof number, numbers.data(), where);
+    number = numbers[static_cast<std::size_t>(known.here.ranks.front())];
+    try {
+      if (area == nullptr && number != 0) area = NodeArea::join(known.share, number - 1);
+    } catch (const std::exception& e) {
+      problem = bare(e.what());
+    }
+    problem = first_problem(all_ranks, problem, where);
+    if (!problem.empty()) {
+      known.share = nullptr;
+      return joined({"papcoll: the ranks of a node cannot share memory: ", problem});
+    }
+    known.copies_from =
+        probe_copies(all_ranks, known.here, known.options.peer_access, known.why_no_cma);
+    lay_out(known, caches, std::move(area));
+    return {};
+  }
+
+  /// Takes an area that all ranks of the node have.
+  [[gnu::cold]] void lay_out(const KnownRanks& known, const Groups* caches,
+                             detail::Shared<NodeArea> area) {
+    const Layout layout{known.here, known.options, caches};
+    area_ = std::move(area);
+    NodeShare& share = area_->share();
+    std::byte* const memory = area_->data();
+    node_.rank = share.rank();
+    node_.size = layout.ranks;
+    if (layout.whole) {
+      node_.bells = memory;
+      node_.board = memory + layout.bells;
+    }
+    LatePages::lay_out(node_, memory + layout.heads);
+    node_.reserve = &NodeArea::reserve;
+    node_.map_again = &NodeArea::map_again;
+    node_.context = area_.get();
+    node_.keep = area_;
+    if (share.arena() != nullptr) {
+      node_.pool = share.pools()->memory();
+      node_.pool_bytes = share.pools()->bytes();
+      node_.taken_pools = &area_->taken_pools();
+      node_.arena = share.arena();
+      node_.any_broken = &NodeArea::any_broken;
+    }
+    const bool maps = share.arena() != nullptr && known.options.peer_access != PeerAccess::staged;
+    const ShmSegment& segment = share.segment();
+    node_.peers = {segment.data(), maps ? segment.bytes() : 0, known.copies_from,
+                   known.options.peer_access == PeerAccess::copied};
+    node_.copies = known.copies;
+    hierarchy_.copies = known.copies;
+    hierarchy_.heads = memory + layout.bells + layout.board;
+    hierarchy_.channels = memory + layout.heads + layout.channels;
+    hierarchy_.reserve = &NodeArea::reserve;
+    hierarchy_.watch = &NodeArea::watch;
+    hierarchy_.context = area_.get();
+    hierarchy_.peers = node_.peers;
+    hierarchy_.ranks_here = known.here.ranks;
+    const bool by_caches = known.options.groups.empty() && layout.whole;
+    if (share.arena() != nullptr && layout.inner.heads != 0 && !by_caches) {
+      // The whole team and a group within it both lend what they have in a pool.
+      if (layout.whole) node_.pool_bytes /= 2;
+      hierarchy_.pool = node_.pool;
+      hierarchy_.pool_bytes = node_.pool_bytes;
+      hierarchy_.pools = node_.taken_pools;
+    }
+  }
+
+  /// What the ranks share: bells, board and channels only if the communicator has no other nodes.
+  const Node& node() const noexcept { return node_; }
+
+  /// Before the first call: which ranks of the node are near each other.
+  void set_groups(detail::Shared<const Groups> groups) noexcept {
+    node_.groups = std::move(groups);
+  }
+
+  /// `broken` is where the communicator's board says that it is.
+  void watch(const std::atomic<std::uint32_t>& broken) {
+    if (area_ != nullptr) NodeArea::watch(area_.get(), broken);
+  }
+
+  /// Where the teams within it have theirs.
+  HierarchyMemory take_hierarchy() noexcept { return std::move(hierarchy_); }
+
+  /// One of the node's other ranks that has died, by its place in NodeRanks::ranks; −1: none, or no
+  /// memory to tell by.
+  int find_dead() const { return area_ == nullptr ? -1 : area_->find_dead(); }
+
+  /// Has that rank's process ended, or left the communicator?
+  bool is_gone(int r) const noexcept { return area_ != nullptr && area_->is_gone(r); }
+
+  /// This rank leaves the communicator.
+  [[gnu::cold]] void release() noexcept {
+    if (area_ != nullptr) area_->depart();
+    area_ = nullptr;
+    node_.keep = nullptr;
+  }
+
+ private:
+  /// Bytes of an area's parts.
+  struct Layout {
+    [[gnu::cold]] Layout(const NodeRanks& here, const Options& options, const Groups* caches)
+        : whole(here.nodes == 1),
+          ranks(static_cast<int>(here.ranks.size())),
+          inner(Division::bytes(ranks, whole, caches, options)) {
+      if (whole) {
+        bells = bells_bytes(ranks);
+        board = board_words_bytes(ranks);
+      }
+      channels = LatePages::bytes(ranks, options.chunk_bytes);  // mailboxes of devices in any case
+      heads = bells + board + inner.heads;
+    }
+
+    bool whole;
+    int ranks;
+    InnerBytes inner;
+    std::size_t bells = 0;
+    std::size_t board = 0;
+    std::size_t channels = 0;
+    std::size_t heads = 0;
+  };
+
+  detail::Shared<NodeArea> area_;
+  Node node_{};
+  HierarchyMemory hierarchy_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/vector.hpp>
+#include <papcoll/schedule/range.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// The values of a sequence of elements without end, in runs: contiguous elements with one value.
+class ElementRuns {
+ public:
+  /// Two numbers, whose meaning is the user's. Zeros at first.
+  struct Value {
+    std::uint32_t what = 0;
+    std::size_t number = 0;
+    friend bool operator==(const Value&, const Value&) = default;
+  };
+  /// A run that ends where the next one begins.
+  struct Run {
+    std::size_t lo = 0;
+    Value value{};
+  };
+  /// The elements of a run that are asked for.
+  struct Piece {
+    Range range;
+    Value value;
+  };
+
+  std::size_t size() const noexcept { return runs_.size(); }  ///< runs; none: all values are zeros
+  Run& operator[](std::size_t run) noexcept { return runs_[run]; }
+  const Run& operator[](std::size_t run) const noexcept { return runs_[run]; }
+
+  /// Returns where run number `run` ends.
+  std::size_t end(std::size_t run) const noexcept {
+    return run + 1 < runs_.size() ? runs_[run + 1].lo : ~std::size_t{0};
+  }
+
+  /// Returns as many elements from r.lo on, inside of r, as are in one run. r is not empty.
+  Piece piece(Range r) const noexcept {
+    if (runs_.empty()) return {r, {}};
+    const std::size_t run = first_from(r.lo + 1) - 1;
+    return {{r.lo, std::min(r.hi, end(run))}, runs_[run].value};
+  }
+
+  /// Has a run begin at the element, and returns the run's number.
+  std::size_t cut(std::size_t element) {
+    if (runs_.empty()) runs_.push_back({});
+    const std::size_t run = first_from(element);
+    if (run == runs_.size() || runs_[run].lo != element) {
+      runs_.insert(runs_.begin() + run, Run{element, Value{runs_[run - 1].value}});
+    }
+    return run;
+  }
+
+  /// Makes one run of those from number `first` to before number `last`, with this value, and of
+  /// the runs before and behind them, if these have it too.
+  void assign(std::size_t first, std::size_t last, Value value) noexcept {
+    runs_[first].value = value;
+    if (last < runs_.size() && runs_[last].value == value) ++last;
+    if (first != 0 && runs_[first - 1].value == value) --first;
+    if (first + 1 != last) runs_.erase(runs_.begin() + first + 1, runs_.begin() + last);
+  }
+
+  /// Gives the elements of r, which is not empty, this value.
+  [[gnu::cold]] void assign(Range r, Value value) {
+    const std::size_t first = cut(r.lo);
+    assign(first, cut(r.hi), value);
+  }
+
+ private:
+  /// Returns the number of the first run that begins at the element or behind it.
+  [[gnu::noinline]] std::size_t first_from(std::size_t element) const noexcept {
+    std::size_t first = 0;
+    for (std::size_t n = runs_.size(); n != 0;) {
+      const std::size_t half = n / 2;
+      const bool before = runs_[first + half].lo < element;
+      if (before) first += half + 1;
+      n = before ? n - half - 1 : half;
+    }
+    return first;
+  }
+
+  detail::Vector<Run> runs_;  ///< sorted; the first begins with element 0
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

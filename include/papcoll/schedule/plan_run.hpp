@@ -1,0 +1,322 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/base/vector.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/schedule/make_plan.hpp>
+#include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/scratch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+// A long header: what a step needs is found in one object, and all of it is inlined into run().
+
+/// One run of a plan by one rank: starts each step on the endpoint as soon as the steps before it
+/// are complete. Nothing here waits; whoever waits calls Endpoint::progress() until done(). An
+/// object may be used again when done, and then keeps its memory.
+class PlanRun {
+ public:
+  PlanRun() = default;
+  PlanRun(const PlanRun&) = delete;
+  PlanRun& operator=(const PlanRun&) = delete;
+
+  /// Starts the call. The call's buffers and operator must stay until done(); `window` blocks at
+  /// most are in flight at once. `held`: nothing moves, nor is it done, before go().
+  void start(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, const Order& order,
+             const Call& call, std::uint32_t sequence, std::size_t window, bool held = false) {
+    known_.clear();
+    launch(endpoint, std::move(plan), order, call, sequence, window);
+    if (held) ++blocks_left_;
+    if (!held) run();
+    if (done()) end();
+  }
+
+  /// Once, after a start that was held.
+  void go() {
+    --blocks_left_;
+    run();
+    if (done()) end();
+  }
+
+  /// The same where it will be known only later which rank plays which position: know() tells.
+  void start_before_known(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, int size,
+                          const Call& call, std::uint32_t sequence, std::size_t window) {
+    known_.clear();
+    known_.resize(static_cast<std::size_t>(size), -1);
+    parked_.clear();
+    launch(endpoint, std::move(plan), Order::identity(size), call, sequence, window);
+    run();
+    if (done()) end();
+  }
+
+  /// Position `position` is this rank. Starts what waited for it; may be told again.
+  void know(int position, int rank) {
+    int& known = known_[static_cast<std::size_t>(position)];
+    if (known >= 0) return;
+    known = rank;
+    std::size_t kept = 0;
+    for (const Ready r : parked_) {
+      const bool waited = (*slots_[r.slot].plan)[r.step].peer == position;
+      if (waited) {
+        ready_.push_back(r);
+      } else {
+        parked_[kept++] = r;
+      }
+    }
+    parked_.resize(kept);
+    run();
+  }
+
+  /// See the function of this name in endpoint.hpp.
+  template <class F>
+  void for_each_piece(const TransportOp& w, F&& f) const {
+    const Step& step = (*slots_[w.slot].plan)[w.step];
+    for (std::size_t done = 0; done < w.n;) {
+      TransportOp piece = w;
+      piece.lies_apart = false;
+      piece.n = w.n - done;
+      piece.to = find(w.slot, step.to, done, piece.n);
+      piece.a = find(w.slot, step.a, done, piece.n);
+      if (step.kind == OpKind::reduce) piece.b = find(w.slot, step.b, done, piece.n);
+      f(std::as_const(piece));
+      done += piece.n;
+    }
+  }
+
+  const Call& call() const noexcept { return call_; }
+
+  bool done() const noexcept { return blocks_left_ == 0; }
+  std::uint32_t sequence() const noexcept { return sequence_; }
+
+  /// For the endpoint: a step it had in flight is complete.
+  void complete(std::uint32_t slot, std::uint32_t step) {
+    finish_step(slot, step);
+    run();
+    if (done()) end();
+  }
+
+  /// The call as messages name it.
+  std::string describe_call() const { return describe(call_.collective, call_.count, call_.root); }
+
+  /// What is wrong with a message that is not as long as the step that receives it.
+  [[gnu::cold, gnu::noinline]] std::string refuse(int peer, std::size_t bytes,
+                                                  const std::string& sent) const {
+    return detail::joined({"papcoll: rank ", peer, " sent ", sent, " where a message of ",
+                           describe_call(), " on this rank has ", bytes,
+                           " bytes: all ranks must pass the same count, type, root and algorithm"});
+  }
+
+  /// After the communicator broke. Memory that a transport may still touch is leaked on purpose.
+  void abandon(bool leak) noexcept {
+    if (leak && !done()) scratch_.leak();
+    blocks_left_ = 0;
+    ready_.clear();
+    next_ready_ = 0;
+    parked_.clear();
+    plan_.reset();
+  }
+
+ private:
+  struct Slot {
+    std::size_t block = 0;
+    std::size_t steps_left = 0;
+    const Plan* plan = nullptr;
+    std::array<std::byte*, 3> base{};  ///< element 0 of the block in each Space
+    /// Of each step: how many of its predecessors are not complete; or `followed`.
+    std::uint32_t* waits_for = nullptr;
+  };
+  struct Ready {
+    std::uint32_t slot;
+    std::uint32_t step;
+  };
+  static constexpr std::uint32_t followed = ~std::uint32_t{0};  ///< see follow()
+
+  void launch(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, const Order& order,
+              const Call& call, std::uint32_t sequence, std::size_t window) {
+    endpoint_ = &endpoint;
+    plan_ = std::move(plan);
+    order_ = order;
+    call_ = call;
+    has_views_ = call.in_view != nullptr || call.out_view != nullptr;
+    sequence_ = sequence;
+    blocks_left_ = plan_->blocks;
+    in_flight_ = std::min(window, plan_->blocks);
+    steps_ = std::max(plan_->full.size(), plan_->last.size());
+    slots_.resize(in_flight_);
+    waits_for_.resize(in_flight_ * steps_);
+    scratch_.reserve(in_flight_, plan_->full.scratch() * call.reducer.size, endpoint, call.memory);
+    for (std::size_t s = 0; s < in_flight_; ++s) begin_block(static_cast<std::uint32_t>(s), s);
+  }
+
+  /// Gives the slot a block, or the next of its blocks that has steps on this rank. Slot s runs
+  /// blocks s, s + in_flight_… one after the other, so that a transport may use the tag of a block
+  /// again for the one a multiple of in_flight_ later.
+  void begin_block(std::uint32_t slot, std::size_t block) {
+    Slot& s = slots_[slot];
+    for (; block < plan_->blocks; block += in_flight_) {
+      s.block = block;
+      s.plan = &plan_->block(block);
+      s.steps_left = s.plan->size();
+      if (s.steps_left == 0) {
+        --blocks_left_;
+        continue;
+      }
+      set_bases(s, slot);
+      s.waits_for = waits_for_.data() + slot * steps_;
+      const auto counts = s.plan->predecessors();
+      std::copy(counts.begin(), counts.end(), s.waits_for);
+      for (std::uint32_t i = 0; i < counts.size(); ++i) {
+        if (counts[i] == 0) ready_.push_back({slot, i});
+      }
+      return;
+    }
+  }
+
+  void end() {
+    if (call_.memory != MemoryKind::host) endpoint_->finish(call_);
+    plan_.reset();  // or the cache would keep it for a run that is over
+  }
+
+  void set_bases(Slot& s, std::uint32_t slot) const noexcept {
+    const std::size_t shift = s.block * plan_->block_elements * call_.reducer.size;
+    const auto shifted = [&](std::byte* p) { return p == nullptr ? nullptr : p + shift; };
+    s.base = {shifted(const_cast<std::byte*>(call_.in)), shifted(call_.out), scratch_.of(slot)};
+  }
+
+  void run() {
+    while (next_ready_ < ready_.size()) {
+      const Ready r = ready_[next_ready_++];
+      if (next_ready_ == ready_.size()) {
+        ready_.clear();
+        next_ready_ = 0;
+      }
+      const Slot& s = slots_[r.slot];
+      const Step& step = (*s.plan)[r.step];
+      const int peer = step.peer < 0 ? -1 : rank_of(step.peer);
+      if (peer < 0 && (step.kind == OpKind::send || step.kind == OpKind::receive)) {
+        parked_.push_back(r);
+        continue;
+      }
+      if (endpoint_->start(operation(r, s, step, peer))) {
+        finish_step(r.slot, r.step);
+      } else if (peer < 0 && endpoint_->in_order(step.kind)) {
+        follow(r.slot, r.step);
+      }
+    }
+  }
+
+  /// The local step is under way: what the endpoint runs in order behind it need not wait for it.
+  [[gnu::cold, gnu::noinline]] void follow(std::uint32_t slot, std::uint32_t step) {
+    const Slot& s = slots_[slot];
+    s.waits_for[step] = followed;
+    for (const std::uint32_t next : s.plan->successors(step)) {
+      if (follows(s, next) && --s.waits_for[next] == 0) ready_.push_back({slot, next});
+    }
+  }
+
+  bool follows(const Slot& s, std::uint32_t step) const noexcept {
+    return (*s.plan)[step].peer < 0 && endpoint_->in_order((*s.plan)[step].kind);
+  }
+
+  void finish_step(std::uint32_t slot, std::uint32_t step) {
+    Slot& s = slots_[slot];
+    std::uint32_t* const waits_for = s.waits_for;
+    const bool was_followed = waits_for[step] == followed;
+    for (const std::uint32_t next : s.plan->successors(step)) {
+      if (was_followed && follows(s, next)) continue;  // it did not wait
+      if (--waits_for[next] == 0) ready_.push_back({slot, next});
+    }
+    if (--s.steps_left == 0) {
+      --blocks_left_;
+      begin_block(slot, s.block + in_flight_);
+    }
+  }
+
+  /// Always inline, and each field is written once: it is made for every step.
+  [[gnu::always_inline]] TransportOp operation(Ready r, const Slot& s, const Step& step, int peer) {
+    const std::size_t size = call_.reducer.size;
+    const auto at = [&](Operand o) {
+      return s.base[static_cast<std::size_t>(o.space)] + o.offset * size;
+    };
+    return {.kind = step.kind,
+            .peer = peer,
+            .sequence = sequence_,
+            .block = static_cast<std::uint32_t>(s.block),
+            .number = step.number,
+            .to = step.kind != OpKind::send ? at(step.to) : nullptr,
+            .a = step.kind != OpKind::receive ? at(step.a) : nullptr,
+            .b = step.kind == OpKind::reduce ? at(step.b) : nullptr,
+            .n = step.n,
+            .reducer = &call_.reducer,
+            .owner = this,
+            .slot = r.slot,
+            .step = r.step,
+            .lies_apart = has_views_ && lies_apart(step)};
+  }
+
+  [[gnu::noinline]] bool lies_apart(const Step& step) const noexcept {
+    return step.peer < 0 && (view_of(step.to.space) || view_of(step.a.space) ||
+                             (step.kind == OpKind::reduce && view_of(step.b.space)));
+  }
+
+  /// −1: that is not known yet.
+  int rank_of(int position) const noexcept {
+    return known_.empty() ? order_.rank(position) : known_[static_cast<std::size_t>(position)];
+  }
+
+  std::byte* address(std::uint32_t slot, Operand o) const noexcept {
+    return slots_[slot].base[static_cast<std::size_t>(o.space)] + o.offset * call_.reducer.size;
+  }
+
+  const DataView* view_of(Space space) const noexcept {
+    return space == Space::in ? call_.in_view : space == Space::out ? call_.out_view : nullptr;
+  }
+
+  /// The address of element `done` of an operand. Reduces n to the number of elements from there on
+  /// that are neighbours, if it is more.
+  std::byte* find(std::uint32_t slot, Operand o, std::size_t done, std::size_t& n) const noexcept {
+    o.offset += done;
+    const DataView* const view = view_of(o.space);
+    if (view == nullptr) return address(slot, o);
+    std::byte* const base = o.space == Space::in ? const_cast<std::byte*>(call_.in) : call_.out;
+    const std::size_t element = slots_[slot].block * plan_->block_elements + o.offset;
+    return base + view->find(element, call_.reducer.size, n);
+  }
+
+  Endpoint* endpoint_ = nullptr;
+  detail::Shared<const BlockedPlan> plan_;
+  Order order_ = Order::identity(1);
+  Call call_;
+  bool has_views_ = false;  ///< a buffer's elements are not all neighbours
+  std::uint32_t sequence_ = 0;
+  std::size_t blocks_left_ = 0;
+  std::size_t in_flight_ = 1;  ///< blocks at once
+  std::size_t steps_ = 0;      ///< of a slot in waits_for_
+  detail::Vector<Slot> slots_;
+  detail::Vector<std::uint32_t> waits_for_;  ///< of all slots
+  detail::Vector<Ready> ready_;              ///< a queue, in the order in which they became ready
+  std::size_t next_ready_ = 0;
+  detail::Vector<int> known_;     ///< the ranks of positions where order_ does not say, or empty
+  detail::Vector<Ready> parked_;  ///< steps whose peers are not known yet
+  PlanScratch scratch_;
+};
+
+template <class F>
+void for_each_piece(const TransportOp& w, F&& f) {
+  w.owner->for_each_piece(w, f);
+}
+
+[[gnu::cold]] inline void perform_pieces(const TransportOp& w) noexcept {
+  for_each_piece(w, [](const TransportOp& piece) { perform_locally(piece); });
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI

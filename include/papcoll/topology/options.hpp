@@ -1,0 +1,105 @@
+#pragma once
+
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/copying.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/topology/groups.hpp>
+#include <papcoll/topology/machine_source.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// The ways in which the ranks of one node may reach each other's buffers.
+enum class PeerAccess : unsigned char {
+  best,    ///< where they are if all see them, else as each algorithm finds best
+  copied,  ///< the same, but copied by the kernel (cross-memory attach) before by staged chunks
+  without_cma,  ///< not copied by the kernel
+  staged,       ///< only chunk by chunk through buffers of the library
+};
+
+/// Whether ranks draw tickets for the order in which they arrive.
+enum class RemoteTickets : unsigned char {
+  probed,  ///< on one node, and where drawing one is fast although the rank that keeps them is busy
+  always,  ///< at any price: for tests
+  never,
+};
+
+/// By what a call that names no algorithm gets one. All ranks find the same.
+enum class Selection : unsigned char {
+  learned,      ///< by the call, by how ranks arrive, and by what candidates cost that are tried
+  by_arrivals,  ///< by the call, and by how ranks arrive
+  repeatable,   ///< by the call alone: the same from run to run
+};
+
+/// What may be set when a team is made. All ranks pass the same.
+struct Options {
+  /// How long a call may wait, its transfers included, before it throws deadline_exceeded; 0: for
+  /// ever. A call that fails waits once more, as long at most, for a peer that is stopped while it
+  /// works on this rank's buffers. Time in which the waiting rank itself does not run, such as that
+  /// of a job that is suspended, counts as 100 ms at most, and as a quarter of the deadline.
+  std::chrono::nanoseconds deadline{0};
+  /// Bytes of a chunk, in which arrival-driven algorithms move longer data through shared memory: a
+  /// multiple of 64. A rank has 16 buffers for them, and all ranks together 64 for results: 12 MB
+  /// with 8 ranks, 132 MB with 128, which are taken when calls first use them.
+  /// Allreduce of 1 MB, 2 ranks: 16 KB 122 to 157 µs, 64 KB 100 to 119, 128 KB 92 to 117
+  /// (papcoll-bench allreduce --sizes 1M --chunk-bytes 16k).
+  std::size_t chunk_bytes = 65536;
+  /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
+  std::size_t window = 4;
+  /// Address space of each rank's part of the arena, the memory that a node's ranks share: a
+  /// multiple of 65536. A quarter is for the library's copies of private buffers (a ThreadTeam
+  /// needs no more), the rest for shared_vectors and registered buffers. Memory is taken only when
+  /// it is used. 0: none, and shared_vector is ordinary memory.
+  std::size_t arena_bytes = std::size_t{1} << 30U;
+  PeerAccess peer_access = PeerAccess::best;  ///< how ranks of a node reach each other's buffers
+  CopyMethod copy_method = CopyMethod::best;  ///< how a rank copies for others of its node
+  RemoteTickets tickets = RemoteTickets::probed;  ///< of ArrivalOrder over RmaTransport
+  /// After how many blocking calls under PredictedOrder, or across nodes without policies, ranks
+  /// exchange what they know of arrivals; it counts as many calls later. P ranks: P / 2 if more.
+  std::uint32_t agreement_period = 16;
+  /// Number of the first call; tests start just below 2^32.
+  std::uint32_t first_epoch = 1;
+  /// Which ranks Hierarchical takes for a node, instead of those that share memory: a colour for
+  /// each rank, then, if nodes are to be grouped too, one for each group of ranks (in order of
+  /// their lowest ranks), and so on. For sockets or racks, and for tests on one machine. Eight
+  /// ranks, two to a node, two nodes to a rack: {{0, 0, 1, 1, 2, 2, 3, 3}, {0, 0, 1, 1}}.
+  GroupColours groups{};
+  /// What describes the machine, for OnTopology and for groups of ranks on a node: Linux, unless a
+  /// description in code or a producer such as topology/network_file.hpp is given.
+  MachineSource machine{};
+  Selection selection = Selection::learned;  ///< by what calls that name no algorithm get one
+  /// Selection file that is read: rules, thresholds, and what was learned on this machine; empty:
+  /// the one that the environment variable PAPCOLL_TUNING names, if any. Rank 0's counts.
+  std::string tuning{};
+  /// Selection file in which is kept what calls have taught, for the next start: read when the team
+  /// is made, and written when it ends; empty: the one that PAPCOLL_LEARN names, if any. Rank 0's
+  /// counts. One that cannot be used is ignored, and replaced.
+  std::string learn{};
+
+  friend bool operator==(const Options&, const Options&) = default;
+
+  /// What is wrong with them, or nothing.
+  [[gnu::cold]] std::string problem() const {
+    if (deadline.count() < 0) return "the deadline is negative: 0 stands for none";
+    if (chunk_bytes == 0 || chunk_bytes % cache_line != 0) {
+      return detail::joined({"chunk_bytes is ", chunk_bytes, ": take a multiple of ", cache_line});
+    }
+    if (arena_bytes % 65536 != 0) {
+      return detail::joined({"arena_bytes is ", arena_bytes, ": take a multiple of 65536"});
+    }
+    if (window == 0 || 16 % window != 0) {
+      return detail::joined({"window is ", window, ": take 1, 2, 4, 8 or 16"});
+    }
+    if (machine.is_of_no_places()) {
+      return "machine: it has no places: describe those of all ranks, or leave it out";
+    }
+    if (agreement_period == 0) return "agreement_period is 0: take at least 1 call";
+    return {};
+  }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
