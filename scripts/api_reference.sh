@@ -36,7 +36,7 @@ if ! command -v doxygen >/dev/null; then
   exit 77
 fi
 
-version() { sed -n "s/#define PAPCOLL_VERSION_$1 //p" include/papcoll/version.hpp; }
+version() { sed -n "s/#define PAPCOLL_VERSION_$1 //p" include/papcoll/base/version.hpp; }
 PAPCOLL_VERSION=$(version MAJOR).$(version MINOR).$(version PATCH)
 PAPCOLL_REFERENCE=$directory
 export PAPCOLL_VERSION PAPCOLL_REFERENCE

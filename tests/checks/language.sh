@@ -31,7 +31,7 @@ for header in $headers; do
 done
 sentence papcoll/papcoll.hpp 'compile without -fno-exceptions' -std=c++20 -fno-exceptions "$@"
 if ! echo '#include <papcoll/call/papcoll.cpp>' | "$compiler" -std=c++20 -fsyntax-only "$@" \
-  -include papcoll/config.hpp -x c++ - 2>&1 | grep -q 'a file of its own'; then
+  -include papcoll/base/config.hpp -x c++ - 2>&1 | grep -q 'a file of its own'; then
   echo "FAILED: papcoll.cpp, with a header of papcoll before it, is compiled in silence"
   failed=1
 fi

@@ -14,7 +14,7 @@ def text_of(path):
 
 
 def version():
-    text = text_of("include/papcoll/version.hpp")
+    text = text_of("include/papcoll/base/version.hpp")
     return ".".join(re.search(rf"#define PAPCOLL_VERSION_{part} (\d+)", text).group(1)
                     for part in ("MAJOR", "MINOR", "PATCH"))
 

@@ -60,7 +60,7 @@ runs compiled header_only
 cp -r include/papcoll "$directory/include"
 sed -i -e 's/^#define PAPCOLL_ABI_OF_VERSION .*/#define PAPCOLL_ABI_OF_VERSION v0_99/' \
   -e 's/^#define PAPCOLL_VERSION_MINOR .*/#define PAPCOLL_VERSION_MINOR 99/' \
-  "$directory/include/papcoll/version.hpp"
+  "$directory/include/papcoll/base/version.hpp"
 compile other_version tests/consumer/other_version.cpp -I "$directory/include"
 compile two_versions tests/consumer/two_versions.cpp -I include -DPAPCOLL_COMPILED
 runs two_versions other_version
@@ -80,7 +80,7 @@ status=0
 # The launcher's last word is the number of ranks.
 # shellcheck disable=SC2086
 ${launch% *} 1 "$directory/this" : -n 1 "$directory/program" >"$directory/said" 2>&1 || status=$?
-version=$(sed -nE 's/#define PAPCOLL_VERSION_M.* ([0-9]+)/\1/p' include/papcoll/version.hpp | paste -sd.)
+version=$(sed -nE 's/#define PAPCOLL_VERSION_M.* ([0-9]+)/\1/p' include/papcoll/base/version.hpp | paste -sd.)
 for rank in "1 .*papcoll 0[.]99[.].* 0 with papcoll $version" "0 .*papcoll $version.* 1 with papcoll 0[.]99"; do
   if [ $status -eq 0 ] || [ $status -eq 124 ] || ! grep -q "rank $rank.*: start the same build" "$directory/said"; then
     cat "$directory/said"
