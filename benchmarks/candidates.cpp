@@ -7,7 +7,7 @@
 #include "together.hpp"
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/shared_vector.hpp>
 #include <papcoll/tools/machine_named.hpp>
@@ -16,7 +16,7 @@
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/network_file.hpp>
-#include <papcoll/transport/mpi/library.hpp>
+#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 
 #include <algorithm>
 #include <cstdlib>

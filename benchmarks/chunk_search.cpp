@@ -4,7 +4,7 @@
 #include "statistics.hpp"
 #include "together.hpp"
 
-#include <papcoll/choice/names/rows.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/simulate/simulate.hpp>
 
 #include <algorithm>

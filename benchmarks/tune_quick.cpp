@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/collectives.hpp>
 #include <papcoll/communicator.hpp>
 

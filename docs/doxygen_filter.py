@@ -27,7 +27,7 @@ MEMBERS = [
      "Reads parameters as after the colon of a name; throws argument_error."),
     (r"void emit\((\w+)( \w+)?, auto& \w+\) const", r"Writes one position's steps of this collective."),
     (r"Any\w+ at_run_time\(\) const", "The same of parts that are known at run time."),
-    (r"(static )?(constexpr )?Arrangement arrangement(\(Collective| =)",
+    (r"(static )?(constexpr )?MappingHint mapping_hint(\(Collective| =)",
      "How its positions want to lie along a machine."),
     (r"(static )?void traffic\(Collective", "Tells who sends how much to whom, in shares of the vector."),
     (r"std::size_t segment\(int ", "Elements of a block in which it pipelines; 0 for one block."),
@@ -50,12 +50,12 @@ MEMBERS = [
     (r"inline double (\w+?)_(allgather|allreduce|barrier|bcast|gather|reduce|reduce_scatter|scatter)\(",
      r"The seconds that \4 takes by the schedule \3."),
     (r"static constexpr bool rings = ", "Whether a message wakes a sleeping receiver."),
-    (r"static std::string unavailable\(const Surroundings",
+    (r"static std::string unavailable\(const TeamEnvironment",
      "Why it cannot serve a team, or an empty text."),
     (r"static std::unique_ptr<Endpoint> connect\(",
      "Makes this rank's end; called by all ranks of a team at once."),
     (r"using Site = ", "What arrival-driven algorithms run on over it."),
-    (r"static std::unique_ptr<RemoteWords> open_words\(",
+    (r"static std::unique_ptr<RemoteAtomics> open_atomics\(",
      "Makes this rank's view of n words on each rank; called by all ranks of a team at once."),
 ]
 # Members of this header, and what all of them do.

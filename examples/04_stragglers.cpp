@@ -6,7 +6,7 @@
 //
 //     mpirun -n 4 ./04_stragglers
 
-#include <papcoll/arrival/statistics.hpp>
+#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/pattern/generators.hpp>

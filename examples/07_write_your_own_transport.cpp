@@ -88,8 +88,8 @@ struct FileTransport {
   static constexpr std::string_view name = "FileTransport";
   static constexpr unsigned offers = 0;
   static constexpr bool rings = false;
-  static std::string unavailable(const papcoll::Surroundings&) { return ""; }
-  static std::unique_ptr<papcoll::Endpoint> connect(const papcoll::Surroundings& team) {
+  static std::string unavailable(const papcoll::TeamEnvironment&) { return ""; }
+  static std::unique_ptr<papcoll::Endpoint> connect(const papcoll::TeamEnvironment& team) {
     return std::make_unique<Files>(team.rank);
   }
 };

@@ -76,16 +76,16 @@ struct FileTransport {
   static constexpr std::string_view name = "FileTransport";
   static constexpr unsigned offers = papcoll::capability::node_memory;
   static constexpr bool rings = papcoll::ShmTransport::rings;
-  static std::string unavailable(const papcoll::Surroundings& team) {
+  static std::string unavailable(const papcoll::TeamEnvironment& team) {
     return papcoll::ShmTransport::unavailable(team);
   }
   // Static schedules pass messages, and these go as they do over ShmTransport.
-  static std::unique_ptr<papcoll::Endpoint> connect(const papcoll::Surroundings& team) {
+  static std::unique_ptr<papcoll::Endpoint> connect(const papcoll::TeamEnvironment& team) {
     return papcoll::ShmTransport::connect(team);
   }
 
   using Site = FileSite;
-  static std::unique_ptr<Site> make_site(const papcoll::Surroundings&, papcoll::NodeSite& node) {
+  static std::unique_ptr<Site> make_site(const papcoll::TeamEnvironment&, papcoll::NodeSite& node) {
     return std::make_unique<Site>(node);
   }
 };

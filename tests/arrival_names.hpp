@@ -4,7 +4,7 @@
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/choice/names/rows.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 
 #include <string>
 #include <vector>

@@ -5,7 +5,7 @@
 #include "matrix.hpp"
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/rows.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 
 #include <cstddef>
 #include <string>

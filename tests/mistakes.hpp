@@ -14,7 +14,7 @@
 #include <papcoll/base/layouts.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/gatherv.hpp>

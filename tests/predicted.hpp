@@ -20,7 +20,7 @@
 namespace predicted {
 
 /// Predicts what this rank's thread was told.
-struct PeerNotice {
+struct PeerFailureNotice {
   static constexpr std::string_view name = "Told";
   struct History {};
   int which = 0;  ///< of several that a test uses side by side
@@ -33,7 +33,7 @@ struct PeerNotice {
   void observe(History&, double) const noexcept {}
   double predict(const History&) const noexcept { return arrival(); }
 
-  friend bool operator==(const PeerNotice&, const PeerNotice&) = default;
+  friend bool operator==(const PeerFailureNotice&, const PeerFailureNotice&) = default;
 };
 
 /// Every static schedule of the catalogue in an order that ranks are told. With an operator that
@@ -49,7 +49,7 @@ class Candidates {
     for (const papcoll::CatalogueRow& row : rows_) {
       papcoll::AlgorithmSpec s;
       s.schedule = row.plan();
-      s.order = PeerNotice{};
+      s.order = PeerFailureNotice{};
       all_.push_back(
           {papcoll::Algorithm{"Told+" + std::string(row.name), s, std::string(transport)}, &row});
     }
@@ -95,7 +95,7 @@ class Fortunes {
   void maybe() {
     if (random_() % 4 != 0) return;
     const double steps = random_() % 3 == 0 ? 0 : static_cast<double>(random_() % 1000);
-    PeerNotice::arrival() = 1e5 + steps * 1e-5;
+    PeerFailureNotice::arrival() = 1e5 + steps * 1e-5;
   }
 
  private:
@@ -116,7 +116,7 @@ std::string calls_in_changing_order(Comm& one, Comm& other, std::string_view tra
   Fortunes fortunes{own * 7};
   Log log;
   std::string text;
-  const papcoll::AnyPredictor told = PeerNotice{};
+  const papcoll::AnyPredictor told = PeerFailureNotice{};
   for (int i = 0; i < calls;) {
     const bool commutes = random() % 4 != 0;
     const auto all = commutes ? commuting.all() : ordered.all();
@@ -164,7 +164,7 @@ std::string order_as_told(Comm& comm, std::string_view transport) {
   };
   papcoll::AlgorithmSpec s;
   s.schedule = papcoll::AnySchedule::of<papcoll::SortedLinearTree>();
-  s.order = PeerNotice{.which = 1};
+  s.order = PeerFailureNotice{.which = 1};
   const papcoll::Algorithm chain{"Told+SortedLinearTree", s, std::string(transport)};
   const papcoll::Predictions& p = comm.core().predictions(s.order.predictor());
   expect(!p.forecast().is_known(), "there is a forecast before the first call");
@@ -173,7 +173,7 @@ std::string order_as_told(Comm& comm, std::string_view transport) {
   for (int call = 1; call <= 64; ++call) {
     // The last rank first; from call 17 on the other way round.
     const int place = call < 17 ? ranks - comm.rank() : comm.rank();
-    PeerNotice::arrival() = 1000 + 1e-3 * place;
+    PeerFailureNotice::arrival() = 1000 + 1e-3 * place;
     expect(papcoll::allreduce(comm, 1, papcoll::sum, chain) == ranks, "a wrong sum");
     const auto order = p.forecast().ranks();
     if (call < 32 || ranks == 1) {

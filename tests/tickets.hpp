@@ -5,8 +5,8 @@
 #include "matrix.hpp"
 #include "mixed.hpp"
 
-#include <papcoll/choice/names/rows.hpp>
-#include <papcoll/choice/policies/checks.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
+#include <papcoll/choice/policies/policy_checks.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include <papcoll/choice/names/rows.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/tools/papcoll_tool.hpp>
 
 int main(int argc, char** argv) { return papcoll::tool_main(argc, argv, papcoll::catalogue()); }

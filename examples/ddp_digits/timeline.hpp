@@ -1,7 +1,7 @@
 // When each rank came to the allreduce of each step and when it left, and what follows from that.
 #pragma once
 
-#include <papcoll/arrival/statistics.hpp>
+#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <algorithm>

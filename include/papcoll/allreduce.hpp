@@ -40,8 +40,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// same on all ranks.
 ///
 /// Throws argument_error (this rank's call is wrong), peer_error (another rank's), peer_lost,
-/// deadline_exceeded, transport_unavailable, unserved_call, broken_communicator. A request throws
-/// them in wait() and test(), but for argument_error.
+/// deadline_exceeded, transport_unavailable, unsupported_call, broken_communicator. A request
+/// throws them in wait() and test(), but for argument_error.
 ///
 ///     std::vector<double> v(100, comm.rank());
 ///     papcoll::allreduce(comm, v, papcoll::max);

@@ -5,9 +5,9 @@
 #include <papcoll/runtime/comm_state.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/messages.hpp>
+#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/rma_transport.hpp>
 #include <papcoll/transport/transport.hpp>
@@ -33,12 +33,12 @@ PAPCOLL_DECL void offer_told_mpi_messages(TeamCore& core) {
   MpiLink* const link = core.surroundings().mpi;
   if (simulated || core.surroundings().messages) return;
   core.offer_messages([link](std::function<void(const TransportOp&)> told) {
-    return connect_told_messages(*link, std::move(told));
+    return connect_notifying_messages(*link, std::move(told));
   });
 }
 
 PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept {
-  const Surroundings& s = core.surroundings();
+  const TeamEnvironment& s = core.surroundings();
   return {s.nodes,       core.options(),      s.why_no_shared_memory,
           s.why_no_cma,  core.substitution(), core.no_tickets(),
           core.broken(), s.mpi->user()};

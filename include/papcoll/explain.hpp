@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/call/entry.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/names/explain_call.hpp>
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/call/entry.hpp>
 #include <papcoll/call/request.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/gpu/device_call.hpp>
 #include <papcoll/gpu/device_operator.hpp>
 #include <papcoll/gpu/device_slices.hpp>

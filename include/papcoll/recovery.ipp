@@ -9,7 +9,7 @@
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/peer_failure.hpp>
-#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/mpi/process_failures.hpp>
 
 #include <algorithm>

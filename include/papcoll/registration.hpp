@@ -3,7 +3,7 @@
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/call/entry.hpp>
+#include <papcoll/call/team_of.hpp>
 
 #include <concepts>
 #include <cstddef>

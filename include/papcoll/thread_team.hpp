@@ -2,7 +2,7 @@
 
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/call/entry.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 

@@ -26,9 +26,10 @@ struct Tickets {
   static constexpr std::string_view name = "Tickets";
   static constexpr unsigned offers = capability::remote_tickets;
   static constexpr bool rings = false;
-  static std::string unavailable(const Surroundings&);
-  static std::unique_ptr<Endpoint> connect(const Surroundings&);
-  static std::unique_ptr<RemoteWords> open_words(const Surroundings&, std::size_t, RemoteTickets);
+  static std::string unavailable(const TeamEnvironment&);
+  static std::unique_ptr<Endpoint> connect(const TeamEnvironment&);
+  static std::unique_ptr<RemoteAtomics> open_atomics(const TeamEnvironment&, std::size_t,
+                                                     RemoteTickets);
 };
 
 /// As MpiTransport.

@@ -19,8 +19,8 @@ struct Transport {
   static constexpr std::string_view name = "Transport";
   static constexpr unsigned offers = capability::node_memory;
   static constexpr bool rings = true;
-  static std::string unavailable(const Surroundings&) { return ""; }
-  static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
+  static std::string unavailable(const TeamEnvironment&) { return ""; }
+  static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s) {
     return ThreadTransport::connect(s);
   }
 };
@@ -30,7 +30,7 @@ struct SlotsOnly {
 };
 struct Incomplete : Transport {
   using Site = SlotsOnly;
-  static std::unique_ptr<Site> make_site(const Surroundings&, NodeSite&);
+  static std::unique_ptr<Site> make_site(const TeamEnvironment&, NodeSite&);
 };
 
 class Whole : public ForwardingSite {
@@ -41,7 +41,7 @@ struct Unmade : Transport {
   using Site = Whole;
 };
 struct Right : Unmade {
-  static std::unique_ptr<Site> make_site(const Surroundings&, NodeSite& node) {
+  static std::unique_ptr<Site> make_site(const TeamEnvironment&, NodeSite& node) {
     return std::make_unique<Site>(node);
   }
 };

@@ -8,11 +8,11 @@ failed=0
 # Both compile the same functions, and without optimisation clang++ takes half the time.
 if command -v clang++ >/dev/null; then export OMPI_CXX=clang++ MPICH_CXX=clang++; fi
 
-# What the runtime itself uses: RecursiveDoubling and EachToEach for what ranks tell each other,
+# What the runtime itself uses: RecursiveDoubling and DirectAllgather for what ranks tell each other,
 # Dissemination before what blocks in MPI, Linear and binomial trees never.
 others='Rabenseifner|Binomial|Bruck|TwoTree|Suara|ScatterAllgather|ReduceScatterGather|KNomial|Linear::'
 others="$others|SplitTail|CombiningTree|PeerSlices|MultiLeader|Exchange::Run|ArrivalChain"
-choice='choose|PositionGrower|map_positions|SelectionState|SelectionCache|SelectionFileReader|JsonReader|Catalogue|NameParser|explain_|HierarchicalPhases'
+choice='choose|GreedyMapper|map_positions|SelectionState|SelectionCache|SelectionFileReader|JsonReader|Catalogue|NameParser|explain_|HierarchicalPhases'
 
 look() {  # NAME OWN-PATTERN HEADER-LINE
   source=tests/consumer/named_call/$1.cpp

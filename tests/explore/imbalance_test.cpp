@@ -5,7 +5,7 @@
 #include "verdict.hpp"
 #include "world.hpp"
 
-#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/node/board.hpp>
 
@@ -18,8 +18,8 @@
 #include <vector>
 
 using namespace explore;
+using papcoll::ArrivalClass;
 using papcoll::Imbalance;
-using papcoll::WatchedClass;
 
 namespace {
 
@@ -28,7 +28,7 @@ using SmallBoard = papcoll::BasicBoard<Access, 2, 2, 8>;
 using Site = SiteOver<SmallBoard>;
 using Watch = papcoll::BasicArrivalMonitor<SmallBoard, 2>;
 
-constexpr WatchedClass kind = WatchedClass::of(papcoll::Collective::reduce, 8);
+constexpr ArrivalClass kind = ArrivalClass::of(papcoll::Collective::reduce, 8);
 
 /// Any times, but others in each call and on each rank.
 std::uint64_t arrival(std::uint32_t epoch, int rank) {

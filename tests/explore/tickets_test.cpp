@@ -1,10 +1,10 @@
-// TicketBoard under the explorer: every order in which the ranks' operations on each other's words
-// may happen, within a bound. Reduces, which ranks leave early, and allreduces, over more calls
-// than there are frames.
+// RemoteTicketCounter under the explorer: every order in which the ranks' operations on each
+// other's words may happen, within a bound. Reduces, which ranks leave early, and allreduces, over
+// more calls than there are frames.
 
 #include "explorer.hpp"
 
-#include <papcoll/arrival/ticket_board.hpp>
+#include <papcoll/arrival/remote_tickets.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -19,8 +19,8 @@
 namespace {
 
 using explore::scheduler;
-using papcoll::RemoteWords;
-using papcoll::TicketBoard;
+using papcoll::RemoteAtomics;
+using papcoll::RemoteTicketCounter;
 
 /// The words of all ranks. Who looks at one again that has not changed waits until one does.
 class Memory {
@@ -28,12 +28,12 @@ class Memory {
   Memory(int ranks, std::size_t n)
       : words_(static_cast<std::size_t>(ranks), std::vector<std::int64_t>(n)) {}
 
-  std::int64_t change(int rank, std::size_t at, RemoteWords::Change how, std::int64_t operand) {
+  std::int64_t change(int rank, std::size_t at, RemoteAtomics::Change how, std::int64_t operand) {
     std::int64_t& word = words_.at(static_cast<std::size_t>(rank)).at(at);
     const std::int64_t before = word;
-    if (how == RemoteWords::Change::add) word += operand;
-    if (how == RemoteWords::Change::replace) word = operand;
-    if (how != RemoteWords::Change::none) wake();
+    if (how == RemoteAtomics::Change::add) word += operand;
+    if (how == RemoteAtomics::Change::replace) word = operand;
+    if (how != RemoteAtomics::Change::none) wake();
     return before;
   }
   void wake() {
@@ -50,7 +50,7 @@ class Memory {
   std::uint64_t version_ = 0;
 };
 
-class Words final : public RemoteWords {
+class Words final : public RemoteAtomics {
  public:
   /// `tears`: its additions are two operations, and not one.
   Words(Memory& memory, int me, bool tears) : memory_(memory), me_(me), tears_(tears) {}
@@ -104,13 +104,14 @@ class World {
 
   int ranks() const noexcept { return ranks_; }
   void reset() {
-    memory_ = std::make_unique<Memory>(ranks_, TicketBoard::words(ranks_));
+    memory_ = std::make_unique<Memory>(ranks_, RemoteTicketCounter::words(ranks_));
     holders_.assign(roots_.size(), std::vector<int>(static_cast<std::size_t>(ranks_), -1));
     came_.assign(roots_.size(), 0);
   }
 
   void body(int me) {
-    TicketBoard board{std::make_unique<Words>(*memory_, me, tears_), me, ranks_, first_epoch_};
+    RemoteTicketCounter board{std::make_unique<Words>(*memory_, me, tears_), me, ranks_,
+                              first_epoch_};
     for (std::size_t i = 0; i < roots_.size(); ++i) {
       board.begin(roots_[i]);
       while (board.ticket() < 0) board.step();
@@ -135,7 +136,7 @@ class World {
     memory_->wake();
   }
 
-  void check(std::size_t call, const TicketBoard& board, int me) const {
+  void check(std::size_t call, const RemoteTicketCounter& board, int me) const {
     const int t = board.ticket();
     const int last = ranks_ - 1;
     const auto holder = [&](int ticket) {
@@ -178,7 +179,7 @@ TEST_CASE("tickets: frames are used again", "[explore]") {
   // So many reduces in a row that ranks run ahead as far as they may.
   for (const int ranks : {2, 3}) {
     for (const int last_root : {-1, 1}) {
-      std::vector<int> roots(TicketBoard::frames + 2, 0);
+      std::vector<int> roots(RemoteTicketCounter::frames + 2, 0);
       roots.back() = last_root;
       World world{ranks, roots, wraps_at_second};
       const auto report = explore::depth_first(world, 2, limit, cost_one);

@@ -8,7 +8,7 @@
 #include <papcoll/bcast.hpp>
 #include <papcoll/call/automatic.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/registration.hpp>
 

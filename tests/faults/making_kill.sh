@@ -2,7 +2,7 @@
 # making_kill.sh RANKS KNOWN KILLS SECONDS LAUNCHER… PROGRAM: runs making_kill_test again and again,
 # each time with another moment of death, until there were so many kills or so many seconds are
 # over. Fails if a survivor hangs, throws what it should not, or takes longer than the deadline and
-# some. Counted only is what runtime/setup/making.hpp says may be: ranks that hang in MPI_Comm_split_type and in
+# some. Counted only is what runtime/setup/communicator_setup.hpp says may be: ranks that hang in MPI_Comm_split_type and in
 # the MPI_Test that completes MPICH's MPI_Comm_idup, and those that MPI fails before they have met.
 #
 # 200 kills by hand: making_kill.sh 4 strangers 200 100000 mpirun --enable-recovery -n making_kill_test

@@ -34,9 +34,9 @@ struct Letter {
   std::uint64_t physical_device = 0;
 };
 
-class Mail {
+class ControlMessage {
  public:
-  explicit Mail(int end) : end_(end) {}
+  explicit ControlMessage(int end) : end_(end) {}
   void send(const Letter& letter) {
     EXPECT(::write(end_, &letter, sizeof letter) == sizeof letter);
   }
@@ -192,7 +192,7 @@ void check_streams(gpu::Api& api) {
 }
 
 /// Both processes: one fills a window of its own, the other adds to it.
-void give(gpu::Api& api, Mail& mail) {
+void give(gpu::Api& api, ControlMessage& mail) {
   const gpu::OwnedStream stream(api, api.make_stream(0));
   const gpu::OwnedMemory window(api, api.allocate(0, bytes));
   const gpu::OwnedEvent filled(api, api.make_event(0, true));
@@ -211,7 +211,7 @@ void give(gpu::Api& api, Mail& mail) {
   EXPECT(mail.receive());  // it has closed the window
 }
 
-void take(gpu::Api& api, Mail& mail) {
+void take(gpu::Api& api, ControlMessage& mail) {
   const std::optional<Letter> letter = mail.receive();
   if (!EXPECT(letter)) return;
   const gpu::OwnedStream stream(api, api.make_stream(0));
@@ -252,7 +252,7 @@ int main() {
   if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return 1;
   const pid_t child = ::fork();
   ::close(ends[child == 0 ? 0 : 1]);
-  Mail mail(ends[child == 0 ? 1 : 0]);
+  ControlMessage mail(ends[child == 0 ? 1 : 0]);
   try {
     gpu::CudaRuntime cuda;
     if (child == 0) {

@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/scan.hpp>

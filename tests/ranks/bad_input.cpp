@@ -35,11 +35,11 @@ constexpr bool is_mpich = false;
 const papcoll::Options patient{.deadline = std::chrono::seconds{20}};
 
 /// Does this hold on all ranks, on none, or on some?
-struct Agreement {
+struct BackgroundAllgather {
   bool all;
   bool none;
 };
-Agreement agreement(bool mine) {
+BackgroundAllgather agreement(bool mine) {
   int sum = mine ? 1 : 0;
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -95,7 +95,7 @@ void run(const std::string& name, const Mistake<Communicator>& mistake, int wron
   for (int again = 0; again < 2; ++again) {
     const Outcome after = outcome_of([&] { mistakes::work(comm); });
     CAPTURE(again, after);
-    const Agreement works = agreement(after.is_fine());
+    const BackgroundAllgather works = agreement(after.is_fine());
     if (arrival || compared) {
       CHECK(works.all);
     } else {
@@ -444,7 +444,8 @@ TEST_CASE("non-blocking calls of different lengths", "[bad input]") {
     CHECK(o.kind == "peer_error");
     // Those who compare have sent nothing else yet.
     const bool compared = papcoll::assertion_level >= 2;
-    const Agreement works = agreement(outcome_of([&] { papcoll::barrier(comm); }).is_fine());
+    const BackgroundAllgather works =
+        agreement(outcome_of([&] { papcoll::barrier(comm); }).is_fine());
     CHECK((compared ? works.all : works.none));
   }
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/communicator.hpp>
-#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 
 /// An MPI communicator of a test's own, so that what it breaks is not another test's.
 class OwnComm {

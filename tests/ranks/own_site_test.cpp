@@ -14,7 +14,7 @@
 
 using papcoll::Communicator;
 using papcoll::NodeSite;
-using papcoll::Surroundings;
+using papcoll::TeamEnvironment;
 
 namespace {
 
@@ -35,7 +35,7 @@ class OwnSite final : public papcoll::ForwardingSite {
 struct OwnTransport : papcoll::ShmTransport {
   static constexpr std::string_view name = "OwnTransport";
   using Site = OwnSite;
-  static std::unique_ptr<Site> make_site(const Surroundings&, NodeSite& node) {
+  static std::unique_ptr<Site> make_site(const TeamEnvironment&, NodeSite& node) {
     return std::make_unique<Site>(node);
   }
 };

@@ -25,7 +25,7 @@ std::vector<std::string> transports(const papcoll::Communicator& comm) {
 papcoll::Algorithm algorithm_told(papcoll::AnySchedule schedule, const std::string& transport) {
   papcoll::AlgorithmSpec s;
   s.schedule = std::move(schedule);
-  s.order = predicted::PeerNotice{};
+  s.order = predicted::PeerFailureNotice{};
   return {"Told", s, transport};
 }
 
@@ -52,7 +52,7 @@ TEST_CASE("ranks that run ahead come to the same order", "[predicted]") {
   const OwnComm own;
   papcoll::Communicator comm{own.get(), {.deadline = thirty_seconds, .agreement_period = 1}};
   for (const std::string& transport : transports(comm)) {
-    predicted::PeerNotice::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
+    predicted::PeerFailureNotice::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
     const auto chain = algorithm_told(papcoll::AnySchedule::of<papcoll::Chain>(), transport);
     CHECK(mixed::ranks_that_run_ahead(comm, chain, 200) == "");
   }
@@ -66,7 +66,7 @@ TEST_CASE("a communicator may end while figures are on their way", "[predicted]"
       // 16 calls begin an exchange, 32 end it and begin another; all but the root run ahead.
       const auto tree = algorithm_told(papcoll::AnySchedule::of<papcoll::Binomial>(), transport);
       const int calls = 16 + 4 * round;
-      predicted::PeerNotice::arrival() = 1e-3 * ((comm.rank() * 5 + round) % 7);
+      predicted::PeerFailureNotice::arrival() = 1e-3 * ((comm.rank() * 5 + round) % 7);
       mixed::Delays delays{static_cast<std::uint32_t>(comm.rank() + round)};
       for (int i = 0; i < calls; ++i) {
         delays.maybe();

@@ -2,8 +2,8 @@
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
-#include <papcoll/transport/shm/file.hpp>
-#include <papcoll/transport/shm/segment.hpp>
+#include <papcoll/transport/shm/shm_file.hpp>
+#include <papcoll/transport/shm/shm_segment.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -24,8 +24,8 @@
 #include "catch.hpp"
 
 using papcoll::NodeRanks;
+using papcoll::ShmMethod;
 using papcoll::ShmSegment;
-using papcoll::ShmWay;
 
 namespace {
 
@@ -42,7 +42,7 @@ int world_size() {
   return size;
 }
 
-ShmSegment::Request request_for(std::vector<int> ranks, papcoll::detail::Vector<ShmWay> ways) {
+ShmSegment::Request request_for(std::vector<int> ranks, papcoll::detail::Vector<ShmMethod> ways) {
   ShmSegment::Request request;
   request.ranks = std::move(ranks);
   request.bytes = some_bytes;
@@ -50,7 +50,7 @@ ShmSegment::Request request_for(std::vector<int> ranks, papcoll::detail::Vector<
   request.ways = std::move(ways);
   return request;
 }
-ShmSegment make(papcoll::detail::Vector<ShmWay> ways) {
+ShmSegment make(papcoll::detail::Vector<ShmMethod> ways) {
   return ShmSegment::create(
       MPI_COMM_WORLD, request_for(papcoll::node_ranks(MPI_COMM_WORLD).ranks, std::move(ways)));
 }
@@ -113,7 +113,7 @@ void make_old_and_sweep(const std::string& name) {
   times[0].tv_sec = times[1].tv_sec = std::time(nullptr) - 90;
   CHECK(utimensat(AT_FDCWD, ("/dev/shm/" + name).c_str(), times, 0) == 0);
   papcoll::ShmTicket ticket = papcoll::ShmTicket::draw();
-  static_cast<void>(papcoll::ShmFile::make(ticket, ShmWay::by_name, some_bytes));
+  static_cast<void>(papcoll::ShmFile::make(ticket, ShmMethod::by_name, some_bytes));
   papcoll::ShmFile::remove_name(ticket);
 }
 
@@ -133,7 +133,7 @@ bool contains(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a segment begins as zeros, on a page, of at least the size asked for") {
-  const ShmSegment segment = make({GENERATE(ShmWay::by_descriptor, ShmWay::by_name)});
+  const ShmSegment segment = make({GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name)});
   CHECK(segment.bytes() == some_bytes);
   CHECK(reinterpret_cast<std::uintptr_t>(segment.data()) % 4096 == 0);
   CHECK(std::all_of(segment.data(), segment.data() + segment.bytes(),
@@ -143,7 +143,7 @@ TEST_CASE("a segment begins as zeros, on a page, of at least the size asked for"
 
 TEST_CASE("what a rank writes all ranks of its node read") {
   const NodeRanks here = papcoll::node_ranks(MPI_COMM_WORLD);
-  const ShmSegment segment = make({GENERATE(ShmWay::by_descriptor, ShmWay::by_name)});
+  const ShmSegment segment = make({GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name)});
   const auto at = [&](int r) { return segment.data() + some_bytes - 64 * (1 + r); };
   *at(world_rank()) = static_cast<std::byte>(world_rank() + 1);
   MPI_Barrier(MPI_COMM_WORLD);
@@ -153,14 +153,15 @@ TEST_CASE("what a rank writes all ranks of its node read") {
 
 TEST_CASE("nothing has a name once a segment is made") {
   const std::vector<std::int64_t> all = processes();
-  const ShmSegment segment = make({GENERATE(ShmWay::by_descriptor, ShmWay::by_name)});
+  const ShmSegment segment = make({GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name)});
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(names_of(all).empty());
 }
 
 TEST_CASE("many segments at once are different memory") {
   std::vector<ShmSegment> segments;
-  for (int i = 0; i < 20; ++i) segments.push_back(make({ShmWay::by_descriptor, ShmWay::by_name}));
+  for (int i = 0; i < 20; ++i)
+    segments.push_back(make({ShmMethod::by_descriptor, ShmMethod::by_name}));
   const int first = papcoll::node_ranks(MPI_COMM_WORLD).ranks.front();
   for (int i = 0; i < 20; ++i) {
     if (world_rank() == first) segments[static_cast<std::size_t>(i)].data()[7] = std::byte(i + 1);
@@ -174,7 +175,7 @@ TEST_CASE("many segments at once are different memory") {
 }
 
 TEST_CASE("a moved segment is the same memory, and the ranks still watch each other") {
-  ShmSegment first = make({ShmWay::by_descriptor, ShmWay::by_name});
+  ShmSegment first = make({ShmMethod::by_descriptor, ShmMethod::by_name});
   std::byte* const where = first.data();
   ShmSegment second{std::move(first)};
   ShmSegment third;
@@ -186,7 +187,7 @@ TEST_CASE("a moved segment is the same memory, and the ranks still watch each ot
 }
 
 TEST_CASE("a rank that gave its segment up is not dead to those who still use it") {
-  ShmSegment segment = make({ShmWay::by_descriptor, ShmWay::by_name});
+  ShmSegment segment = make({ShmMethod::by_descriptor, ShmMethod::by_name});
   if (world_rank() == world_size() - 1) segment = ShmSegment{};
   MPI_Barrier(MPI_COMM_WORLD);
   if (world_rank() != world_size() - 1) {
@@ -200,9 +201,9 @@ TEST_CASE("one rank that cannot use a way makes all ranks take the next") {
   if (world_rank() == world_size() - 1) setenv("PAPCOLL_SHM", "named", 1);
   const auto ranks = papcoll::node_ranks(MPI_COMM_WORLD).ranks;
   const std::string message =
-      message_of(MPI_COMM_WORLD, request_for(ranks, {ShmWay::by_descriptor}));
-  const std::string named =
-      message_of(MPI_COMM_WORLD, request_for(ranks, {ShmWay::by_descriptor, ShmWay::by_name}));
+      message_of(MPI_COMM_WORLD, request_for(ranks, {ShmMethod::by_descriptor}));
+  const std::string named = message_of(
+      MPI_COMM_WORLD, request_for(ranks, {ShmMethod::by_descriptor, ShmMethod::by_name}));
   unsetenv("PAPCOLL_SHM");
   CHECK(contains(message, "rank " + std::to_string(world_size() - 1) + ": PAPCOLL_SHM=named"));
   CHECK(named.empty());
@@ -211,7 +212,7 @@ TEST_CASE("one rank that cannot use a way makes all ranks take the next") {
 TEST_CASE("memory that cannot be had is an exception on all ranks, with the reasons of each way") {
   const std::vector<std::int64_t> all = processes();
   ShmSegment::Request request = request_for(papcoll::node_ranks(MPI_COMM_WORLD).ranks,
-                                            {ShmWay::by_descriptor, ShmWay::by_name});
+                                            {ShmMethod::by_descriptor, ShmMethod::by_name});
   request.bytes = ~std::size_t{0} / 2 - 65536;
   const std::string message = message_of(MPI_COMM_WORLD, request);
   MPI_Barrier(MPI_COMM_WORLD);  // the first rank of a node removes the name
@@ -228,8 +229,8 @@ TEST_CASE("a limit on the size of files is an exception and not a signal") {
   small.rlim_cur = 65536;
   const auto ranks = papcoll::node_ranks(MPI_COMM_WORLD).ranks;
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-  const std::string message =
-      message_of(MPI_COMM_WORLD, request_for(ranks, {ShmWay::by_descriptor, ShmWay::by_name}));
+  const std::string message = message_of(
+      MPI_COMM_WORLD, request_for(ranks, {ShmMethod::by_descriptor, ShmMethod::by_name}));
   REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
   CHECK(contains(message, "File too large"));
 }
@@ -245,7 +246,7 @@ TEST_CASE("a named segment is not swept while a rank is yet to come, however lat
     make_old_and_sweep(name);
     there = names().count(name) != 0;
   }
-  const std::string message = message_of(MPI_COMM_WORLD, request_for(ranks, {ShmWay::by_name}));
+  const std::string message = message_of(MPI_COMM_WORLD, request_for(ranks, {ShmMethod::by_name}));
   CHECK(message.empty());
   CHECK(there);
 }
@@ -257,8 +258,8 @@ TEST_CASE("each group of a split communicator has its own memory") {
     const NodeRanks here = papcoll::node_ranks(half);
     int rank = 0;
     MPI_Comm_rank(half, &rank);
-    const ShmSegment segment =
-        ShmSegment::create(half, request_for(here.ranks, {ShmWay::by_descriptor, ShmWay::by_name}));
+    const ShmSegment segment = ShmSegment::create(
+        half, request_for(here.ranks, {ShmMethod::by_descriptor, ShmMethod::by_name}));
     if (rank == here.ranks.front()) segment.data()[0] = std::byte(world_rank() % 2 + 1);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(segment.data()[0] == std::byte(world_rank() % 2 + 1));
@@ -268,7 +269,7 @@ TEST_CASE("each group of a split communicator has its own memory") {
 }
 
 TEST_CASE("pages are given to a range of a segment before its first touch") {
-  const ShmSegment segment = make({ShmWay::by_descriptor});
+  const ShmSegment segment = make({ShmMethod::by_descriptor});
   segment.reserve(segment.data() + 12'345, 50'000);
   segment.data()[12'345] = std::byte{1};
   MPI_Barrier(MPI_COMM_WORLD);

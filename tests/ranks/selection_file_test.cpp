@@ -3,7 +3,7 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/request.hpp>

@@ -2,8 +2,8 @@
 
 // The command papcoll, run in this process.
 
-#include <papcoll/choice/names/row.hpp>
-#include <papcoll/choice/names/rows.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 
 #include <string>
 #include <string_view>

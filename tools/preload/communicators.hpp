@@ -12,7 +12,7 @@
 #include "settings.hpp"
 
 #include <papcoll/call/erased.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>

@@ -5,8 +5,8 @@
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
-#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 
 #include <algorithm>
 #include <array>

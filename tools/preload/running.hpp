@@ -217,7 +217,7 @@ template <class Run>
       call(papcoll::erased::Comm(*c.team), *chosen.algorithm);
       count(f, chosen.is_unfit ? Fate::by_auto : Fate::taken_over);
       return MPI_SUCCESS;
-    } catch (const papcoll::unserved_call&) {
+    } catch (const papcoll::unsupported_call&) {
       if (chosen.rule == 0) code = code_of_failure(f);
     } catch (const papcoll::transport_unavailable&) {
       if (chosen.rule == 0) code = code_of_failure(f);

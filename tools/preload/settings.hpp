@@ -54,7 +54,7 @@ struct AlgorithmRule {
 ///
 /// Upper and lower case of collectives and units are the same.
 ///
-/// `name` as in choice/names/grammar.hpp, which has none of these signs.
+/// `name` as in choice/names/name_parser.hpp, which has none of these signs.
 ///
 ///     Ring
 ///     allreduce[..4k]=RecursiveDoubling; allreduce=Ring+MpiTransport; bcast=auto

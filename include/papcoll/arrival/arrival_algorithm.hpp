@@ -30,11 +30,11 @@ void run_arrival(void* any_site, Waiter& waiter, const Call& call) {
   waiter.until([&] { return run.step(site, call); });
 }
 
-// One wrong thing, one sentence: see choice/policies/checks.hpp.
+// One wrong thing, one sentence: see choice/policies/policy_checks.hpp.
 
 template <class Arrival, class Schedule>
 struct arrival_algorithm_is_specified {
-  static constexpr bool ok = RunsUnder<Arrival, Schedule>;
+  static constexpr bool ok = IsArrivalDriven<Arrival, Schedule>;
   static_assert(ok,
                 "papcoll: ArrivalDriven<Arrival, Schedule> is not an arrival-driven algorithm: "
                 "specialise it with the types Schedule and Run and the constants name and "
@@ -96,7 +96,7 @@ inline constexpr bool arrival_driven = detail::is_arrival_driven<Arrival, Schedu
 /// The algorithm that a schedule is under an arrival policy, for transports with this type of site.
 /// Naming one compiles it.
 template <class Arrival, class Schedule, Site S = NodeSite>
-requires RunsUnder<Arrival, Schedule>
+requires IsArrivalDriven<Arrival, Schedule>
 inline constexpr ArrivalAlgorithm arrival_algorithm =
     detail::arrival_algorithm_of<Arrival, Schedule, S>();
 

@@ -35,7 +35,7 @@ struct ArrivalDriven {};
 
 /// Is the schedule an arrival-driven algorithm under the arrival policy?
 template <class Arrival, class Schedule>
-concept RunsUnder = requires {
+concept IsArrivalDriven = requires {
   typename ArrivalDriven<Arrival, Schedule>::Schedule;
   typename ArrivalDriven<Arrival, Schedule>::Run;
   { ArrivalDriven<Arrival, Schedule>::name } -> std::convertible_to<std::string_view>;
@@ -129,7 +129,7 @@ const ArrivalAlgorithm& algorithm_under() noexcept;
 /// What the algorithm that a schedule is under an arrival policy says about itself. Naming it
 /// compiles nothing of the algorithm.
 template <class Arrival, class Schedule>
-requires RunsUnder<Arrival, Schedule>
+requires IsArrivalDriven<Arrival, Schedule>
 inline constexpr ArrivalTraits arrival_traits =
     detail::arrival_traits_of<ArrivalDriven<Arrival, Schedule>>();
 

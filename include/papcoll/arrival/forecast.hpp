@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/statistics.hpp>
+#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/make_plan.hpp>

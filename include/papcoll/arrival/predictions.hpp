@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/agreement.hpp>
+#include <papcoll/arrival/background_allgather.hpp>
 #include <papcoll/arrival/forecast.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
@@ -44,7 +44,7 @@ class Predictions {
 
   const AnyPredictor& predictor() const noexcept { return predictor_; }
   const ArrivalForecast& forecast() const noexcept { return forecast_; }
-  Agreement& agreement() noexcept { return agreement_; }
+  BackgroundAllgather& agreement() noexcept { return agreement_; }
 
   /// How often a forecast came into force, on all ranks alike.
   std::uint32_t generation() const noexcept { return generation_; }
@@ -64,7 +64,7 @@ class Predictions {
   /// next one is to begin.
   bool count_call() noexcept { return turns_.count(); }
 
-  /// As Agreement::start().
+  /// As BackgroundAllgather::start().
   void begin(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
              std::uint32_t sequence) {
     const std::int64_t mine = prediction();
@@ -112,8 +112,8 @@ class Predictions {
   detail::Owned<ArrivalHistory> history_;
   bool observed_ = false;
   bool common_clock_;
-  Turns turns_;
-  Agreement agreement_;
+  ExchangePeriods turns_;
+  BackgroundAllgather agreement_;
   ArrivalForecast forecast_;
   std::uint32_t generation_ = 0;
 };

@@ -32,11 +32,11 @@ concept ContiguousRange = requires(R& r) {
 
 /// What a collective takes as a buffer: a contiguous range, or elements that lie apart.
 template <class R>
-concept Buffer = ContiguousRange<R> || LiesApart<R>;
+concept Buffer = ContiguousRange<R> || Noncontiguous<R>;
 
 /// What a collective takes by value: one element of a trivially copyable type, and no buffer.
 template <class T>
-concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !LiesApart<T> &&
+concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !Noncontiguous<T> &&
                   !std::is_null_pointer_v<T> && !requires(T & x) {
   std::ranges::begin(x);
 };
@@ -57,7 +57,7 @@ constexpr auto* address_of(R& buffer) noexcept {
 
 /// A buffer that a collective may write to: an lvalue, or a view such as std::span.
 template <class R>
-concept OutputRange = LiesApart<R> ||
+concept OutputRange = Noncontiguous<R> ||
     (ContiguousRange<R> &&
      (std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>));
 

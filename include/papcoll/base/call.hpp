@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/data_view.hpp>
 #include <papcoll/base/op.hpp>
 
 #include <cstddef>
@@ -98,8 +98,8 @@ struct Call {
   PeerReach reach = PeerReach::by_option;  ///< how ranks reach buffers that they do not map
   MemoryKind memory = MemoryKind::host;    ///< of in and out
   /// Where the elements lie if they are not neighbours, else null; in place both are the same.
-  const DataView* in_view = nullptr;
-  const DataView* out_view = nullptr;  ///< the same of the output
+  const BufferView* in_view = nullptr;
+  const BufferView* out_view = nullptr;  ///< the same of the output
   /// A plan that it may run by; of a prepared call, which keeps it. Or null.
   const PlanOf* plan = nullptr;
   void* stream = nullptr;  ///< of a device, in whose order the call's own work is done; else null

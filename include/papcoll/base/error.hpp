@@ -22,7 +22,7 @@ struct argument_error : error {
 /// The algorithm that was named does not serve this call (its operator does not commute, its
 /// elements are larger than a chunk, the ranks are too many…): take another. What decides is the
 /// same on all ranks whose calls match, so all of them get it, and the communicator is as it was.
-struct unserved_call : argument_error {
+struct unsupported_call : argument_error {
   using argument_error::argument_error;
 };
 

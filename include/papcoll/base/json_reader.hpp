@@ -4,7 +4,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/near_names.hpp>
+#include <papcoll/base/spelling.hpp>
 
 #include <algorithm>
 #include <cstddef>

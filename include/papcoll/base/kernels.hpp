@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/lanes.hpp>
+#include <papcoll/base/simd_lanes.hpp>
 
 #include <cstddef>
 #include <cstdint>

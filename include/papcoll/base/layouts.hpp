@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/data_view.hpp>
 
 #include <array>
 #include <concepts>
@@ -36,9 +36,10 @@ Strided<T> strided(T* data, std::size_t blocks, std::size_t block, std::ptrdiff_
 template <class T>
 struct StridedArray {
   T* data;                 ///< the element whose indices are all 0
-  std::size_t dimensions;  ///< at most DataView::most_dimensions
-  std::array<std::size_t, DataView::most_dimensions> extents;     ///< elements of each dimension
-  std::array<std::ptrdiff_t, DataView::most_dimensions> strides;  ///< elements from index to index
+  std::size_t dimensions;  ///< at most BufferView::most_dimensions
+  std::array<std::size_t, BufferView::most_dimensions> extents;  ///< elements of each dimension
+  std::array<std::ptrdiff_t, BufferView::most_dimensions>
+      strides;  ///< elements from index to index
 };
 
 /// Element (i, j, …) is data[i · strides[0] + j · strides[1] + …], and the last index is the
@@ -48,7 +49,7 @@ struct StridedArray {
 /// smallest to the largest, must step over all that the dimensions with smaller ones span.
 template <class T, std::integral N, std::integral S, std::size_t D>
 StridedArray<T> strided(T* data, const N (&extents)[D], const S (&strides)[D]) noexcept {
-  static_assert(D <= DataView::most_dimensions, "papcoll: a buffer has at most 8 dimensions");
+  static_assert(D <= BufferView::most_dimensions, "papcoll: a buffer has at most 8 dimensions");
   StridedArray<T> a{data, D, {}, {}};
   for (std::size_t d = 0; d < D; ++d) {
     a.extents[d] = static_cast<std::size_t>(extents[d]);
@@ -88,7 +89,7 @@ concept MdspanLike = requires(const M& m) {
 /// A buffer whose elements need not lie one beside the other: what strided() or indexed() makes, or
 /// an mdspan. A call counts its elements in their order.
 template <class R>
-concept LiesApart =
+concept Noncontiguous =
     detail::is_made_to_lie_apart<std::remove_cvref_t<R>> || MdspanLike<std::remove_cvref_t<R>>;
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/call/entry.hpp>
+#include <papcoll/call/team_of.hpp>
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/call/chosen_call.hpp>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/call/arguments.hpp>
+#include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/call_arguments.hpp>
 #include <papcoll/runtime/call_blocks.hpp>
 
@@ -42,8 +42,8 @@ PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const Block
                                                std::size_t* places, std::size_t* spare);
 
 /// Tells static schedules where blocks are that do not stand one after the other.
-PAPCOLL_DECL const DataView* view_of_blocks(const BlockNumbersOfBuffer& numbers, int ranks,
-                                            std::size_t element_size, DataView& view);
+PAPCOLL_DECL const BufferView* view_of_blocks(const BlockNumbersOfBuffer& numbers, int ranks,
+                                              std::size_t element_size, BufferView& view);
 
 /// Refuses a block for the rank itself that is not as long in the output as in the input.
 PAPCOLL_DECL void check_own_block(const Caller& caller, const BlockNumbersOfBuffer& in,

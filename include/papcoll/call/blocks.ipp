@@ -112,17 +112,17 @@ PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const Block
   return n;
 }
 
-PAPCOLL_DECL const DataView* view_of_blocks(const BlockNumbersOfBuffer& numbers, int ranks,
-                                            std::size_t element_size, DataView& view) {
+PAPCOLL_DECL const BufferView* view_of_blocks(const BlockNumbersOfBuffer& numbers, int ranks,
+                                              std::size_t element_size, BufferView& view) {
   if (numbers.one_by_one || numbers.total == 0) return nullptr;
-  detail::Vector<DataView::Run> runs;
+  detail::Vector<BufferView::Run> runs;
   std::size_t first = 0;
   for (int r = 0; r < ranks; ++r) {
     if (numbers.counts[r] == 0) continue;
     runs.push_back({first, static_cast<std::ptrdiff_t>(numbers.places[r] * element_size)});
     first += numbers.counts[r];
   }
-  view = DataView::of_runs(std::move(runs));
+  view = BufferView::of_runs(std::move(runs));
   return &view;
 }
 

@@ -3,7 +3,7 @@
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/call/arguments.hpp>
+#include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/route.hpp>

@@ -2,18 +2,18 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/call/entry.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/persistent.ipp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/request.ipp>
 #include <papcoll/call/run.ipp>
 #include <papcoll/call/run_registered.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/rules.hpp>
 #include <papcoll/choice/selection/run_hierarchical.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/runtime/memory/packed_call.hpp>
 #include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>

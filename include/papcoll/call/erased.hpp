@@ -3,17 +3,17 @@
 // Collectives without templates, for callers that know the type of their elements at run time only:
 // wrappers for C, Fortran or Python, and libraries that stand in for MPI's own functions. What they
 // check, choose and run is what the typed calls do, and ranks may mix the two.
+#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/data_view.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/call/arguments.hpp>
+#include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/call_arguments.hpp>
-#include <papcoll/call/entry.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 
 #include <concepts>
@@ -26,7 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 struct ErasedCall;
-struct LayoutParts;
+struct ParsedLayout;
 }  // namespace detail
 
 /// The collectives as plain functions: an element is so many bytes, an operator a Reducer.
@@ -168,10 +168,10 @@ class Layout {
   static Layout of_blocks(const counts& lengths, const counts& displacements);
 
   /// For the library: null where elements are neighbours.
-  const papcoll::detail::LayoutParts* parts() const noexcept { return parts_.get(); }
+  const papcoll::detail::ParsedLayout* parts() const noexcept { return parts_.get(); }
 
  private:
-  detail::Shared<const papcoll::detail::LayoutParts> parts_;
+  detail::Shared<const papcoll::detail::ParsedLayout> parts_;
 };
 
 /// Those of input and output. Each lays all elements that a rank has there, those of all ranks'

@@ -7,8 +7,8 @@
 #include <papcoll/call/automatic.hpp>
 #include <papcoll/call/block_arguments.hpp>
 #include <papcoll/call/erased.hpp>
+#include <papcoll/call/overlap.hpp>
 #include <papcoll/call/passed.hpp>
-#include <papcoll/call/shared_bytes.hpp>
 #include <papcoll/runtime/call_blocks.hpp>
 #include <papcoll/runtime/team.hpp>
 
@@ -108,7 +108,7 @@ inline std::uint64_t types_of(BuiltInPair pair) noexcept {
 // -- Layouts
 
 /// What a Layout that is not Layout{} says.
-struct LayoutParts {
+struct ParsedLayout {
   struct Block {
     std::int64_t length;  ///< elements
     std::ptrdiff_t at;    ///< bytes
@@ -119,20 +119,20 @@ struct LayoutParts {
   std::ptrdiff_t stride = 0;
   detail::Vector<Block> blocks;
   std::size_t displacements = 0;  ///< as many as lengths, if the list is right
-  DataView view;
+  BufferView view;
 };
 
 /// A buffer and where its elements lie, while they are checked.
-struct LaidOut {
+struct CheckedBuffer {
   const char* name;  ///< for messages: "input"
   const void* data;
-  const LayoutParts* parts;
+  const ParsedLayout* parts;
   std::size_t count;
   std::size_t size;  ///< bytes of an element
   bool is_written;
 };
 
-inline bool is_same_layout(const LayoutParts* a, const LayoutParts* b) noexcept {
+inline bool is_same_layout(const ParsedLayout* a, const ParsedLayout* b) noexcept {
   if (a == b) return true;
   if (a == nullptr || b == nullptr || a->is_list != b->is_list) return false;
   if (!a->is_list) return a->block == b->block && a->stride == b->stride;
@@ -142,8 +142,8 @@ inline bool is_same_layout(const LayoutParts* a, const LayoutParts* b) noexcept 
                     });
 }
 
-inline void check_strided(const Caller& caller, const LaidOut& b) {
-  const LayoutParts& p = *b.parts;
+inline void check_strided(const Caller& caller, const CheckedBuffer& b) {
+  const ParsedLayout& p = *b.parts;
   if (p.block == 0 || b.count % p.block != 0) {
     caller.refuse(joined({"the layout of the ", b.name, " has blocks of ", p.block,
                           " elements, which do not make up the count of ", b.count,
@@ -167,10 +167,11 @@ inline void check_strided(const Caller& caller, const LaidOut& b) {
 }
 
 /// From the first byte to the one after the last, of each block that has any; in ascending order.
-inline detail::Vector<std::pair<std::intptr_t, std::intptr_t>> sorted_ranges(const LaidOut& b) {
+inline detail::Vector<std::pair<std::intptr_t, std::intptr_t>> sorted_ranges(
+    const CheckedBuffer& b) {
   detail::Vector<std::pair<std::intptr_t, std::intptr_t>> ranges;
   const auto base = reinterpret_cast<std::intptr_t>(b.data);
-  for (const LayoutParts::Block& block : b.parts->blocks) {
+  for (const ParsedLayout::Block& block : b.parts->blocks) {
     if (block.length == 0) continue;
     const std::intptr_t first = base + block.at;
     ranges.emplace_back(first, first + block.length * static_cast<std::intptr_t>(b.size));
@@ -180,8 +181,8 @@ inline detail::Vector<std::pair<std::intptr_t, std::intptr_t>> sorted_ranges(con
   return ranges;
 }
 
-inline void check_list(const Caller& caller, const LaidOut& b) {
-  const LayoutParts& p = *b.parts;
+inline void check_list(const Caller& caller, const CheckedBuffer& b) {
+  const ParsedLayout& p = *b.parts;
   if (p.displacements != p.blocks.size()) {
     caller.refuse(joined({"the layout of the ", b.name, " has ", p.blocks.size(), " lengths and ",
                           p.displacements, " displacements: pass one of each for every block"}));
@@ -218,19 +219,19 @@ inline void check_list(const Caller& caller, const LaidOut& b) {
   }
 }
 
-inline void check_layout(const Caller& caller, const LaidOut& b) {
+inline void check_layout(const Caller& caller, const CheckedBuffer& b) {
   if (b.parts == nullptr || b.count == 0) return;
   if (b.parts->is_list) return check_list(caller, b);
   check_strided(caller, b);
 }
 
 /// Which bytes a buffer has.
-inline Region region_of(const LaidOut& b) noexcept {
+inline Region region_of(const CheckedBuffer& b) noexcept {
   Region r;
   r.first = reinterpret_cast<std::uintptr_t>(b.data);
   r.bytes = b.count * b.size;
   if (b.parts == nullptr) return r;
-  const LayoutParts& p = *b.parts;
+  const ParsedLayout& p = *b.parts;
   if (p.is_list) {
     r.runs = &p.view.runs();
     r.element_size = b.size;
@@ -241,7 +242,8 @@ inline Region region_of(const LaidOut& b) noexcept {
   return r;
 }
 
-inline void check_laid_out_apart(const Caller& caller, const LaidOut& in, const LaidOut& out) {
+inline void check_laid_out_apart(const Caller& caller, const CheckedBuffer& in,
+                                 const CheckedBuffer& out) {
   if (in.count == 0 || out.count == 0) return;
   caller.require(!share_bytes(region_of(in), region_of(out)),
                  "input and output overlap: pass the same buffer and layout twice (in place), or "
@@ -253,10 +255,10 @@ PAPCOLL_DECL void lay_erased(const Caller& caller, LayoutArguments& arguments, C
   const erased::Layouts& layouts = *static_cast<ErasedLayouts&>(arguments).given;
   const std::size_t size = call.reducer.size;
   const std::size_t larger = std::max(in_count, out_count);
-  const LaidOut in{"input", call.in, layouts.in.parts(), in_place ? larger : in_count,
-                   size,    in_place};
-  const LaidOut out{"output", call.out, layouts.out.parts(), in_place ? larger : out_count,
-                    size,     true};
+  const CheckedBuffer in{"input", call.in, layouts.in.parts(), in_place ? larger : in_count,
+                         size,    in_place};
+  const CheckedBuffer out{"output", call.out, layouts.out.parts(), in_place ? larger : out_count,
+                          size,     true};
   check_pointers(caller, call.in, in.count, call.out, out.count);
   try {
     check_layout(caller, in);
@@ -357,20 +359,20 @@ PAPCOLL_DECL Operator reducer(ElementType type, Operation operation) noexcept {
 }
 
 PAPCOLL_DECL Layout Layout::strided(std::size_t block, std::ptrdiff_t stride) {
-  auto parts = detail::make_shared<papcoll::detail::LayoutParts>();
+  auto parts = detail::make_shared<papcoll::detail::ParsedLayout>();
   parts->block = block;
   parts->stride = stride;
-  parts->view = DataView::strided(std::max<std::size_t>(block, 1), stride);
+  parts->view = BufferView::strided(std::max<std::size_t>(block, 1), stride);
   Layout layout;
   layout.parts_ = std::move(parts);
   return layout;
 }
 
 PAPCOLL_DECL Layout Layout::of_blocks(const counts& lengths, const counts& displacements) {
-  auto parts = detail::make_shared<papcoll::detail::LayoutParts>();
+  auto parts = detail::make_shared<papcoll::detail::ParsedLayout>();
   parts->is_list = true;
   parts->displacements = displacements.size();
-  detail::Vector<DataView::Run> runs;
+  detail::Vector<BufferView::Run> runs;
   std::size_t first = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const auto length = static_cast<std::int64_t>(lengths[i]);
@@ -380,7 +382,7 @@ PAPCOLL_DECL Layout Layout::of_blocks(const counts& lengths, const counts& displ
     runs.push_back({first, parts->blocks.back().at});
     first += lengths[i];
   }
-  parts->view = DataView::of_runs(std::move(runs));
+  parts->view = BufferView::of_runs(std::move(runs));
   Layout layout;
   layout.parts_ = std::move(parts);
   return layout;

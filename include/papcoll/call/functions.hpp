@@ -2,9 +2,9 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/call/argument_kinds.hpp>
-#include <papcoll/call/entry.hpp>
 #include <papcoll/call/make.hpp>
 #include <papcoll/call/pack.hpp>
+#include <papcoll/call/team_of.hpp>
 
 #include <utility>
 

@@ -3,15 +3,15 @@
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/shared.hpp>
+#include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/argument_kinds.hpp>
-#include <papcoll/call/arguments.hpp>
 #include <papcoll/call/block_arguments.hpp>
 #include <papcoll/call/call_arguments.hpp>
-#include <papcoll/call/entry.hpp>
 #include <papcoll/call/owning.hpp>
 #include <papcoll/call/pack.hpp>
 #include <papcoll/call/passed.hpp>
 #include <papcoll/call/route.hpp>
+#include <papcoll/call/team_of.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -92,7 +92,8 @@ struct NotThere {};
 template <class P>
 struct PackedArguments : CallArguments {
   static constexpr Match m = P::by_kinds;
-  static constexpr bool has_layout = LiesApart<typename P::In> || LiesApart<typename P::Out>;
+  static constexpr bool has_layout =
+      Noncontiguous<typename P::In> || Noncontiguous<typename P::Out>;
   static constexpr bool is_in_place = m.in_place();
   static constexpr bool has_blocks = m.sent >= 0 || m.received >= 0;
 

@@ -6,7 +6,7 @@
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/call/argument_kinds.hpp>
-#include <papcoll/call/entry.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 
 #include <array>
@@ -31,7 +31,7 @@ inline constexpr bool is_owner = false;
 template <ContiguousRange R>
 requires(!std::is_reference_v<R> && !std::ranges::enable_borrowed_range<R> &&
          std::constructible_from<std::remove_cv_t<R>, R> &&
-         requires(R & r) { r.data(); }) inline constexpr bool is_owner<R> = !LiesApart<R>;
+         requires(R & r) { r.data(); }) inline constexpr bool is_owner<R> = !Noncontiguous<R>;
 
 template <class A>
 constexpr bool can_be_written(Way way) noexcept {

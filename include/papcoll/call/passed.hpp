@@ -1,12 +1,12 @@
 #pragma once
 
+#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/data_view.hpp>
 #include <papcoll/base/indexed.hpp>
 #include <papcoll/base/layouts.hpp>
-#include <papcoll/call/arguments.hpp>
+#include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/call_arguments.hpp>
 
 #include <array>
@@ -24,8 +24,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct BufferLayout {
   const char* name = "";       ///< for messages: "input"
   std::size_t dimensions = 0;  ///< of `extents` and `strides`; the last is the fastest
-  std::array<std::size_t, DataView::most_dimensions> extents{};
-  std::array<std::ptrdiff_t, DataView::most_dimensions> strides{};
+  std::array<std::size_t, BufferView::most_dimensions> extents{};
+  std::array<std::ptrdiff_t, BufferView::most_dimensions> strides{};
   bool is_list = false;    ///< `lengths` and `places` say it
   bool is_regular = true;  ///< false: an mdspan that has no strides
   counts lengths;          ///< of a list
@@ -54,8 +54,8 @@ struct PassedLayouts : LayoutArguments {
   bool in_place = false;
 
   // Found out by count_passed().
-  const DataView* in_view = nullptr;  ///< null: the elements are contiguous
-  const DataView* out_view = nullptr;
+  const BufferView* in_view = nullptr;  ///< null: the elements are contiguous
+  const BufferView* out_view = nullptr;
 };
 
 template <class T>
@@ -87,7 +87,7 @@ BufferLayout layout_of(const Indexed<T>& x) noexcept {
 
 template <MdspanLike M>
 BufferLayout layout_of(const M& m) {
-  static_assert(M::rank() <= DataView::most_dimensions,
+  static_assert(M::rank() <= BufferView::most_dimensions,
                 "papcoll: a buffer has at most 8 dimensions");
   BufferLayout l;
   l.is_regular = m.is_strided();

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <papcoll/base/data_view.hpp>
+#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
+#include <papcoll/call/overlap.hpp>
 #include <papcoll/call/passed.hpp>
 #include <papcoll/call/run.ipp>
-#include <papcoll/call/shared_bytes.hpp>
 #include <papcoll/runtime/call_blocks.hpp>
 #include <papcoll/runtime/team.hpp>
 
@@ -26,7 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct CheckedLayout {
   std::size_t count = 0;
   std::ptrdiff_t first = 0;  ///< elements from the address passed to the first element
-  const DataView* view = nullptr;
+  const BufferView* view = nullptr;
 };
 
 [[noreturn, gnu::cold]] inline void refuse_span(const Caller& caller, const BufferLayout& l) {
@@ -60,7 +60,7 @@ inline std::size_t checked_elements(const Caller& caller, const BufferLayout& l,
   for (std::size_t d = 0; d < l.dimensions; ++d) {
     if (l.extents[d] == 0) return 0;
   }
-  std::array<std::pair<std::size_t, std::size_t>, DataView::most_dimensions>
+  std::array<std::pair<std::size_t, std::size_t>, BufferView::most_dimensions>
       steps;  // strides, then extents
   std::size_t n = 0;
   std::size_t span = 1;
@@ -105,17 +105,18 @@ inline BufferLayout merged(const BufferLayout& l) noexcept {
 }
 
 /// Null: all elements are neighbours.
-inline const DataView* view_of_steps(const BufferLayout& merged, std::size_t size, DataView& view) {
+inline const BufferView* view_of_steps(const BufferLayout& merged, std::size_t size,
+                                       BufferView& view) {
   std::size_t left = merged.dimensions;
   std::size_t length = 1;
   if (left != 0 && merged.strides[left - 1] == 1) length = merged.extents[--left];
   if (left == 0) return nullptr;
-  std::array<DataView::Step, DataView::most_dimensions> steps;
+  std::array<BufferView::Step, BufferView::most_dimensions> steps;
   std::size_t n = 0;
   while (left-- > 0) {
     steps[n++] = {merged.extents[left], merged.strides[left] * static_cast<std::ptrdiff_t>(size)};
   }
-  view = DataView::nested(length, {steps.data(), n});
+  view = BufferView::nested(length, {steps.data(), n});
   return &view;
 }
 
@@ -184,9 +185,9 @@ inline std::size_t checked_list(const Caller& caller, const BufferLayout& l, std
 }
 
 /// Null: all elements are neighbours. `first`: the displacement of the first of them.
-inline const DataView* view_of_list(const BufferLayout& l, std::size_t size, std::ptrdiff_t& first,
-                                    DataView& view) {
-  detail::Vector<DataView::Run> runs = view.take_runs();
+inline const BufferView* view_of_list(const BufferLayout& l, std::size_t size,
+                                      std::ptrdiff_t& first, BufferView& view) {
+  detail::Vector<BufferView::Run> runs = view.take_runs();
   runs.clear();
   std::size_t before = 0;
   std::ptrdiff_t end = 0;
@@ -201,12 +202,12 @@ inline const DataView* view_of_list(const BufferLayout& l, std::size_t size, std
     end = place + static_cast<std::ptrdiff_t>(l.lengths[i]);
   }
   const bool one = runs.size() == 1;
-  view = DataView::of_runs(std::move(runs));
+  view = BufferView::of_runs(std::move(runs));
   return one ? nullptr : &view;
 }
 
 inline CheckedLayout checked_layout(const Caller& caller, const BufferLayout& l, std::size_t size,
-                                    bool is_written, DataView& view) {
+                                    bool is_written, BufferView& view) {
   CheckedLayout c;
   if (!l.is_list) {
     c.count = checked_elements(caller, l, size);
@@ -232,7 +233,7 @@ PAPCOLL_DECL void count_passed(const Caller& caller, LayoutArguments& layouts, C
   caller.core.require_no_call();
   CallBlocks& views = caller.core.blocks();
   const auto [in, out] = buffers_of(caller.collective, caller.rank() == a.root);
-  const auto checked = [&](const BufferLayout& l, bool is_written, DataView& view) {
+  const auto checked = [&](const BufferLayout& l, bool is_written, BufferView& view) {
     return checked_layout(caller, l, size, is_written, view);
   };
   both.in.name = both.in_place ? "buffer" : "input";
@@ -266,7 +267,7 @@ inline bool lie_alike(const BufferLayout& a, const BufferLayout& b, const Passed
 }
 
 /// Which bytes a buffer has, of so many elements.
-inline Region region_of(const BufferLayout& l, const DataView* view, const std::byte* address,
+inline Region region_of(const BufferLayout& l, const BufferView* view, const std::byte* address,
                         std::size_t count, std::size_t size) {
   Region r;
   r.first = reinterpret_cast<std::uintptr_t>(address);
@@ -277,7 +278,7 @@ inline Region region_of(const BufferLayout& l, const DataView* view, const std::
     return r;
   }
   const BufferLayout m = merged(l);
-  std::array<std::size_t, DataView::most_dimensions> order{};
+  std::array<std::size_t, BufferView::most_dimensions> order{};
   for (std::size_t d = 0; d < m.dimensions; ++d) order[d] = d;
   heap_sort(order.data(), m.dimensions, [&](std::size_t a, std::size_t b) {
     return magnitude(m.strides[a]) < magnitude(m.strides[b]);

@@ -3,8 +3,8 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/call/entry.hpp>
 #include <papcoll/call/request.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/schedule/schedule.hpp>
 

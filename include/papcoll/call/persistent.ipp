@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
@@ -12,9 +12,9 @@
 #include <papcoll/call/request.ipp>
 #include <papcoll/call/run.ipp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/runtime/call_counter.hpp>
+#include <papcoll/runtime/memory/freed_buffer_watch.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
-#include <papcoll/runtime/memory/watched_buffers.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/schedule.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/shared.hpp>
-#include <papcoll/call/entry.hpp>
+#include <papcoll/call/team_of.hpp>
 
 #include <exception>
 #include <utility>

@@ -21,8 +21,8 @@ namespace detail {
 PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<const void> owned) {
   struct Views {
     detail::Shared<const void> owned;
-    DataView in;
-    DataView out;
+    BufferView in;
+    BufferView out;
   };
   auto views = detail::make_shared<Views>();
   views->owned = std::move(owned);

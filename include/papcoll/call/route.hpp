@@ -1,10 +1,10 @@
 #pragma once
 
 #include <papcoll/call/argument_kinds.hpp>
-#include <papcoll/call/entry.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
-#include <papcoll/choice/policies/checks.hpp>
+#include <papcoll/call/team_of.hpp>
+#include <papcoll/choice/policies/policy_checks.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 

@@ -3,8 +3,8 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/call/entry.hpp>
 #include <papcoll/call/run_registered.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/needs.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
@@ -57,7 +57,7 @@ PAPCOLL_DECL void refuse_sum(TeamCore& core, Called called, std::span<const std:
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept { return core.rank(); }
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept {
-  const Surroundings& s = core.surroundings();
+  const TeamEnvironment& s = core.surroundings();
   return s.node != nullptr || s.machine == nullptr ? nullptr : &s.machine->get();
 }
 
@@ -82,7 +82,7 @@ PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const Alg
     throw;
   }
   if ((transport->offers & capability::device_memory) != 0 && memory == MemoryKind::host) {
-    core.refuse<unserved_call>(
+    core.refuse<unsupported_call>(
         caller.called(), joined({transport->name, " moves memory of devices: call papcoll::gpu::",
                                  name_of(caller.collective), ", or take another transport"}));
   }

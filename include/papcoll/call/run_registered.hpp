@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/call/arguments.hpp>
+#include <papcoll/call/argument_checks.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 

@@ -13,17 +13,17 @@
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/call/call_arguments.hpp>
-#include <papcoll/call/entry.hpp>
 #include <papcoll/call/request.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
-#include <papcoll/choice/policies/checks.hpp>
+#include <papcoll/choice/policies/policy_checks.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/device_algorithm.hpp>
 #include <papcoll/gpu/device_nodes.hpp>
 #include <papcoll/gpu/device_operator.hpp>
 #include <papcoll/gpu/on_device.hpp>
 #include <papcoll/gpu/transport/device_endpoint.hpp>
-#include <papcoll/gpu/transport/device_floor.hpp>
+#include <papcoll/gpu/transport/device_node_context.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -68,7 +68,7 @@ inline std::string problem_with_buffer(Api& api, const void* buffer, std::size_t
 }
 
 /// A call, and the bytes of its input and output on this rank.
-struct MadeCall {
+struct SizedCall {
   Call call;
   std::size_t in = 0;
   std::size_t out = 0;
@@ -76,7 +76,7 @@ struct MadeCall {
 
 /// Makes a call of host buffers one of a device's; refuses buffers that are not there.
 template <class Transport>
-void put_on_device(const Caller& caller, MadeCall& made, void* stream) {
+void put_on_device(const Caller& caller, SizedCall& made, void* stream) {
   using Provider = typename Transport::Provider;
   Call& call = made.call;
   call.memory = MemoryKind::device;
@@ -185,7 +185,7 @@ void run_at(Endpoint& endpoint, std::uint32_t sequence, Waiter& waiter, const Ca
         Naps::none);
     return;
   }
-  DeviceFloor* const floor = devices.floor();
+  DeviceNodeContext* const floor = devices.floor();
   if (floor == nullptr) return;
   floor->begin(call, sequence, device_algorithm_id<A>);
   typename A::Run run;
@@ -209,7 +209,7 @@ const AlgorithmSpec& spec_for(const Call& call) {
 
 /// Runs a call that has been made as for buffers of the host.
 template <class Tag, bool Commutes, class... Ps>
-void run(const Caller& caller, MadeCall made, void* stream) {
+void run(const Caller& caller, SizedCall made, void* stream) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
     using Transport = typename DeviceTransportOf<Ps...>::type;
     put_on_device<Transport>(caller, made, stream);
@@ -238,7 +238,7 @@ void run(const Caller& caller, MadeCall made, void* stream) {
 
 /// Starts one. `owned` keeps alive what the call's reducer points to.
 template <class Tag, bool Commutes, class... Ps>
-Request start(const Caller& caller, MadeCall made, void* stream,
+Request start(const Caller& caller, SizedCall made, void* stream,
               const papcoll::detail::Shared<const void>& owned = nullptr) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
     if constexpr (names_device_algorithm<Ps...>) {
@@ -258,8 +258,8 @@ template <class T, class Op>
 inline constexpr bool commutes = is_commutative<Op, T>;
 
 /// Makes a call of `n` elements of each rank, or for each, and notes the bytes of its buffers.
-inline MadeCall make_call(const Caller& caller, CallArguments& a, std::size_t n) {
-  MadeCall made;
+inline SizedCall make_call(const Caller& caller, CallArguments& a, std::size_t n) {
+  SizedCall made;
   a.by_count = true;
   a.count = n;
   papcoll::detail::make_even_call(caller, a);
@@ -273,7 +273,7 @@ inline MadeCall make_call(const Caller& caller, CallArguments& a, std::size_t n)
 
 /// A call that moves elements.
 template <class T>
-MadeCall movement_of(const Caller& caller, const T* in, T* out, std::size_t n, root at = root{0}) {
+SizedCall movement_of(const Caller& caller, const T* in, T* out, std::size_t n, root at = root{0}) {
   CallArguments a{caller.collective};
   a.in = reinterpret_cast<const std::byte*>(in);
   a.out = reinterpret_cast<std::byte*>(out);
@@ -285,8 +285,8 @@ MadeCall movement_of(const Caller& caller, const T* in, T* out, std::size_t n, r
 
 /// A reduction. An operator that is one's own on devices says so in the call.
 template <class T, class Op>
-MadeCall reduction_of(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op,
-                      root at = root{0}) {
+SizedCall reduction_of(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op,
+                       root at = root{0}) {
   CallArguments a{caller.collective};
   a.in = reinterpret_cast<const std::byte*>(in);
   a.out = reinterpret_cast<std::byte*>(out);

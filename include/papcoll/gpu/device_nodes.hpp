@@ -9,8 +9,8 @@
 #include <papcoll/gpu/device_algorithm.hpp>
 #include <papcoll/gpu/on_device.hpp>
 #include <papcoll/gpu/transport/device_endpoint.hpp>
-#include <papcoll/gpu/transport/device_floor.hpp>
-#include <papcoll/gpu/transport/nodes_of_ranks.hpp>
+#include <papcoll/gpu/transport/device_node_context.hpp>
+#include <papcoll/gpu/transport/rank_groups.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <cstddef>

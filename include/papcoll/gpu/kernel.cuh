@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/gpu/combine.hpp>
+#include <papcoll/gpu/kernel_operands.hpp>
 
 #include <cstddef>
 #include <type_traits>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/call/entry.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/gpu/device_call.hpp>
 #include <papcoll/gpu/transport/device_endpoint.hpp>
 #include <papcoll/gpu/transport/device_memory.hpp>
@@ -20,21 +20,21 @@ namespace detail {
 
 /// Memory that an endpoint has lent. Peers may have mapped it, so it is freed when all have closed
 /// it, with the endpoint's own.
-class LentMemory {
+class ExportedMemory {
  public:
-  LentMemory() = default;
-  LentMemory(papcoll::detail::Shared<DeviceMemory> owner, std::size_t bytes)
+  ExportedMemory() = default;
+  ExportedMemory(papcoll::detail::Shared<DeviceMemory> owner, std::size_t bytes)
       : owner_(std::move(owner)), at_(owner_->lend(bytes)) {}
-  LentMemory(LentMemory&& other) noexcept
+  ExportedMemory(ExportedMemory&& other) noexcept
       : owner_(std::move(other.owner_)), at_(std::exchange(other.at_, nullptr)) {}
-  LentMemory& operator=(LentMemory&& other) noexcept {
+  ExportedMemory& operator=(ExportedMemory&& other) noexcept {
     std::swap(owner_, other.owner_);
     std::swap(at_, other.at_);
     return *this;
   }
-  LentMemory(const LentMemory&) = delete;
-  LentMemory& operator=(const LentMemory&) = delete;
-  ~LentMemory() {
+  ExportedMemory(const ExportedMemory&) = delete;
+  ExportedMemory& operator=(const ExportedMemory&) = delete;
+  ~ExportedMemory() {
     if (at_ != nullptr) owner_->take_back(at_);
   }
 
@@ -48,10 +48,10 @@ class LentMemory {
 /// What is lent in a call of all ranks, which connects the transport; each passes a length of its
 /// own.
 template <class Transport>
-LentMemory lend(const Caller& caller, std::size_t bytes) {
+ExportedMemory lend(const Caller& caller, std::size_t bytes) {
   struct Wish {
     std::size_t bytes;
-    LentMemory memory{};
+    ExportedMemory memory{};
   } wish{bytes};
   Call call;
   call.collective = Collective::allreduce;
@@ -98,7 +98,7 @@ class shared_buffer {  // NOLINT(readability-identifier-naming): as shared_vecto
 
  private:
   std::size_t size_ = 0;
-  detail::LentMemory memory_;
+  detail::ExportedMemory memory_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI::gpu

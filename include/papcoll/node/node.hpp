@@ -88,7 +88,7 @@ inline std::size_t page_aligned(std::size_t bytes) noexcept {
   return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
-/// Bytes of the window from one rank of a node to another (gpu/transport/host_window.hpp): a page
+/// Bytes of the window from one rank of a node to another (gpu/transport/staging_ring.hpp): a page
 /// for its words, and whole pages for data. The more ranks, the fewer, so that those from one rank
 /// take 24 to 48 MB, of which pages are made for what is used.
 inline std::size_t device_window_bytes(int ranks) noexcept {

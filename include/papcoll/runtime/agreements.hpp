@@ -1,14 +1,14 @@
 #pragma once
 
-#include <papcoll/arrival/agreement.hpp>
-#include <papcoll/arrival/exchanged_imbalance.hpp>
+#include <papcoll/arrival/background_allgather.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
+#include <papcoll/arrival/remote_arrival_monitor.hpp>
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/waiting/time_waited.hpp>
-#include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/parts.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/topology/groups.hpp>
 
@@ -30,11 +30,11 @@ class Agreements final : public TeamPart {
  public:
   static constexpr PartKind kind = PartKind::agreements;
 
-  explicit Agreements(const TeamBasis& basis)
+  explicit Agreements(const TeamContext& basis)
       : rank_(basis.rank()),
         size_(basis.size()),
         common_clock_(basis.surroundings.node != nullptr),
-        period_(Turns::period_of(basis.size(), basis.options.agreement_period)) {}
+        period_(ExchangePeriods::period_of(basis.size(), basis.options.agreement_period)) {}
 
   Predictions& predictions_by(const AnyPredictor& predictor) {
     for (auto& p : predictions_) {
@@ -45,12 +45,12 @@ class Agreements final : public TeamPart {
 
   /// The watch over the ranks' arrivals and what their calls cost. `nodes`: the ranks of each; null
   /// if each is on its own.
-  ExchangedImbalance& watch(const Groups* nodes) {
+  RemoteArrivalMonitor& watch(const Groups* nodes) {
     if (watch_ == nullptr) make_watch(nodes);
     return *watch_;
   }
   /// The same of what their requests cost.
-  ExchangedImbalance& requests() {
+  RemoteArrivalMonitor& requests() {
     if (requests_ == nullptr) make_requests();
     return *requests_;
   }
@@ -61,7 +61,7 @@ class Agreements final : public TeamPart {
 
   bool blocks(const Endpoint& e, std::uint32_t sequence) noexcept override {
     bool any = false;
-    each([&](const Agreement& a) {
+    each([&](const BackgroundAllgather& a) {
       any |= a.is_in_flight() && sequence - a.sequence() >= e.sequences_at_once();
     });
     return any;
@@ -73,7 +73,7 @@ class Agreements final : public TeamPart {
     TimeWaited time{patience / 10};
     try {
       bool in_time = true;
-      each([&](Agreement& a) {
+      each([&](BackgroundAllgather& a) {
         while (in_time && a.is_in_flight() && !a.rings() && !a.progress()) {
           in_time = time.until() <= patience;
           sched_yield();
@@ -86,7 +86,7 @@ class Agreements final : public TeamPart {
   }
 
   [[gnu::cold]] void abandon(bool leak) noexcept override {
-    each([leak](Agreement& a) { a.abandon(leak); });
+    each([leak](BackgroundAllgather& a) { a.abandon(leak); });
   }
 
  private:
@@ -101,14 +101,14 @@ class Agreements final : public TeamPart {
     std::vector<int> node_of(static_cast<std::size_t>(size_));
     std::iota(node_of.begin(), node_of.end(), 0);
     if (nodes != nullptr) node_of = nodes->of;
-    watch_ = detail::make_owned<ExchangedImbalance>(rank_, std::move(node_of), period_);
+    watch_ = detail::make_owned<RemoteArrivalMonitor>(rank_, std::move(node_of), period_);
   }
 
   [[gnu::noinline, gnu::cold]] void make_requests() {
-    requests_ = detail::make_owned<ExchangedImbalance>(
+    requests_ = detail::make_owned<RemoteArrivalMonitor>(
         rank_, std::vector<int>(static_cast<std::size_t>(size_)),
-        Turns::period_of(size_, ExchangedImbalance::period_of_requests),
-        ExchangedImbalance::most_kept);
+        ExchangePeriods::period_of(size_, RemoteArrivalMonitor::period_of_requests),
+        RemoteArrivalMonitor::most_kept);
   }
 
   [[gnu::noinline, gnu::cold]] Predictions& new_predictions(const AnyPredictor& predictor) {
@@ -122,8 +122,8 @@ class Agreements final : public TeamPart {
   bool common_clock_;
   std::uint32_t period_;
   detail::Vector<detail::Owned<Predictions>> predictions_;  ///< one for each predictor in use
-  detail::Owned<ExchangedImbalance> watch_;
-  detail::Owned<ExchangedImbalance> requests_;
+  detail::Owned<RemoteArrivalMonitor> watch_;
+  detail::Owned<RemoteArrivalMonitor> requests_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

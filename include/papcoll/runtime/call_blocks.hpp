@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/data_view.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -13,8 +13,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// nothing.
 struct CallBlocks {
   std::vector<std::size_t> numbers;
-  DataView in;   ///< where the blocks are not one after the other
-  DataView out;  ///< the same of the output
+  BufferView in;   ///< where the blocks are not one after the other
+  BufferView out;  ///< the same of the output
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,10 +3,10 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/errors/failures.hpp>
 #include <papcoll/runtime/in_flight.hpp>
-#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/node_calls.hpp>
+#include <papcoll/runtime/team_context.hpp>
 
 #include <atomic>
 
@@ -16,7 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// throws.
 class OnlyCall {
  public:
-  explicit OnlyCall(TeamBasis& basis) : in_call_(basis.in_call) {
+  explicit OnlyCall(TeamContext& basis) : in_call_(basis.in_call) {
     basis.require_no_call();
     in_call_.store(true, std::memory_order_relaxed);
   }
@@ -33,7 +33,7 @@ class OnlyCall {
 class CallScope {
  public:
   /// Always inline, so that a call costs the same however many kinds of calls a program makes.
-  [[gnu::always_inline]] CallScope(TeamBasis& basis, NodeSide& node, InFlight& in_flight,
+  [[gnu::always_inline]] CallScope(TeamContext& basis, NodeCallTracker& node, InFlight& in_flight,
                                    TeamFailures& failures, const CallWords& words, const Call& call)
       : only_call_(basis), node_(node), failures_(failures) {
     failures.require_usable();
@@ -56,7 +56,7 @@ class CallScope {
   }
 
  private:
-  [[gnu::noinline, gnu::cold]] void move_requests(const TeamBasis& basis,
+  [[gnu::noinline, gnu::cold]] void move_requests(const TeamContext& basis,
                                                   const InFlight& in_flight) {
     in_flight.require_own_thread(basis.rank());
     failures_.progress();
@@ -75,7 +75,7 @@ class CallScope {
   }
 
   OnlyCall only_call_;  // first: undone also where the rest of the constructor throws
-  NodeSide& node_;
+  NodeCallTracker& node_;
   TeamFailures& failures_;
 };
 

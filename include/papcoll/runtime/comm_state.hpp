@@ -9,22 +9,22 @@
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/setup/common_options.hpp>
+#include <papcoll/runtime/setup/communicator_setup.hpp>
 #include <papcoll/runtime/setup/division.hpp>
-#include <papcoll/runtime/setup/known_ranks.hpp>
 #include <papcoll/runtime/setup/machine_of_ranks.hpp>
-#include <papcoll/runtime/setup/making.hpp>
 #include <papcoll/runtime/setup/node_memory.hpp>
+#include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/topology/near_groups.hpp>
+#include <papcoll/topology/cache_groups.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
-#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/messages.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/native.hpp>
+#include <papcoll/transport/mpi/native_collectives.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 #include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -48,22 +48,22 @@ class CommState final : public Attached {
   /// The state of `comm`, made if it is not there. Throws argument_error.
   static detail::Shared<CommState> of(MPI_Comm comm, const Options* options);
 
-  [[gnu::cold]] CommState(Making& making, const Options& options)
+  [[gnu::cold]] CommState(CommunicatorSetup& making, const Options& options)
       : process_(making.process()), link_(making.all_ranks().comm()) {
     const PolledCollectives& all_ranks = making.all_ranks();
     static constexpr std::array transports{&transport_table<MpiTransport>};
-    Surroundings s;
+    TeamEnvironment s;
     s.transports = transports;
     s.rank = all_ranks.rank("making a papcoll::Communicator");
     s.size = all_ranks.size("making a papcoll::Communicator");
     s.mpi = &link_;
-    Making::Known before = making.join_known();
-    detail::Shared<KnownRanks>& known = before.ranks;
+    CommunicatorSetup::Known before = making.join_known();
+    detail::Shared<RankSetInfo>& known = before.ranks;
     std::string& problem = before.problem;
     const bool is_new = known == nullptr;
     if (making.any_moved()) known = find_again(all_ranks, *known);
     if (is_new) {
-      known = detail::make_shared<KnownRanks>();
+      known = detail::make_shared<RankSetInfo>();
       known->options = options;
       known->files = require_common(all_ranks, options);
       known->here = find_node(making, s);
@@ -98,7 +98,7 @@ class CommState final : public Attached {
     making.keep_lost_slice();
     if (is_new) core_->try_copies();
     if (making.lost_a_slice()) core_->waiter().yield_took = all_ranks.yield_took();
-    if (known->share != nullptr && making.is_of_world() && Making::is_kept(options)) {
+    if (known->share != nullptr && making.is_of_world() && CommunicatorSetup::is_kept(options)) {
       known_ = std::move(known);
       if ((is_new || making.any_moved()) && !making.fell_back()) keep_known(making.world_ranks());
     }
@@ -128,7 +128,7 @@ class CommState final : public Attached {
         joined(
             {"papcoll: rank ", core_->rank(),
              " has left this communicator by papcoll::shrink, agree or revoke: ", recovery_advice}),
-        PeerNotice::revoked);
+        PeerFailureNotice::revoked);
   }
 
   /// Has every rank passed true? Throws broken_communicator, and what a call may throw.
@@ -177,7 +177,7 @@ class CommState final : public Attached {
   }
 
   /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
-  [[gnu::cold]] static NodeRanks find_node(Making& making, Surroundings& s) {
+  [[gnu::cold]] static NodeRanks find_node(CommunicatorSetup& making, TeamEnvironment& s) {
     NodeRanks known{{}, 0};
     if (making.find_known_nodes(known)) return known;
     NodeRanks here;
@@ -197,9 +197,9 @@ class CommState final : public Attached {
   /// What the ranks know of each other, after some were bound to other processors: they learn anew
   /// where all sit, and share what they shared, unless groups that are other groups now need more
   /// or less of it. Collective.
-  [[gnu::cold]] static detail::Shared<KnownRanks> find_again(const PolledCollectives& all_ranks,
-                                                             const KnownRanks& before) {
-    auto now = detail::make_shared<KnownRanks>(before);
+  [[gnu::cold]] static detail::Shared<RankSetInfo> find_again(const PolledCollectives& all_ranks,
+                                                              const RankSetInfo& before) {
+    auto now = detail::make_shared<RankSetInfo>(before);
     now->where = find_machine(all_ranks, now->here, now->options.machine);
     const auto caches = caches_of(*now);
     if (NodeMemory::area_of(now->here, now->options, caches.get()) != now->area) {
@@ -208,14 +208,14 @@ class CommState final : public Attached {
     return now;
   }
 
-  [[gnu::cold]] static detail::Shared<const Groups> caches_of(const KnownRanks& known) {
-    return known.here.nodes == 1 ? near_groups(known.where.machine->places()) : nullptr;
+  [[gnu::cold]] static detail::Shared<const Groups> caches_of(const RankSetInfo& known) {
+    return known.here.nodes == 1 ? cache_groups(known.where.machine->places()) : nullptr;
   }
 
   /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, of
   /// which some share caches, or says why they have nothing.
   template <class TakeMemory>
-  [[gnu::cold]] void settle(Surroundings& s, const KnownRanks& known,
+  [[gnu::cold]] void settle(TeamEnvironment& s, const RankSetInfo& known,
                             const TakeMemory& take_memory) {
     const NodeRanks& here = known.here;
     s.nodes = here.nodes;
@@ -248,7 +248,7 @@ class CommState final : public Attached {
   }
 
   /// Without waiting for anybody.
-  [[gnu::cold]] void begin(Surroundings s, const Options& options, const KnownRanks& known) {
+  [[gnu::cold]] void begin(TeamEnvironment s, const Options& options, const RankSetInfo& known) {
     core_ = make_owned<TeamCore>(std::move(s), options);
     core_->set_oversubscribed(known.where.oversubscribed);
     core_->set_files(known.files);
@@ -287,18 +287,18 @@ class CommState final : public Attached {
 
   [[gnu::cold]] static detail::Shared<CommState> make(MPI_Comm comm, const Options& options,
                                                       const detail::Shared<MpiProcess>& process) {
-    if (const auto failure = detail::static_shared_cast<MakingFailure>(
-            find_attached(comm, Keyvals::get().failure))) {
+    if (const auto failure =
+            detail::static_shared_cast<SetupFailure>(find_attached(comm, Keyvals::get().failure))) {
       throw broken_communicator(
           detail::joined({"papcoll: a papcoll::Communicator of this MPI communicator could not be "
                           "made before, and MPI may not know in order what its ranks do: ",
                           bare(failure->why())}));
     }
     const auto leave = [&](const std::exception& problem) {
-      attach(comm, Keyvals::get().failure, detail::make_shared<MakingFailure>(problem.what()));
+      attach(comm, Keyvals::get().failure, detail::make_shared<SetupFailure>(problem.what()));
     };
     try {
-      return Making::run(comm, options, process, [&](Making& making) {
+      return CommunicatorSetup::run(comm, options, process, [&](CommunicatorSetup& making) {
         try {
           return detail::make_shared<CommState>(making, options);
         } catch (const NotJoined& why) {  // on all ranks
@@ -378,7 +378,8 @@ class CommState final : public Attached {
     return here != s.ranks_here_.end() &&
            s.memory_.is_gone(static_cast<int>(here - s.ranks_here_.begin()));
   }
-  static void refused(void* p, std::uint32_t number, PeerNotice what, const std::string& text) {
+  static void refused(void* p, std::uint32_t number, PeerFailureNotice what,
+                      const std::string& text) {
     self(p).link_.send_refusal(number, what, text);
   }
   static void native(void* p, const Call& call) {
@@ -404,7 +405,7 @@ class CommState final : public Attached {
 
   detail::Shared<MpiProcess> process_;
   MpiLink link_;
-  detail::Shared<KnownRanks> known_;  ///< keeps them for further communicators
+  detail::Shared<RankSetInfo> known_;  ///< keeps them for further communicators
   NodeMemory memory_;
   std::vector<int> ranks_here_;  ///< of this node
   Owned<Division> division_;     ///< null: MPI did not say what the nodes are

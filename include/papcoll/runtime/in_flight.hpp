@@ -3,11 +3,11 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/errors/comparisons.hpp>
+#include <papcoll/runtime/errors/nonblocking_checks.hpp>
 #include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/plan_runs.hpp>
 #include <papcoll/runtime/setup/connections.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <cstddef>
@@ -22,13 +22,13 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// requests, and what parts of the team do that nobody waits for.
 class InFlight {
  public:
-  explicit InFlight(const TeamBasis& basis)
+  explicit InFlight(const TeamContext& basis)
       : connections(basis.surroundings),
         plan_runs(basis.rank(), basis.size(), basis.options.window, basis.surroundings.machine) {}
 
   Connections connections;
   PlanRuns plan_runs;
-  Comparisons comparisons;
+  NonblockingCallChecks comparisons;
   TeamParts parts;
 
   bool has_requests() const noexcept { return requests_ != 0; }

@@ -1,22 +1,22 @@
 #pragma once
 
-#include <papcoll/algorithms/static/each_to_each.hpp>
+#include <papcoll/algorithms/static/direct_allgather.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
-#include <papcoll/arrival/agreement.hpp>
-#include <papcoll/arrival/exchanged_imbalance.hpp>
+#include <papcoll/arrival/background_allgather.hpp>
 #include <papcoll/arrival/predictions.hpp>
+#include <papcoll/arrival/remote_arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/compare_calls.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/runtime/call_counter.hpp>
 #include <papcoll/runtime/errors/failures.hpp>
 #include <papcoll/runtime/in_flight.hpp>
-#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/node_calls.hpp>
 #include <papcoll/runtime/setup/connections.hpp>
 #include <papcoll/runtime/setup/node_rendezvous.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -32,7 +32,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// time to time, not.
 class TeamMessages {
  public:
-  TeamMessages(TeamBasis& basis, NodeSide& node, InFlight& in_flight, TeamFailures& failures)
+  TeamMessages(TeamContext& basis, NodeCallTracker& node, InFlight& in_flight,
+               TeamFailures& failures)
       : basis_(basis), node_(node), in_flight_(in_flight), failures_(failures) {}
 
   /// As Connections::endpoint(). A rank that fails in connecting, alone, breaks the team.
@@ -110,7 +111,7 @@ class TeamMessages {
 
   /// What the last exchange of costs has told is in force from here on, and the next one begins, if
   /// there is something to tell: all ranks know.
-  [[gnu::noinline, gnu::cold]] void tell_costs(ExchangedImbalance& costs) {
+  [[gnu::noinline, gnu::cold]] void tell_costs(RemoteArrivalMonitor& costs) {
     CostListener* const listener = node_.cost_listener();
     end_exchange(costs, [&] { costs.adopt(listener); });
     if (listener != nullptr) listener->settle(1);
@@ -159,7 +160,7 @@ class TeamMessages {
   }
 
   /// Completes the exchange that is under way. False: none is.
-  bool complete(Agreement& a) {
+  bool complete(BackgroundAllgather& a) {
     if (!a.is_under_way()) return false;
     basis_.waiter.until([&a] { return a.progress(); }, a.rings() ? Naps::until_rung : Naps::none);
     return true;
@@ -167,11 +168,11 @@ class TeamMessages {
 
   /// In shared memory few pairs of ranks talk, since each pair that does takes memory for it.
   static AnySchedule exchange_over(bool rings) {
-    return rings ? AnySchedule::of<RecursiveDoubling>() : AnySchedule::of<EachToEach>();
+    return rings ? AnySchedule::of<RecursiveDoubling>() : AnySchedule::of<DirectAllgather>();
   }
 
-  TeamBasis& basis_;
-  NodeSide& node_;
+  TeamContext& basis_;
+  NodeCallTracker& node_;
   InFlight& in_flight_;
   TeamFailures& failures_;
 };

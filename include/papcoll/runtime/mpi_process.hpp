@@ -6,12 +6,12 @@
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/waiting/process_id.hpp>
-#include <papcoll/runtime/setup/known_ranks.hpp>
+#include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/runtime/setup/stay_loaded.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 #include <papcoll/transport/mpi/process_failures.hpp>
 
 #include <pthread.h>
@@ -125,7 +125,7 @@ class MpiProcess final : public Attached {
   }
 
   /// What communicators of the same ranks share.
-  KnownRanksList& known_ranks() noexcept { return known_ranks_; }
+  RankSetCache& known_ranks() noexcept { return known_ranks_; }
 
   /// For one more add() by each thread that has called it.
   [[gnu::cold]] void make_room() {
@@ -241,7 +241,7 @@ class MpiProcess final : public Attached {
   std::atomic<Clock::rep> lost_slice_{0};
   ProcessId id_ = own_process();
   const ProcessFailures failures_;
-  KnownRanksList known_ranks_;
+  RankSetCache known_ranks_;
   detail::Vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
 };
 

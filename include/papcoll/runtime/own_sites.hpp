@@ -6,13 +6,13 @@
 #include <papcoll/base/shared.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/runtime/call_counter.hpp>
 #include <papcoll/runtime/call_scope.hpp>
 #include <papcoll/runtime/errors/failures.hpp>
 #include <papcoll/runtime/in_flight.hpp>
-#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/node_calls.hpp>
 #include <papcoll/runtime/parts.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class OwnSites final : public TeamPart {
  public:
   static constexpr PartKind kind = PartKind::own_sites;
 
-  OwnSites(TeamBasis& basis, NodeSide& node, InFlight& in_flight, TeamFailures& failures)
+  OwnSites(TeamContext& basis, NodeCallTracker& node, InFlight& in_flight, TeamFailures& failures)
       : basis_(basis), node_(node), in_flight_(in_flight), failures_(failures) {}
 
   /// The site of a transport for the next call; all ranks make theirs at the first of them.
@@ -79,8 +79,8 @@ class OwnSites final : public TeamPart {
     }
   }
 
-  TeamBasis& basis_;
-  NodeSide& node_;
+  TeamContext& basis_;
+  NodeCallTracker& node_;
   InFlight& in_flight_;
   TeamFailures& failures_;
   detail::Vector<OwnSite> sites_;

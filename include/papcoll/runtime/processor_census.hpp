@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/board.hpp>

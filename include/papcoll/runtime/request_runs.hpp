@@ -19,7 +19,7 @@ class RequestRun final : public PlanRun {
  public:
   Comparison* comparison = nullptr;  ///< that it waits or has waited for, see there; or null
 
-  std::uint32_t timed = 0;  ///< as ExchangedImbalance::begin() said; 0: its cost is not noted
+  std::uint32_t timed = 0;  ///< as RemoteArrivalMonitor::begin() said; 0: its cost is not noted
   std::chrono::nanoseconds started{};  ///< when it was, if it is timed
 
  private:

@@ -1,23 +1,23 @@
 #pragma once
 
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
-#include <papcoll/arrival/exchanged_imbalance.hpp>
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
+#include <papcoll/arrival/remote_arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/agreements.hpp>
-#include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/call_numbers.hpp>
-#include <papcoll/runtime/errors/comparisons.hpp>
+#include <papcoll/runtime/call_counter.hpp>
 #include <papcoll/runtime/errors/failures.hpp>
 #include <papcoll/runtime/errors/invalid_calls.hpp>
+#include <papcoll/runtime/errors/nonblocking_checks.hpp>
 #include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/messages.hpp>
 #include <papcoll/runtime/request_runs.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -35,7 +35,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// The non-blocking calls of a team: any call of the team moves them all.
 class TeamRequests {
  public:
-  TeamRequests(TeamBasis& basis, InFlight& in_flight, TeamFailures& failures,
+  TeamRequests(TeamContext& basis, InFlight& in_flight, TeamFailures& failures,
                TeamMessages& messages, InvalidCalls& invalid_calls)
       : basis_(basis),
         in_flight_(in_flight),
@@ -136,7 +136,7 @@ class TeamRequests {
     return &run;
   }
 
-  ExchangedImbalance& costs() { return in_flight_.parts.get<Agreements>(basis_).requests(); }
+  RemoteArrivalMonitor& costs() { return in_flight_.parts.get<Agreements>(basis_).requests(); }
 
   /// Before a start for which a learner was asked. Is it timed?
   bool count_learned(const CallTrial& trial) {
@@ -252,12 +252,12 @@ class TeamRequests {
     return messages_.endpoint(t);
   }
 
-  TeamBasis& basis_;
+  TeamContext& basis_;
   InFlight& in_flight_;
   TeamFailures& failures_;
   TeamMessages& messages_;
   InvalidCalls& invalid_calls_;
-  PlanWords words_;
+  PlanFingerprints words_;
   Waiter::Clock::time_point next_watch_{};
 };
 

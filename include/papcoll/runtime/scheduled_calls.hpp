@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/arrival/exchanged_imbalance.hpp>
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
+#include <papcoll/arrival/remote_arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
@@ -10,13 +10,13 @@
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/agreements.hpp>
-#include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/runtime/call_counter.hpp>
 #include <papcoll/runtime/call_scope.hpp>
 #include <papcoll/runtime/errors/failures.hpp>
 #include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/messages.hpp>
-#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/node_calls.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/runtime/tickets.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -36,8 +36,8 @@ using RunAtEndpoint = void(Endpoint&, std::uint32_t sequence, Waiter&, const Cal
 /// order, or by tickets; and those whose phases are calls of the teams within it.
 class ScheduledCalls {
  public:
-  ScheduledCalls(TeamBasis& basis, NodeSide& node, InFlight& in_flight, TeamFailures& failures,
-                 TeamMessages& messages)
+  ScheduledCalls(TeamContext& basis, NodeCallTracker& node, InFlight& in_flight,
+                 TeamFailures& failures, TeamMessages& messages)
       : basis_(basis),
         node_(node),
         in_flight_(in_flight),
@@ -131,7 +131,7 @@ class ScheduledCalls {
     run();
     const OnlyCall only_call{basis_};
     failures_.or_fail_everywhere([&] {
-      ExchangedImbalance& watch = in_flight_.parts.get<Agreements>(basis_).watch(nodes);
+      RemoteArrivalMonitor& watch = in_flight_.parts.get<Agreements>(basis_).watch(nodes);
       if (times) watch.note(call, trial, is_watched, basis_.now() - arrival);
       if (watch.count()) messages_.tell_costs(watch);
     });
@@ -185,7 +185,7 @@ class ScheduledCalls {
 
   [[gnu::noinline, gnu::cold]] void open_tickets(Tickets& tickets, const TransportTable& t,
                                                  bool is_inner) {
-    if (t.open_words == nullptr || is_inner) return tickets.refuse(t);
+    if (t.open_atomics == nullptr || is_inner) return tickets.refuse(t);
     failures_.or_fail_everywhere([&] { tickets.open(t, basis_.surroundings, basis_.options); });
   }
 
@@ -207,12 +207,12 @@ class ScheduledCalls {
     });
   }
 
-  TeamBasis& basis_;
-  NodeSide& node_;
+  TeamContext& basis_;
+  NodeCallTracker& node_;
   InFlight& in_flight_;
   TeamFailures& failures_;
   TeamMessages& messages_;
-  PlanWords words_;
+  PlanFingerprints words_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

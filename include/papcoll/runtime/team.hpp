@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
@@ -14,24 +14,24 @@
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/agreements.hpp>
 #include <papcoll/runtime/algorithm_counts.hpp>
-#include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/call_blocks.hpp>
-#include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/runtime/call_counter.hpp>
 #include <papcoll/runtime/call_scope.hpp>
 #include <papcoll/runtime/errors/failures.hpp>
 #include <papcoll/runtime/errors/invalid_calls.hpp>
 #include <papcoll/runtime/in_flight.hpp>
-#include <papcoll/runtime/memory/lent_buffers.hpp>
+#include <papcoll/runtime/memory/buffer_reclaim.hpp>
+#include <papcoll/runtime/memory/freed_buffer_watch.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
-#include <papcoll/runtime/memory/watched_buffers.hpp>
 #include <papcoll/runtime/messages.hpp>
-#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/node_calls.hpp>
 #include <papcoll/runtime/own_sites.hpp>
 #include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/runtime/requests.hpp>
 #include <papcoll/runtime/scheduled_calls.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/runtime/tickets.hpp>
 #include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/plan_run.hpp>
@@ -74,7 +74,7 @@ struct Division;
 /// Blocking calls of arrival-driven algorithms, where nanoseconds count, are here.
 class TeamCore final {
  public:
-  [[gnu::cold]] TeamCore(Surroundings surroundings, const Options& options)
+  [[gnu::cold]] TeamCore(TeamEnvironment surroundings, const Options& options)
       : basis_(std::move(surroundings), options), in_flight_(basis_) {}
   TeamCore(const TeamCore&) = delete;
   TeamCore& operator=(const TeamCore&) = delete;
@@ -85,7 +85,7 @@ class TeamCore final {
   /// A rank as messages call it: by its number in the outermost team.
   int shown(int rank) const noexcept { return basis_.shown(rank); }
   const Options& options() const noexcept { return basis_.options; }
-  const Surroundings& surroundings() const noexcept { return basis_.surroundings; }
+  const TeamEnvironment& surroundings() const noexcept { return basis_.surroundings; }
   bool on_one_node() const noexcept { return node_.is_there(); }
   Waiter& waiter() noexcept { return basis_.waiter; }
   /// The number of the next call, whichever it is.
@@ -119,8 +119,10 @@ class TeamCore final {
       if (part != nullptr) part->offer_transports(transports);
     }
   }
-  /// See Surroundings::messages.
-  void offer_messages(MakeToldEndpoint make) { basis_.surroundings.messages = std::move(make); }
+  /// See TeamEnvironment::messages.
+  void offer_messages(MakeNotifyingEndpoint make) {
+    basis_.surroundings.messages = std::move(make);
+  }
 
   TeamParts& parts() noexcept { return in_flight_.parts; }
   const TeamParts& parts() const noexcept { return in_flight_.parts; }
@@ -232,7 +234,8 @@ class TeamCore final {
   void or_fail_everywhere(F&& f) {
     failures_.or_fail_everywhere(f);
   }
-  void fail_everywhere(const std::string& why, PeerNotice what = PeerNotice::gave_up) noexcept {
+  void fail_everywhere(const std::string& why,
+                       PeerFailureNotice what = PeerFailureNotice::gave_up) noexcept {
     failures_.fail_everywhere(why, what);
   }
   void fail_everywhere(const std::exception& why) noexcept { failures_.fail_everywhere(why); }
@@ -374,15 +377,15 @@ class TeamCore final {
     }
   }
 
-  TeamBasis basis_;
-  NodeSide node_{basis_};
+  TeamContext basis_;
+  NodeCallTracker node_{basis_};
   InFlight in_flight_;
   TeamFailures failures_{basis_, node_, in_flight_};
   TeamMessages messages_{basis_, node_, in_flight_, failures_};
   InvalidCalls invalid_calls_{basis_, node_, failures_, messages_};
   TeamRequests requests_{basis_, in_flight_, failures_, messages_, invalid_calls_};
   ScheduledCalls scheduled_{basis_, node_, in_flight_, failures_, messages_};
-  LentBuffers lent_buffers_{basis_, node_, failures_};
+  BufferReclaim lent_buffers_{basis_, node_, failures_};
   CallBlocks blocks_;
   detail::AlgorithmCounts counts_;
   std::string files_;

@@ -14,12 +14,12 @@
 #include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/bound_processors.hpp>
-#include <papcoll/topology/described_places.hpp>
+#include <papcoll/topology/cache_groups.hpp>
+#include <papcoll/topology/check_machine.hpp>
 #include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/topology/machine_source.hpp>
-#include <papcoll/topology/near_groups.hpp>
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 #include <papcoll/transport/transport.hpp>
@@ -48,7 +48,7 @@ class ThreadTeamState {
     const auto processors = static_cast<std::size_t>(ProcessorSet::of_this_thread().count());
     const bool oversubscribed = outnumber(static_cast<std::size_t>(ranks), processors);
     const auto machine = machine_of(ranks, options.machine);
-    const auto near = machine != nullptr ? near_groups(machine->places()) : nullptr;
+    const auto near = machine != nullptr ? cache_groups(machine->places()) : nullptr;
     static constexpr std::array transports{&transport_table<ThreadTransport>};
     nodes_.reserve(static_cast<std::size_t>(ranks));
     cores_.reserve(static_cast<std::size_t>(ranks));
@@ -56,7 +56,7 @@ class ThreadTeamState {
       Node node = memory_.node_of(r, ranks, options);
       node.groups = near;
       nodes_.push_back(detail::make_owned<const Node>(std::move(node)));
-      Surroundings s;
+      TeamEnvironment s;
       s.transports = transports;
       s.rank = r;
       s.size = ranks;

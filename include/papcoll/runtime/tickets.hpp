@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/ticket_board.hpp>
+#include <papcoll/arrival/remote_tickets.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/capability.hpp>
 #include <papcoll/base/error.hpp>
@@ -39,10 +39,10 @@ class Tickets final : public TeamPart {
   }
 
   /// Makes them, if they can be had. May wait for all ranks, as the transport says.
-  void open(const TransportTable& t, const Surroundings& s, const Options& options) {
+  void open(const TransportTable& t, const TeamEnvironment& s, const Options& options) {
     try {
-      board_ = detail::make_owned<TicketBoard>(
-          t.open_words(s, TicketBoard::words(s.size), options.tickets), s.rank, s.size,
+      board_ = detail::make_owned<RemoteTicketCounter>(
+          t.open_atomics(s, RemoteTicketCounter::words(s.size), options.tickets), s.rank, s.size,
           options.first_epoch);
     } catch (const transport_unavailable& why) {
       none_ = detail::joined(
@@ -50,7 +50,7 @@ class Tickets final : public TeamPart {
     }
   }
 
-  TicketBoard& board() noexcept { return *board_; }
+  RemoteTicketCounter& board() noexcept { return *board_; }
 
   void close(bool broken) noexcept override {
     if (board_) board_->close(broken);
@@ -58,7 +58,7 @@ class Tickets final : public TeamPart {
   }
 
  private:
-  detail::Owned<TicketBoard> board_;
+  detail::Owned<RemoteTicketCounter> board_;
   std::string none_;
 };
 
@@ -67,7 +67,7 @@ class Tickets final : public TeamPart {
 /// reduce where the result comes together: see plan_one_block().
 class TicketedChain {
  public:
-  TicketedChain(TicketBoard& board, PlanRuns& executions, PlanRun& plan_run, Endpoint& e,
+  TicketedChain(RemoteTicketCounter& board, PlanRuns& executions, PlanRun& plan_run, Endpoint& e,
                 const AnySchedule& schedule, const Call& call, std::uint32_t sequence, int rank,
                 int size)
       : board_(board),
@@ -106,7 +106,7 @@ class TicketedChain {
     if (rooted_ && !is_root_ && position_ == 0) plan_run_.know(far_, call_.root);
   }
 
-  TicketBoard& board_;
+  RemoteTicketCounter& board_;
   PlanRuns& plan_runs_;
   PlanRun& plan_run_;
   Endpoint& endpoint_;

@@ -301,7 +301,7 @@ class PlanAssembler final : public StepSink {
   const Shape& shape_;
   const Order& order_;
   int position_;
-  BlockNumbers blocks_;
+  BlockOrder blocks_;
   PlanMemory memory_;
   detail::Vector<Step> steps_;
   StepDependencies dependencies_;

@@ -13,10 +13,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// that: in order of the ranks, unless the order of positions is a permutation. Then in order of
 /// the positions, so that neighbouring positions have neighbouring blocks, and what they send
 /// together is one message, as in rank order; the buffers, which are by rank, are permuted locally.
-class BlockNumbers {
+class BlockOrder {
  public:
   /// `order` outlives it.
-  [[gnu::cold]] BlockNumbers(const Shape& shape, const Order& order)
+  [[gnu::cold]] BlockOrder(const Shape& shape, const Order& order)
       : order_(&order),
         count_(shape.count),
         by_position_(order.is_permutation() &&

@@ -65,7 +65,7 @@ class Flows {
   template <class Join>
   [[gnu::cold]] void end_round(std::size_t flow, Join&& make_join) {
     constexpr std::uint32_t few = 4;
-    Flow& f = flows_[flow];
+    MessageThrottle& f = flows_[flow];
     if (f.steps == 0) return;
     f.last_round = f.this_round;
     if (f.steps > few) {
@@ -79,7 +79,7 @@ class Flows {
  private:
   using Queue = StepDependencies::Queue;
 
-  struct Flow {
+  struct MessageThrottle {
     std::uint32_t in_flight;
     std::size_t outer;
     std::uint32_t last_round;  ///< a chain of steps
@@ -88,7 +88,7 @@ class Flows {
   };
 
   [[gnu::cold]] void add_to_round(std::size_t flow, std::uint32_t step) {
-    Flow& f = flows_[flow];
+    MessageThrottle& f = flows_[flow];
     f.this_round = dependencies_.chain(step, f.this_round);
     ++f.steps;
   }
@@ -100,7 +100,7 @@ class Flows {
 
   StepDependencies& dependencies_;
   std::size_t pairs_;  ///< peers and directions
-  detail::Vector<Flow> flows_;
+  detail::Vector<MessageThrottle> flows_;
   detail::Vector<Queue> queues_;  ///< those of all messages, then those of each flow
 };
 

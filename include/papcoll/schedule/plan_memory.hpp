@@ -22,7 +22,7 @@ class PlanMemory {
  public:
   using Piece = ElementLocations::Piece;
 
-  [[gnu::cold]] PlanMemory(const Shape& shape, const Order& order, const BlockNumbers& blocks)
+  [[gnu::cold]] PlanMemory(const Shape& shape, const Order& order, const BlockOrder& blocks)
       : layout_(layout_of(shape, order, blocks)),
         in_direct_(shape.in_direct),
         out_direct_(shape.out_direct),
@@ -141,7 +141,7 @@ class PlanMemory {
   bool many_blocks_;  ///< most of which never come here: areas instead of a place for each
   std::size_t vector_;
   ElementLocations locations_;
-  Areas areas_;
+  ScratchAllocator areas_;
   std::array<std::size_t, Flows::most_temporaries> temporaries_{};  ///< elements of each
 };
 

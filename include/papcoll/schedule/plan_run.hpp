@@ -277,7 +277,7 @@ class PlanRun {
     return slots_[slot].base[static_cast<std::size_t>(o.space)] + o.offset * call_.reducer.size;
   }
 
-  const DataView* view_of(Space space) const noexcept {
+  const BufferView* view_of(Space space) const noexcept {
     return space == Space::in ? call_.in_view : space == Space::out ? call_.out_view : nullptr;
   }
 
@@ -285,7 +285,7 @@ class PlanRun {
   /// that are neighbours, if it is more.
   std::byte* find(std::uint32_t slot, Operand o, std::size_t done, std::size_t& n) const noexcept {
     o.offset += done;
-    const DataView* const view = view_of(o.space);
+    const BufferView* const view = view_of(o.space);
     if (view == nullptr) return address(slot, o);
     std::byte* const base = o.space == Space::in ? const_cast<std::byte*>(call_.in) : call_.out;
     const std::size_t element = slots_[slot].block * plan_->block_elements + o.offset;

@@ -6,8 +6,8 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/schedule/arrangement.hpp>
 #include <papcoll/schedule/builder.hpp>
+#include <papcoll/schedule/mapping_hint.hpp>
 #include <papcoll/schedule/traffic.hpp>
 
 #include <array>
@@ -55,7 +55,7 @@ inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collect
 /// and bcast among `size` positions, 0 for one block;
 /// `own_parts_only = true`, if its alltoall asks for no parts but those the position itself sends
 /// and receives, so that it serves sizes that differ, of which a rank knows no others;
-/// `arrangement(collective, size)`, or a constant, how its positions are laid along a machine:
+/// `mapping_hint(collective, size)`, or a constant, how its positions are laid along a machine:
 /// by_traffic, if it does not say; `traffic(collective, traffic)`, who sends how much to whom, else
 /// read off emit() of all positions: a schedule in which each takes as many steps as there are
 /// positions says it, or its positions stay in rank order;
@@ -94,7 +94,7 @@ struct ScheduleTable {
   unsigned needs = 0;  ///< capability bits
   bool own_parts_only = false;
   bool always_commutative_only = false;  ///< where no function says it
-  Arrangement always_arranged = Arrangement::by_traffic;
+  MappingHint constant_hint = MappingHint::by_traffic;
 
   bool (*equal)(const void*, const void*) = nullptr;  ///< null: has no parameters
   bool (*commutative_only)(const void*) = nullptr;
@@ -102,7 +102,7 @@ struct ScheduleTable {
   AnySchedule (*parse)(std::string_view arguments) = nullptr;
   std::size_t (*segment)(const void*, int size, std::size_t element_size) = nullptr;
   AnySchedule (*resolved)(const void*, int size, std::size_t bytes) = nullptr;
-  Arrangement (*arrangement)(const void*, Collective, int size) = nullptr;
+  MappingHint (*mapping_hint)(const void*, Collective, int size) = nullptr;
   void (*traffic)(const void*, Collective, Traffic&) = nullptr;
   std::array<void (*)(const void*, Builder&), collective_count> emit{};
 
@@ -182,9 +182,9 @@ class AnySchedule {
   }
 
   /// How its positions want to be laid along a machine.
-  Arrangement arrangement(Collective c, int size) const {
-    return table_->arrangement == nullptr ? table_->always_arranged
-                                          : table_->arrangement(self_, c, size);
+  MappingHint mapping_hint(Collective c, int size) const {
+    return table_->mapping_hint == nullptr ? table_->constant_hint
+                                           : table_->mapping_hint(self_, c, size);
   }
   /// Tells who sends how much to whom; false: it does not know, but emit() says it.
   bool tell_traffic(Collective c, Traffic& traffic) const {
@@ -268,8 +268,8 @@ struct ScheduleMembers {
   static AnySchedule resolved(const void* self, int size, std::size_t bytes) {
     return AnySchedule{schedule_of<S>(self).resolved(size, bytes)};
   }
-  static Arrangement arrangement(const void* self, Collective c, int size) {
-    return schedule_of<S>(self).arrangement(c, size);
+  static MappingHint mapping_hint(const void* self, Collective c, int size) {
+    return schedule_of<S>(self).mapping_hint(c, size);
   }
   [[gnu::cold]] static void traffic(const void* self, Collective c, Traffic& told) {
     schedule_of<S>(self).traffic(c, told);
@@ -313,12 +313,12 @@ constexpr ScheduleTable made_table(std::index_sequence<I...>) noexcept {
   if constexpr (requires(const S& s, int size, std::size_t bytes) { s.resolved(size, bytes); }) {
     t.resolved = Members::resolved;
   }
-  if constexpr (requires(const S& s, Collective c, int size) { s.arrangement(c, size); }) {
-    t.arrangement = Members::arrangement;
+  if constexpr (requires(const S& s, Collective c, int size) { s.mapping_hint(c, size); }) {
+    t.mapping_hint = Members::mapping_hint;
   } else if constexpr (requires {
-                         { S::arrangement } -> std::convertible_to<Arrangement>;
+                         { S::mapping_hint } -> std::convertible_to<MappingHint>;
                        }) {
-    t.always_arranged = S::arrangement;
+    t.constant_hint = S::mapping_hint;
   }
   if constexpr (requires(const S& s, Collective c, Traffic& told) { s.traffic(c, told); }) {
     t.traffic = Members::traffic;

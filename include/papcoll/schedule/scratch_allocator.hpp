@@ -12,7 +12,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// Pieces of scratch memory that a plan takes and gives back while it is made. Steps that use a
 /// piece again wait for those that used it before: StepDependencies goes by addresses.
-class Areas {
+class ScratchAllocator {
  public:
   /// Returns the offset of n contiguous elements, the first that are free.
   [[gnu::cold]] std::size_t take(std::size_t n) {

@@ -37,7 +37,7 @@ namespace detail {
 class Placements {
  public:
   [[gnu::cold]] Placements(const Shape& s, Holds what, const Order& order,
-                           const BlockNumbers& blocks) {
+                           const BlockOrder& blocks) {
     switch (what) {
       case Holds::nothing:
         break;
@@ -72,7 +72,7 @@ class Placements {
     all.insert(all.begin() + at, {r, offset, first});
   }
 
-  [[gnu::cold]] void add_blocks(const Shape& s, const Order& order, const BlockNumbers& blocks) {
+  [[gnu::cold]] void add_blocks(const Shape& s, const Order& order, const BlockOrder& blocks) {
     Vector<std::size_t> offsets;  // of each rank
     std::size_t offset = 0;
     for (std::size_t rank = 0; rank < s.ranks(); ++rank) {
@@ -104,7 +104,7 @@ class Placements {
 /// The layout that MPI's collective of the same name prescribes for this rank, where the vector's
 /// blocks are numbered like this.
 [[gnu::cold]] inline Layout layout_of(const Shape& s, const Order& order,
-                                      const BlockNumbers& blocks) {
+                                      const BlockOrder& blocks) {
   const auto [in, out] = buffers_of(s.collective, s.rank == s.root);
   Layout l;
   detail::Placements has{s, in, order, blocks};
@@ -151,7 +151,7 @@ class Placements {
 /// The same in rank order.
 [[gnu::cold]] inline Layout layout_of(const Shape& s) {
   const Order order = Order::identity(s.size);
-  return layout_of(s, order, BlockNumbers{s, order});
+  return layout_of(s, order, BlockOrder{s, order});
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,8 +3,8 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/shared.hpp>
+#include <papcoll/topology/check_machine.hpp>
 #include <papcoll/topology/described_machine.hpp>
-#include <papcoll/topology/described_places.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>

@@ -7,7 +7,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/near_names.hpp>
+#include <papcoll/base/spelling.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>

@@ -8,10 +8,10 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// The transport of a team's calls that name none: the first that serves the team.
-PAPCOLL_DECL const TransportTable& default_transport(const Surroundings& s) noexcept;
+PAPCOLL_DECL const TransportTable& default_transport(const TeamEnvironment& s) noexcept;
 
 /// The one of that name; the default, if the name is empty. Throws transport_unavailable.
-PAPCOLL_DECL const TransportTable& find_transport(const Surroundings& s, std::string_view name);
+PAPCOLL_DECL const TransportTable& find_transport(const TeamEnvironment& s, std::string_view name);
 
 using FindTransport = decltype(find_transport);
 

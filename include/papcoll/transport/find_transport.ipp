@@ -8,12 +8,12 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-PAPCOLL_DECL const TransportTable& default_transport(const Surroundings& s) noexcept {
+PAPCOLL_DECL const TransportTable& default_transport(const TeamEnvironment& s) noexcept {
   const bool by_memory = s.processes && s.node != nullptr;
   return by_memory ? detail::table_of_transport<ShmTransport>() : *s.transports.front();
 }
 
-PAPCOLL_DECL const TransportTable& find_transport(const Surroundings& s, std::string_view name) {
+PAPCOLL_DECL const TransportTable& find_transport(const TeamEnvironment& s, std::string_view name) {
   if (name.empty()) return default_transport(s);
   if (s.processes && name == ShmTransport::name) return detail::table_of_transport<ShmTransport>();
   for (const TransportTable* t : s.transports) {

@@ -19,8 +19,8 @@ struct MpiTransport {
   static constexpr unsigned offers = 0;
   static constexpr bool rings = false;
 
-  static std::string unavailable(const Surroundings& s);
-  static std::unique_ptr<Endpoint> connect(const Surroundings& s);
+  static std::string unavailable(const TeamEnvironment& s);
+  static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s);
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

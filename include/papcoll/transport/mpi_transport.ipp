@@ -9,10 +9,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-PAPCOLL_DECL std::string MpiTransport::unavailable(const Surroundings& s) {
+PAPCOLL_DECL std::string MpiTransport::unavailable(const TeamEnvironment& s) {
   return s.mpi != nullptr ? "" : "this team has no MPI communicator: take ThreadTransport";
 }
-PAPCOLL_DECL std::unique_ptr<Endpoint> MpiTransport::connect(const Surroundings& s) {
+PAPCOLL_DECL std::unique_ptr<Endpoint> MpiTransport::connect(const TeamEnvironment& s) {
   return detail::connect_messages(*s.mpi);
 }
 

@@ -24,10 +24,10 @@ struct RmaTransport {
   static constexpr unsigned offers = capability::remote_tickets;
   static constexpr bool rings = false;
 
-  static std::string unavailable(const Surroundings& s);
-  static std::unique_ptr<Endpoint> connect(const Surroundings& s);
-  static std::unique_ptr<RemoteWords> open_words(const Surroundings& s, std::size_t n,
-                                                 RemoteTickets tickets);
+  static std::string unavailable(const TeamEnvironment& s);
+  static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s);
+  static std::unique_ptr<RemoteAtomics> open_atomics(const TeamEnvironment& s, std::size_t n,
+                                                     RemoteTickets tickets);
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

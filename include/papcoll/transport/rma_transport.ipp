@@ -3,8 +3,8 @@
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/messages.hpp>
-#include <papcoll/transport/rma/rma_words.hpp>
-#include <papcoll/transport/rma/shared_words.hpp>
+#include <papcoll/transport/rma/rma_atomics.hpp>
+#include <papcoll/transport/rma/shared_atomics.hpp>
 #include <papcoll/transport/rma_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -13,18 +13,18 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-PAPCOLL_DECL std::string RmaTransport::unavailable(const Surroundings& s) {
+PAPCOLL_DECL std::string RmaTransport::unavailable(const TeamEnvironment& s) {
   return s.mpi != nullptr ? "" : "this team has no MPI communicator: take ThreadTransport";
 }
-PAPCOLL_DECL std::unique_ptr<Endpoint> RmaTransport::connect(const Surroundings& s) {
+PAPCOLL_DECL std::unique_ptr<Endpoint> RmaTransport::connect(const TeamEnvironment& s) {
   return detail::connect_messages(*s.mpi);
 }
-[[gnu::cold]] PAPCOLL_DECL std::unique_ptr<RemoteWords> RmaTransport::open_words(
-    const Surroundings& s, std::size_t n, RemoteTickets tickets) {
+[[gnu::cold]] PAPCOLL_DECL std::unique_ptr<RemoteAtomics> RmaTransport::open_atomics(
+    const TeamEnvironment& s, std::size_t n, RemoteTickets tickets) {
   if (s.node != nullptr && tickets != RemoteTickets::never) {
-    return std::unique_ptr<RemoteWords>(new SharedWords(*s.node, n));
+    return std::unique_ptr<RemoteAtomics>(new SharedWords(*s.node, n));
   }
-  return detail::open_words<>(*s.mpi, s.nodes, n, tickets);
+  return detail::open_atomics<>(*s.mpi, s.nodes, n, tickets);
 }
 
 static_assert(TransportPolicy<RmaTransport>);

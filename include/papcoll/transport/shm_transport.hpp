@@ -16,8 +16,8 @@ struct ShmTransport {
   static constexpr unsigned offers = capability::node_memory;
   static constexpr bool rings = true;
 
-  static std::string unavailable(const Surroundings& s);
-  static std::unique_ptr<Endpoint> connect(const Surroundings& s);
+  static std::string unavailable(const TeamEnvironment& s);
+  static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s);
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

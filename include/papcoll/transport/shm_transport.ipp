@@ -10,11 +10,11 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-PAPCOLL_DECL std::string ShmTransport::unavailable(const Surroundings& s) {
+PAPCOLL_DECL std::string ShmTransport::unavailable(const TeamEnvironment& s) {
   if (!s.processes) return "the ranks are threads: take ThreadTransport";
   return s.node ? "" : s.why_no_shared_memory;
 }
-PAPCOLL_DECL std::unique_ptr<Endpoint> ShmTransport::connect(const Surroundings& s) {
+PAPCOLL_DECL std::unique_ptr<Endpoint> ShmTransport::connect(const TeamEnvironment& s) {
   return detail::connect_channels<>(*s.node);
 }
 

@@ -10,10 +10,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-PAPCOLL_DECL std::string ThreadTransport::unavailable(const Surroundings& s) {
+PAPCOLL_DECL std::string ThreadTransport::unavailable(const TeamEnvironment& s) {
   return s.processes ? "the ranks are processes: take ShmTransport" : "";
 }
-PAPCOLL_DECL std::unique_ptr<Endpoint> ThreadTransport::connect(const Surroundings& s) {
+PAPCOLL_DECL std::unique_ptr<Endpoint> ThreadTransport::connect(const TeamEnvironment& s) {
   return detail::connect_channels<>(*s.node);
 }
 

@@ -9,7 +9,7 @@
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
-#include <papcoll/transport/rma/remote_words.hpp>
+#include <papcoll/transport/rma/remote_atomics.hpp>
 #include <papcoll/transport/transport_policy.hpp>
 
 #include <concepts>
@@ -26,7 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 class MpiLink;
 
 /// What a rank tells its peers where no shared memory can.
-enum class PeerNotice : int {
+enum class PeerFailureNotice : int {
   revoked = -3,       ///< it has heard of a death, and not of whose
   invalid_call = -2,  ///< its call was invalid; the team goes on if all made such a call
   gave_up = -1,       ///< it cannot go on
@@ -43,13 +43,13 @@ struct lost_rank : peer_lost {
 
 /// Makes a rank's endpoint for messages between buffers of the host that calls a function for each
 /// send or receive that is complete, instead of its owner; the function is called by progress().
-using MakeToldEndpoint =
+using MakeNotifyingEndpoint =
     std::function<std::unique_ptr<Endpoint>(std::function<void(const TransportOp&)>)>;
 
 struct TransportTable;
 
 /// What a team offers to transports: where its ranks are and what they share.
-struct Surroundings {
+struct TeamEnvironment {
   /// By which calls may run, besides the memory of a node of processes; the first serves every call
   /// and carries what ranks agree on where they share no board.
   std::span<const TransportTable* const> transports{};
@@ -62,9 +62,9 @@ struct Surroundings {
   /// The ranks on this one's node, ascending: rank i of the node is the team's rank ranks_here[i].
   /// Empty: all, or unknown.
   std::vector<int> ranks_here{};
-  bool processes = true;        ///< the ranks are processes, not threads of one
-  MpiLink* mpi = nullptr;       ///< the team's private communicator, or null
-  MakeToldEndpoint messages{};  ///< over that one, or empty
+  bool processes = true;             ///< the ranks are processes, not threads of one
+  MpiLink* mpi = nullptr;            ///< the team's private communicator, or null
+  MakeNotifyingEndpoint messages{};  ///< over that one, or empty
   /// Where the ranks sit; null if nothing is known.
   detail::Shared<const MachineOnDemand> machine{};
   std::string why_no_shared_memory;  ///< if node is null: why
@@ -79,11 +79,12 @@ struct Surroundings {
 /// connect is called by all ranks of the team at once and may communicate.
 /// If it offers node_memory: `Site`, the type that arrival-driven algorithms run on over it, see
 /// BringsSite.
-/// If it offers remote_tickets: `open_words(surroundings, n, tickets)`, this rank's view of n words
-/// on each rank, n being TicketBoard::words(size); called like connect. Throws
+/// If it offers remote_tickets: `open_atomics(surroundings, n, tickets)`, this rank's view of n
+/// words on each rank, n being RemoteTicketCounter::words(size); called like connect. Throws
 /// transport_unavailable, on all ranks; what one rank alone throws breaks the team.
 template <class T>
-concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> && requires(const Surroundings& s) {
+concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
+    requires(const TeamEnvironment& s) {
   { T::name } -> std::convertible_to<std::string_view>;
   { T::offers } -> std::convertible_to<unsigned>;
   { T::rings } -> std::convertible_to<bool>;
@@ -100,22 +101,23 @@ concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> && requires(const
 /// the team. examples/10_write_your_own_site.cpp is such a transport.
 template <class T>
 concept BringsSite = Site<typename T::Site> &&
-    (std::same_as<typename T::Site, NodeSite> || requires(const Surroundings& s, NodeSite& node) {
-      { T::make_site(s, node) } -> std::same_as<std::unique_ptr<typename T::Site>>;
-    });
+    (std::same_as<typename T::Site, NodeSite> ||
+     requires(const TeamEnvironment& s, NodeSite& node) {
+       { T::make_site(s, node) } -> std::same_as<std::unique_ptr<typename T::Site>>;
+     });
 
 /// A transport policy without its type.
 struct TransportTable {
   std::string_view name;
   unsigned offers;
   bool rings;
-  std::string (*unavailable)(const Surroundings&);
-  std::unique_ptr<Endpoint> (*connect)(const Surroundings&);
-  std::unique_ptr<RemoteWords> (*open_words)(const Surroundings&, std::size_t,
-                                             RemoteTickets) = nullptr;
+  std::string (*unavailable)(const TeamEnvironment&);
+  std::unique_ptr<Endpoint> (*connect)(const TeamEnvironment&);
+  std::unique_ptr<RemoteAtomics> (*open_atomics)(const TeamEnvironment&, std::size_t,
+                                                 RemoteTickets) = nullptr;
   SiteKind site{};  ///< what arrival-driven algorithms run on; of no site if it only has messages
   /// Makes a rank's site of that kind; null: the kind is NodeSite, and the team has one.
-  detail::Shared<void> (*make_site)(const Surroundings&, NodeSite&) = nullptr;
+  detail::Shared<void> (*make_site)(const TeamEnvironment&, NodeSite&) = nullptr;
 
   /// Does it serve what is compiled for NodeSite, as are all algorithms that papcoll chooses?
   bool takes_node_site() const noexcept { return site == SiteKind::of<NodeSite>(); }
@@ -124,15 +126,15 @@ struct TransportTable {
 namespace detail {
 
 template <class T>
-constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_words) {
+constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_atomics) {
   if constexpr ((T::offers & capability::remote_tickets) != 0) {
-    return &T::open_words;
+    return &T::open_atomics;
   } else {
     return nullptr;
   }
 }
 
-// One wrong thing, one sentence: see choice/policies/checks.hpp.
+// One wrong thing, one sentence: see choice/policies/policy_checks.hpp.
 
 template <class T>
 struct transport_names_its_site {
@@ -157,7 +159,7 @@ struct transport_makes_its_site {
   static constexpr bool ok = BringsSite<T>;
   static_assert(ok,
                 "papcoll: this transport has a Site of its own and nothing that makes it: add "
-                "static std::unique_ptr<Site> make_site(const papcoll::Surroundings&, "
+                "static std::unique_ptr<Site> make_site(const papcoll::TeamEnvironment&, "
                 "papcoll::NodeSite&)");
 };
 
@@ -174,7 +176,7 @@ void check_site() noexcept {
 }
 
 template <class T>
-detail::Shared<void> make_site_of(const Surroundings& s, NodeSite& node) {
+detail::Shared<void> make_site_of(const TeamEnvironment& s, NodeSite& node) {
   auto made = detail::make_shared<std::unique_ptr<typename T::Site>>(T::make_site(s, node));
   auto* const site = made->get();
   return {std::move(made), site};

@@ -11,8 +11,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 class Endpoint;
 class NodeSite;
-class RemoteWords;
-struct Surroundings;
+class RemoteAtomics;
+struct TeamEnvironment;
 struct TransportTable;
 enum class RemoteTickets : unsigned char;
 

@@ -46,7 +46,7 @@ class GroupedSite final : public papcoll::ForwardingSite {
 struct GroupedTransport : papcoll::ThreadTransport {
   static constexpr std::string_view name = "GroupedTransport";
   using Site = GroupedSite;
-  static std::unique_ptr<Site> make_site(const papcoll::Surroundings&, papcoll::NodeSite& node) {
+  static std::unique_ptr<Site> make_site(const papcoll::TeamEnvironment&, papcoll::NodeSite& node) {
     return std::make_unique<Site>(node);
   }
 };

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/schedule_parameters.hpp>
 
 #include <cstddef>
 #include <string>

@@ -3,8 +3,8 @@
 
 #include "catch.hpp"
 
-#include <papcoll/arrival/imbalance.hpp>
-#include <papcoll/arrival/statistics.hpp>
+#include <papcoll/arrival/arrival_monitor.hpp>
+#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/node/board.hpp>
@@ -19,9 +19,9 @@ using namespace papcoll;
 
 namespace {
 
-constexpr WatchedClass small_calls = WatchedClass::of(Collective::allreduce, 8);
-constexpr WatchedClass large_calls = WatchedClass::of(Collective::allreduce, 1 << 20);
-constexpr WatchedClass outward_calls = WatchedClass::of(Collective::bcast, 8);
+constexpr ArrivalClass small_calls = ArrivalClass::of(Collective::allreduce, 8);
+constexpr ArrivalClass large_calls = ArrivalClass::of(Collective::allreduce, 1 << 20);
+constexpr ArrivalClass outward_calls = ArrivalClass::of(Collective::bcast, 8);
 
 /// The ranks of a board, one call after the other.
 class Ranks {
@@ -38,7 +38,7 @@ class Ranks {
 
   std::uint32_t next() const noexcept { return next_; }
 
-  void call(WatchedClass kind, const Pattern& pattern, bool in_arena = false, bool notes = true) {
+  void call(ArrivalClass kind, const Pattern& pattern, bool in_arena = false, bool notes = true) {
     const std::uint32_t e = next_++;
     notes = notes && watches_.front().watches(e) && ArrivalMonitor::notes(e, kind);
     for (std::size_t r = 0; r < watches_.size() && notes; ++r) {
@@ -47,7 +47,7 @@ class Ranks {
     if (!watches_.front().looks(e)) return;
     for (auto& w : watches_) w.look(e);
   }
-  void calls(int n, WatchedClass kind, const Pattern& pattern, bool in_arena = false) {
+  void calls(int n, ArrivalClass kind, const Pattern& pattern, bool in_arena = false) {
     for (int i = 0; i < n; ++i) call(kind, pattern, in_arena);
   }
 
@@ -55,7 +55,7 @@ class Ranks {
   std::uint32_t generation() const { return watches_.front().generation(); }
 
   /// The view of all ranks, which is one.
-  Imbalance view(WatchedClass kind) const {
+  Imbalance view(ArrivalClass kind) const {
     for (const auto& w : watches_) REQUIRE(w.of(kind) == watches_.front().of(kind));
     return watches_.front().of(kind);
   }

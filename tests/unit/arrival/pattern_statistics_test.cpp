@@ -1,4 +1,4 @@
-#include <papcoll/arrival/statistics.hpp>
+#include <papcoll/arrival/imbalance_factors.hpp>
 
 #include "catch.hpp"
 

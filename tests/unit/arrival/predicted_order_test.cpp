@@ -120,13 +120,13 @@ TEST_CASE("ranks agree whatever each predicts, on two teams by turns", "[predict
 TEST_CASE("ranks that run ahead come to the same order", "[predicted]") {
   AlgorithmSpec s;
   s.schedule = AnySchedule::of<Chain>();
-  s.order = predicted::PeerNotice{};
+  s.order = predicted::PeerFailureNotice{};
   const Algorithm chain{"Told+Chain", s, "ThreadTransport"};
   for (const int ranks : {2, 5}) {
     ThreadTeam team{ranks,
                     {.deadline = patience, .agreement_period = 1, .first_epoch = 0xfffffff0U}};
     CHECK(problems(team, [&](Rank& comm) {
-            predicted::PeerNotice::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
+            predicted::PeerFailureNotice::arrival() = comm.rank() * 0.75 - comm.rank() % 2;
             return mixed::ranks_that_run_ahead(comm, chain, 400);
           }) == "");
   }

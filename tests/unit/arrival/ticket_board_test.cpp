@@ -2,7 +2,7 @@
 // the moment when they are started and the moment when they are seen to be complete. One file,
 // since all cases share that memory.
 
-#include <papcoll/arrival/ticket_board.hpp>
+#include <papcoll/arrival/remote_tickets.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -16,9 +16,9 @@
 
 #include "catch.hpp"
 
-using papcoll::Parting;
-using papcoll::RemoteWords;
-using papcoll::TicketBoard;
+using papcoll::AllOrNone;
+using papcoll::RemoteAtomics;
+using papcoll::RemoteTicketCounter;
 
 namespace {
 
@@ -27,7 +27,7 @@ struct Memory {
   struct Operation {
     bool is_due = false;
     std::int64_t* word = nullptr;
-    RemoteWords::Change change = RemoteWords::Change::none;
+    RemoteAtomics::Change change = RemoteAtomics::Change::none;
     std::int64_t operand = 0;
     std::int64_t before = 0;
   };
@@ -40,15 +40,15 @@ struct Memory {
     if (!o.is_due) return;
     o.is_due = false;
     o.before = *o.word;
-    if (o.change == RemoteWords::Change::add) *o.word += o.operand;
-    if (o.change == RemoteWords::Change::replace) *o.word = o.operand;
+    if (o.change == RemoteAtomics::Change::add) *o.word += o.operand;
+    if (o.change == RemoteAtomics::Change::replace) *o.word = o.operand;
   }
 
   std::vector<std::vector<std::int64_t>> words;
   std::vector<Operation> under_way;  ///< of each rank
 };
 
-class Words final : public RemoteWords {
+class Words final : public RemoteAtomics {
  public:
   Words(Memory& memory, std::size_t rank) : memory_(memory), rank_(rank) {}
   void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
@@ -71,7 +71,7 @@ class Words final : public RemoteWords {
 class World {
  public:
   World(int ranks, int calls, std::uint32_t first_epoch, std::uint32_t seed)
-      : memory_(ranks, TicketBoard::words(ranks)), random_(seed) {
+      : memory_(ranks, RemoteTicketCounter::words(ranks)), random_(seed) {
     std::minstd_rand kinds{seed};
     for (int i = 0; i < calls; ++i) {
       const int kind = static_cast<int>(kinds() % 6);
@@ -80,8 +80,8 @@ class World {
     }
     for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
       const int rank = static_cast<int>(r);
-      ranks_.push_back({std::make_unique<TicketBoard>(std::make_unique<Words>(memory_, r), rank,
-                                                      ranks, first_epoch)});
+      ranks_.push_back({std::make_unique<RemoteTicketCounter>(std::make_unique<Words>(memory_, r),
+                                                              rank, ranks, first_epoch)});
     }
   }
 
@@ -114,7 +114,7 @@ class World {
     std::size_t tickets = 0;
   };
   struct Rank {
-    std::unique_ptr<TicketBoard> board;
+    std::unique_ptr<RemoteTicketCounter> board;
     std::size_t call = 0;
     bool in_call = false;
     bool has_ticket = false;
@@ -124,7 +124,7 @@ class World {
     Rank& rank = ranks_[static_cast<std::size_t>(r)];
     if (rank.call == calls_.size()) return;
     Call& call = calls_[rank.call];
-    TicketBoard& board = *rank.board;
+    RemoteTicketCounter& board = *rank.board;
     if (!rank.in_call) {
       board.begin(call.root);
       rank.in_call = true;
@@ -153,7 +153,7 @@ class World {
   }
 
   void check(int r, const Call& call) {
-    const TicketBoard& board = *ranks_[static_cast<std::size_t>(r)].board;
+    const RemoteTicketCounter& board = *ranks_[static_cast<std::size_t>(r)].board;
     const auto holds = [&](int ticket, int rank) {
       return call.holders[static_cast<std::size_t>(ticket)] == rank;
     };
@@ -191,13 +191,13 @@ TEST_CASE("tickets in the order of arrival, with ranks that run ahead", "[ticket
       lead = std::max(lead, world.lead());
     }
     // Each call that goes on without a rank keeps one that waits for it.
-    if (ranks >= 8) CHECK(lead > TicketBoard::frames);
+    if (ranks >= 8) CHECK(lead > RemoteTicketCounter::frames);
   }
 }
 
 TEST_CASE("a rank that waits for others operates on nobody's words", "[tickets]") {
-  Memory memory{2, TicketBoard::words(2)};
-  TicketBoard first{std::make_unique<Words>(memory, 0), 0, 2, 1};
+  Memory memory{2, RemoteTicketCounter::words(2)};
+  RemoteTicketCounter first{std::make_unique<Words>(memory, 0), 0, 2, 1};
   const auto step = [&] {
     const bool operates = memory.under_way[0].is_due;
     memory.perform(0);
@@ -210,7 +210,7 @@ TEST_CASE("a rank that waits for others operates on nobody's words", "[tickets]"
   CHECK_FALSE(first.done());
   CHECK_FALSE(step());
 
-  TicketBoard second{std::make_unique<Words>(memory, 1), 1, 2, 1};
+  RemoteTicketCounter second{std::make_unique<Words>(memory, 1), 1, 2, 1};
   second.begin(0);
   for (int i = 0; i < 100; ++i) {
     memory.perform(1);
@@ -224,16 +224,17 @@ TEST_CASE("a rank that waits for others operates on nobody's words", "[tickets]"
 
 TEST_CASE("a rank that is too far ahead seldom operates on home's words", "[tickets]") {
   constexpr std::size_t ranks = 8;
-  constexpr std::size_t calls = 2 * TicketBoard::frames;
-  Memory memory{ranks, TicketBoard::words(ranks)};
+  constexpr std::size_t calls = 2 * RemoteTicketCounter::frames;
+  Memory memory{ranks, RemoteTicketCounter::words(ranks)};
   struct Rank {
-    std::unique_ptr<TicketBoard> board;
+    std::unique_ptr<RemoteTicketCounter> board;
     std::size_t calls = 0;
   };
   std::vector<Rank> all;
   for (std::size_t r = 0; r < ranks; ++r) {
     auto words = std::make_unique<Words>(memory, r);
-    all.push_back({std::make_unique<TicketBoard>(std::move(words), static_cast<int>(r), ranks, 1)});
+    all.push_back(
+        {std::make_unique<RemoteTicketCounter>(std::move(words), static_cast<int>(r), ranks, 1)});
   }
   constexpr int steps = 2000;
   // Reduces to the last rank. What the ranks do of `steps` steps each is counted.
@@ -255,7 +256,7 @@ TEST_CASE("a rank that is too far ahead seldom operates on home's words", "[tick
   };
   operations(ranks - 1);
   std::size_t ahead = 0;
-  for (const Rank& rank : all) ahead += rank.calls > TicketBoard::frames ? 1 : 0;
+  for (const Rank& rank : all) ahead += rank.calls > RemoteTicketCounter::frames ? 1 : 0;
   REQUIRE(ahead > 0);
   const int while_waiting = operations(ranks - 1);
   CHECK(while_waiting < static_cast<int>(ahead) * steps / 50);
@@ -276,12 +277,12 @@ TEST_CASE("ranks that part do so together or not at all", "[tickets]") {
     const unsigned hurry = 1 + static_cast<unsigned>(random() % 300);
     Memory memory{ranks, 1};
     std::vector<std::unique_ptr<Words>> words;
-    std::vector<Parting> partings;
+    std::vector<AllOrNone> partings;
     for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
       words.push_back(std::make_unique<Words>(memory, r));
       partings.emplace_back(*words.back(), 0, static_cast<int>(r), ranks);
     }
-    std::vector<Parting::Outcome> outcomes(partings.size());
+    std::vector<AllOrNone::Outcome> outcomes(partings.size());
     const std::size_t coming = partings.size() - (one_stays_away ? 1 : 0);
     for (int step = 0; step < 20'000; ++step) {
       const std::size_t r = random() % partings.size();
@@ -291,11 +292,11 @@ TEST_CASE("ranks that part do so together or not at all", "[tickets]") {
     }
     INFO("seed " << seed << ", " << ranks << " ranks, " << coming << " come");
     for (std::size_t r = 0; r < coming; ++r) {
-      CHECK(outcomes[r] != Parting::Outcome::open);
+      CHECK(outcomes[r] != AllOrNone::Outcome::open);
       CHECK(outcomes[r] == outcomes[0]);
-      if (one_stays_away) CHECK(outcomes[r] == Parting::Outcome::not_at_all);
+      if (one_stays_away) CHECK(outcomes[r] == AllOrNone::Outcome::not_at_all);
     }
-    if (coming != 0 && outcomes[0] == Parting::Outcome::together) ++together;
+    if (coming != 0 && outcomes[0] == AllOrNone::Outcome::together) ++together;
   }
   CHECK(together > 500);
   CHECK(together < 2500);
@@ -311,29 +312,30 @@ TEST_CASE("nobody is left behind where rank 0 answers only while it parts", "[ti
     const int home_comes = static_cast<int>(random() % 2000);
     Memory memory{ranks, 1};
     std::vector<std::unique_ptr<Words>> words;
-    std::vector<Parting> partings;
+    std::vector<AllOrNone> partings;
     for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
       words.push_back(std::make_unique<Words>(memory, r));
       partings.emplace_back(*words.back(), 0, static_cast<int>(r), ranks);
     }
-    std::vector<Parting::Outcome> outcomes(partings.size());
+    std::vector<AllOrNone::Outcome> outcomes(partings.size());
     std::vector<bool> impatient(partings.size());
     for (int step = 0; step < 40'000; ++step) {
       const std::size_t r = random() % partings.size();
-      const bool home_is_there = step >= home_comes && outcomes[0] != Parting::Outcome::not_at_all;
+      const bool home_is_there =
+          step >= home_comes && outcomes[0] != AllOrNone::Outcome::not_at_all;
       if (home_is_there) memory.perform(r);  // also for those who have gone
       if (r == 0 && step < home_comes) continue;
       impatient[r] = impatient[r] || random() % hurry == 0;
       outcomes[r] = partings[r].step(impatient[r]);
     }
     INFO("seed " << seed << ", " << ranks << " ranks, rank 0 comes at " << home_comes);
-    CHECK(outcomes[0] != Parting::Outcome::open);
-    for (const Parting::Outcome outcome : outcomes) {
+    CHECK(outcomes[0] != AllOrNone::Outcome::open);
+    for (const AllOrNone::Outcome outcome : outcomes) {
       // Who waits for an answer that does not come any more has patience, too.
-      const bool waits = outcome == Parting::Outcome::open;
-      CHECK((outcome == outcomes[0] || (waits && outcomes[0] == Parting::Outcome::not_at_all)));
+      const bool waits = outcome == AllOrNone::Outcome::open;
+      CHECK((outcome == outcomes[0] || (waits && outcomes[0] == AllOrNone::Outcome::not_at_all)));
     }
-    if (outcomes[0] == Parting::Outcome::together) ++together;
+    if (outcomes[0] == AllOrNone::Outcome::together) ++together;
   }
   CHECK(together > 500);
   CHECK(together < 2500);

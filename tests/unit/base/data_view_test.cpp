@@ -2,18 +2,18 @@
 
 #include "catch.hpp"
 
-#include <papcoll/base/data_view.hpp>
+#include <papcoll/base/buffer_view.hpp>
 
 #include <array>
 #include <cstddef>
 #include <vector>
 
-using papcoll::DataView;
+using papcoll::BufferView;
 
 TEST_CASE("nested steps are found element by element and run by run", "[base]") {
   // Of 2 bytes each: runs of 3, in rows of 4, 20 bytes apart and backwards, in planes 200 apart.
-  const std::array<DataView::Step, 2> steps{{{4, -20}, {3, 200}}};
-  const DataView view = DataView::nested(3, steps);
+  const std::array<BufferView::Step, 2> steps{{{4, -20}, {3, 200}}};
+  const BufferView view = BufferView::nested(3, steps);
   std::vector<std::ptrdiff_t> places;
   for (std::ptrdiff_t plane = 0; plane < 3; ++plane) {
     for (std::ptrdiff_t row = 0; row < 4; ++row) {

@@ -5,7 +5,7 @@
 #include "catch.hpp"
 
 #include <papcoll/call/automatic.hpp>
-#include <papcoll/call/shared_bytes.hpp>
+#include <papcoll/call/overlap.hpp>
 #include <papcoll/collectives.hpp>
 #include <papcoll/thread_team.hpp>
 
@@ -210,7 +210,7 @@ TEST_CASE("an mdspan counts with its last index fastest", "[entry][layouts]") {
 }
 
 TEST_CASE("whether regions share a byte is found as by looking at each", "[entry][layouts]") {
-  std::vector<papcoll::detail::Vector<papcoll::DataView::Run>> lists{
+  std::vector<papcoll::detail::Vector<papcoll::BufferView::Run>> lists{
       {{0, 0}, {2, 5}, {5, -9}}, {{0, 3}}, {{0, 1}, {1, 7}, {2, 30}}};
   std::vector<papcoll::detail::Region> all;
   for (const std::size_t bytes : {1U, 3U}) {

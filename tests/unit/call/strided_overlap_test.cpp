@@ -8,7 +8,7 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/buffers.hpp>
 #include <papcoll/call/automatic.hpp>
-#include <papcoll/call/shared_bytes.hpp>
+#include <papcoll/call/overlap.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>

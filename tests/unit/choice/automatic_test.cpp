@@ -4,9 +4,9 @@
 #include "thread_problems.hpp"
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/thread_team.hpp>
 
@@ -207,7 +207,7 @@ TEST_CASE("under Reproducible only those compete that give the same bits", "[aut
   call.rank_order = call.reproducible = true;
   s.imbalance.waiting = 1'000'000'000'000;
   for (const bool two_levels : {false, true}) {
-    s.near_groups = two_levels ? 4 : 0;
+    s.cache_groups = two_levels ? 4 : 0;
     for (const Collective c : {Collective::allreduce, Collective::reduce}) {
       call.collective = c;
       const auto& all = detail::chooser_of(c).on_node;

@@ -3,10 +3,10 @@
 #include "sanitizer.hpp"
 
 #include <papcoll/call/automatic.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/thread_team.hpp>
-#include <papcoll/topology/near_groups.hpp>
+#include <papcoll/topology/cache_groups.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -35,22 +35,22 @@ PeerCosts dear_lines() {
 }  // namespace
 
 TEST_CASE("ranks are near where they share a cache, else a package", "[select]") {
-  const auto by_cache = near_groups(caches_of_node(4, 3).places());
+  const auto by_cache = cache_groups(caches_of_node(4, 3).places());
   REQUIRE(by_cache != nullptr);
   CHECK(by_cache->count() == 4);
   CHECK(by_cache->contiguous());
 
   // One rank on each L3: by packages.
-  const auto by_package = near_groups(caches_of_node(4, 1).places());
+  const auto by_package = cache_groups(caches_of_node(4, 1).places());
   REQUIRE(by_package != nullptr);
   CHECK(by_package->count() == 2);
 
-  CHECK(near_groups(caches_of_node(1, 8).places()) == nullptr);
-  CHECK(near_groups(Machine::of_cores(2, 1, 2, 2).places()) == nullptr);  // several nodes
+  CHECK(cache_groups(caches_of_node(1, 8).places()) == nullptr);
+  CHECK(cache_groups(Machine::of_cores(2, 1, 2, 2).places()) == nullptr);  // several nodes
   std::vector<Place> unbound(8);
-  CHECK(near_groups(unbound) == nullptr);
+  CHECK(cache_groups(unbound) == nullptr);
   unbound[0].l3 = 0;  // one of them is bound
-  const auto one_apart = near_groups(unbound);
+  const auto one_apart = cache_groups(unbound);
   REQUIRE(one_apart != nullptr);
   CHECK(one_apart->largest() == 7);
 }
@@ -60,7 +60,7 @@ TEST_CASE("calls go by caches where the model expects less of that", "[select]")
   const Thresholds thresholds;
   s.thresholds = &thresholds;
   s.size = 16;
-  s.near_groups = 4;
+  s.cache_groups = 4;
   s.near_chunk_bytes = 4096;
   s.chunk_bytes = 65536;
   Call call;
@@ -86,12 +86,12 @@ TEST_CASE("calls go by caches where the model expects less of that", "[select]")
   s.by_messages = true;
   CHECK_FALSE(by_caches(8));
   s.by_messages = false;
-  s.near_groups = 8;
+  s.cache_groups = 8;
   CHECK_FALSE(by_caches(8));  // pairs save too little
   s.size = 64;
   CHECK(by_caches(8));
   s.size = 8;
-  s.near_groups = 2;
+  s.cache_groups = 2;
   CHECK_FALSE(by_caches(8));
   PeerCosts costs;
   costs.line_ns = 100;  // so many take one at a time
@@ -100,9 +100,9 @@ TEST_CASE("calls go by caches where the model expects less of that", "[select]")
   s.near_chunk_bytes = 0;
   CHECK_FALSE(by_caches(8));
   s.near_chunk_bytes = 4096;
-  s.near_groups = 0;
+  s.cache_groups = 0;
   CHECK_FALSE(by_caches(8));
-  s.near_groups = 2;
+  s.cache_groups = 2;
   call.collective = Collective::barrier;
   CHECK(by_caches(0));
   call.collective = Collective::bcast;

@@ -1,6 +1,6 @@
-#include <papcoll/choice/names/grammar.hpp>
-#include <papcoll/choice/names/rows.hpp>
-#include <papcoll/runtime/call_numbers.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
+#include <papcoll/choice/names/name_parser.hpp>
+#include <papcoll/runtime/call_counter.hpp>
 #include <papcoll/verify/sweep.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-#include <papcoll/arrival/exchanged_imbalance.hpp>
+#include <papcoll/arrival/remote_arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective_list.hpp>
 #include <papcoll/choice/names/transport_names.hpp>
@@ -87,7 +87,7 @@ class Calls {
     told_.clear();
     if (!watches_[0].has_noted()) return;
     ++exchanges_;
-    for (ExchangedImbalance& w : watches_) {
+    for (RemoteArrivalMonitor& w : watches_) {
       const auto mine = w.tell();
       told_.insert(told_.end(), mine.begin(), mine.end());
     }
@@ -95,7 +95,7 @@ class Calls {
 
   Thresholds thresholds_;
   SelectionInputs inputs_;
-  std::deque<ExchangedImbalance> watches_;
+  std::deque<RemoteArrivalMonitor> watches_;
   std::deque<CallLearner> learners_;
   std::vector<std::int64_t> told_;
   bool differs_ = false;
@@ -196,10 +196,10 @@ TEST_CASE("ranks that end their requests in different orders choose alike", "[le
   int others = 0;
   Shortlist list;
   for (std::uint8_t i = 0; i < 3; ++i) list.add(i);
-  std::deque<ExchangedImbalance> costs;
+  std::deque<RemoteArrivalMonitor> costs;
   std::deque<CallLearner> learners(ranks);
   for (int r = 0; r < ranks; ++r)
-    costs.emplace_back(r, std::vector<int>(ranks), ExchangedImbalance::period_of_requests, 16);
+    costs.emplace_back(r, std::vector<int>(ranks), RemoteArrivalMonitor::period_of_requests, 16);
   struct Open {
     std::uint32_t timed;
     std::int64_t took;
@@ -225,7 +225,7 @@ TEST_CASE("ranks that end their requests in different orders choose alike", "[le
         learners[r].settle();
       }
       told.clear();
-      for (ExchangedImbalance& c : costs) {
+      for (RemoteArrivalMonitor& c : costs) {
         if (!c.has_noted()) continue;
         const auto mine = c.tell();
         told.insert(told.end(), mine.begin(), mine.end());
@@ -244,7 +244,7 @@ TEST_CASE("ranks that end their requests in different orders choose alike", "[le
       }
     }
     is_settled = learners[0].is_settled(kind);
-    if (n == 16 * ExchangedImbalance::period_of_requests) CHECK(is_settled);
+    if (n == 16 * RemoteArrivalMonitor::period_of_requests) CHECK(is_settled);
   }
   CHECK(others <= 1000 / 12);
   CHECK_FALSE(differs);

@@ -1,5 +1,5 @@
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm_by_name.hpp>
 
 #include <string>
 #include <string_view>

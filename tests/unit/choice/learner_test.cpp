@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/node/board.hpp>

@@ -11,7 +11,7 @@
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/rules.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/explain.hpp>

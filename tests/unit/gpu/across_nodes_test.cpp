@@ -4,7 +4,7 @@
 #include <papcoll/gpu/device_nodes.hpp>
 #include <papcoll/gpu/device_slices.hpp>
 #include <papcoll/gpu/shared_device.hpp>
-#include <papcoll/gpu/transport/nodes_of_ranks.hpp>
+#include <papcoll/gpu/transport/rank_groups.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 // Calls of arrival-driven algorithms on the ranks of a device_team, which come in random order.
 
 #include <papcoll/gpu/device_algorithm.hpp>
-#include <papcoll/gpu/transport/device_floor.hpp>
+#include <papcoll/gpu/transport/device_node_context.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -32,7 +32,7 @@ struct FloorCall {
 /// A floor that notes which waits of the model are for peers to have taken what they read.
 class NotingFloor {
  public:
-  NotingFloor(DeviceFloor& floor, gpu::Model& model, std::vector<std::size_t>& noted)
+  NotingFloor(DeviceNodeContext& floor, gpu::Model& model, std::vector<std::size_t>& noted)
       : floor_(floor), model_(model), noted_(noted) {}
 
   int rank() { return floor_.rank(); }
@@ -58,7 +58,7 @@ class NotingFloor {
   void join(const std::byte* to, std::size_t n) { floor_.join(to, n); }
 
  private:
-  DeviceFloor& floor_;
+  DeviceNodeContext& floor_;
   gpu::Model& model_;
   std::vector<std::size_t>& noted_;
 };
@@ -96,7 +96,9 @@ FloorResult call_on_floor(TeamOnDevices& team, int ranks, const FloorCall& setti
     bool done = false;
   };
   std::vector<Rank> all(static_cast<std::size_t>(ranks));
-  const auto floor = [&](std::size_t i) -> DeviceFloor& { return *team.endpoints[i]->floor(); };
+  const auto floor = [&](std::size_t i) -> DeviceNodeContext& {
+    return *team.endpoints[i]->floor();
+  };
   const auto wants = [&](std::size_t i) {
     return settings.collective == Collective::allreduce || static_cast<int>(i) == settings.root;
   };

@@ -49,7 +49,9 @@ double modelled_seconds(const gpu::DeviceMachine& machine, int ranks, std::size_
     const double begin = team.model.now();
     std::vector<typename A::Run> runs(calls.size());
     std::vector<bool> done(calls.size());
-    const auto floor = [&](std::size_t i) -> DeviceFloor& { return *team.endpoints[i]->floor(); };
+    const auto floor = [&](std::size_t i) -> DeviceNodeContext& {
+      return *team.endpoints[i]->floor();
+    };
     for (std::size_t i = 0; i < calls.size(); ++i) floor(i).begin(calls[i], 2 * round, 1);
     for (std::size_t left = calls.size(); left != 0;) {
       for (std::size_t i = 0; i < calls.size(); ++i) {

@@ -4,7 +4,7 @@
 // with elements that know where they come from, and says what was wrong with it.
 
 #include <papcoll/gpu/model.hpp>
-#include <papcoll/gpu/transport/device_board.hpp>
+#include <papcoll/gpu/transport/device_control_block.hpp>
 #include <papcoll/gpu/transport/device_endpoint.hpp>
 #include <papcoll/gpu/transport/network_messages.hpp>
 #include <papcoll/gpu/transport/staged_messages.hpp>
@@ -92,9 +92,9 @@ class PathsEndpoint final : public DeviceEndpoint {
     SharedOut all;
     std::vector<int> on_node(static_cast<std::size_t>(node.size));
     std::iota(on_node.begin(), on_node.end(), 0);
-    all.host = papcoll::detail::make_owned<HostPath>(steps(), node, on_node);
+    all.host = papcoll::detail::make_owned<HostStagedPart>(steps(), node, on_node);
     gpu::ShareLimits limits;
-    limits.chunks.most_bytes = static_cast<double>(HostPath::most_piece_bytes(node.size));
+    limits.chunks.most_bytes = static_cast<double>(HostStagedPart::most_piece_bytes(node.size));
     for (int p = 0; p < node.size; ++p) {
       all.paths.emplace_back();
       const int from = p % api.devices();
@@ -179,11 +179,11 @@ class Loopback {
 class NodesEndpoint final : public DeviceEndpoint {
  public:
   NodesEndpoint(gpu::Api& api, int device, std::vector<Peer> peers, FindReducer find, int rank,
-                int per_node, const std::vector<DeviceBoard*>& boards, Loopback& network)
+                int per_node, const std::vector<DeviceControlBlock*>& boards, Loopback& network)
       : DeviceEndpoint(api, device, find) {
     std::vector<char> near;
     std::vector<int> node_of;
-    std::vector<DeviceBoard*> boards_here;
+    std::vector<DeviceControlBlock*> boards_here;
     for (int p = 0; p < static_cast<int>(peers.size()); ++p) {
       node_of.push_back(p / per_node);
       near.push_back(p / per_node == rank / per_node ? 1 : 0);
@@ -192,7 +192,7 @@ class NodesEndpoint final : public DeviceEndpoint {
         boards_here.push_back(boards[static_cast<std::size_t>(p)]);
       }
     }
-    const MakeToldEndpoint make = [&network, rank](Loopback::Told told) {
+    const MakeNotifyingEndpoint make = [&network, rank](Loopback::Told told) {
       return network.make(rank, std::move(told));
     };
     go_by(papcoll::detail::make_owned<MessagesAcrossNodes>(
@@ -222,8 +222,8 @@ class TeamOnDevices {
         boxes_(static_cast<std::size_t>(ranks * ranks)),
         boards_(static_cast<std::size_t>(ranks)),
         patience_(way == Way::pulled || way == Way::several_paths ? 2 : 1000) {
-    std::vector<DeviceBoard*> boards;
-    for (DeviceBoard& b : boards_) boards.push_back(&b);
+    std::vector<DeviceControlBlock*> boards;
+    for (DeviceControlBlock& b : boards_) boards.push_back(&b);
     const std::size_t bytes = papcoll::detail::device_window_bytes(ranks);
     if (way != Way::pulled) windows_ = Zeros{boxes_.size() * bytes};
     for (int r = 0; r < ranks; ++r) {
@@ -243,7 +243,7 @@ class TeamOnDevices {
           const bool share = way == Way::nodes_of_two;
           endpoints.push_back(std::make_unique<NodesEndpoint>(
               api(r), device(r), peers, &device_reducer_of, r, 2,
-              share ? boards : std::vector<DeviceBoard*>{}, network_));
+              share ? boards : std::vector<DeviceControlBlock*>{}, network_));
         } else if (way == Way::through_host) {
           endpoints.push_back(
               std::make_unique<StagedEndpoint>(api(r), device(r), node, peers, &device_reducer_of));
@@ -312,7 +312,7 @@ class TeamOnDevices {
 
   int ranks_;
   std::vector<Mailbox> boxes_;
-  std::vector<DeviceBoard> boards_;
+  std::vector<DeviceControlBlock> boards_;
   Zeros windows_;     ///< through the host
   Loopback network_;  ///< between nodes
   int patience_;      ///< looks at all endpoints without any that moved

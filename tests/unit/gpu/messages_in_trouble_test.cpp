@@ -164,7 +164,7 @@ TEST_CASE("who connects again does not import what failed to connect", "[gpu]") 
   const auto connect = [&](int r) {
     Node node{r, 2};
     node.device_mailboxes = reinterpret_cast<std::byte*>(mail.data());
-    Surroundings s;
+    TeamEnvironment s;
     s.rank = r;
     s.size = 3;
     s.nodes = 2;

@@ -1,7 +1,7 @@
 // Ranks are forked processes, the test itself is rank 0.
 
 #include <papcoll/node/waiting/liveness.hpp>
-#include <papcoll/transport/shm/file.hpp>
+#include <papcoll/transport/shm/shm_file.hpp>
 
 #include <array>
 #include <atomic>
@@ -21,8 +21,8 @@
 
 using papcoll::PeerLiveness;
 using papcoll::ShmFile;
+using papcoll::ShmMethod;
 using papcoll::ShmTicket;
-using papcoll::ShmWay;
 
 namespace {
 
@@ -44,7 +44,7 @@ class Team {
     REQUIRE(memory != MAP_FAILED);
     shared_ = new (memory) Shared;
     ShmTicket ticket = ShmTicket::draw();
-    file_ = ShmFile::make(ticket, ShmWay::by_descriptor, 4096);
+    file_ = ShmFile::make(ticket, ShmMethod::by_descriptor, 4096);
     watch_ = PeerLiveness{file_.fd(), 0, ranks, shared_->departed.data()};
   }
   Team(const Team&) = delete;

@@ -1,4 +1,4 @@
-#include <papcoll/arrival/statistics.hpp>
+#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/pattern/generators.hpp>
 
 #include "catch.hpp"

@@ -1,7 +1,7 @@
 // What the kernel says of memory, and pages that move to shared memory and back, in one process.
 
 #include <papcoll/runtime/memory/mapped_memory.hpp>
-#include <papcoll/runtime/memory/moved_pages.hpp>
+#include <papcoll/runtime/memory/page_migration.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 using papcoll::AddressRange;
 using papcoll::detail::Mapping;
-using papcoll::detail::MovedBack;
+using papcoll::detail::RestoreResult;
 
 namespace {
 
@@ -191,7 +191,7 @@ TEST_CASE("pages move to shared memory and back, and keep their contents", "[reg
     std::fill_n(wanted.begin() + static_cast<std::ptrdiff_t>(before), pages.bytes(),
                 static_cast<char>('b' + i % 20));
     CHECK(*data == wanted);
-    CHECK(papcoll::detail::move_back(pages, seen) == MovedBack::all);
+    CHECK(papcoll::detail::move_back(pages, seen) == RestoreResult::all);
     std::memset(seen, 'x', pages.bytes());
     CHECK(*data == wanted);
   }
@@ -217,7 +217,7 @@ TEST_CASE("a page that was moved beyond the others is found", "[registration]") 
   const AddressRange pages = range_of(p, 8 * page);
   REQUIRE(papcoll::detail::exchange_for(mapped(nullptr, 0), pages) == 0);
   REQUIRE(mremap(p + 3 * page, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, there) == there);
-  CHECK(papcoll::detail::move_back(pages, view) == MovedBack::some);
+  CHECK(papcoll::detail::move_back(pages, view) == RestoreResult::some);
   there[5] = std::byte{8};
   CHECK(view[3 * page + 5] == std::byte{8});
   munmap(all, 216 * page);
@@ -237,12 +237,12 @@ TEST_CASE("memory that is used in the meantime for something else is let alone",
   std::byte* const moved = static_cast<std::byte*>(
       mremap(p + 3 * page, page, page, MREMAP_MAYMOVE | MREMAP_FIXED, p + 20 * page));
   REQUIRE(moved == p + 20 * page);
-  CHECK(papcoll::detail::move_back(pages, shared.view()) == MovedBack::some);
+  CHECK(papcoll::detail::move_back(pages, shared.view()) == RestoreResult::some);
   CHECK(p[page] == std::byte{7});
   moved[5] = std::byte{8};
   CHECK(shared.view()[3 * page + 5] == std::byte{8});
   p[5] = std::byte{9};
   CHECK(shared.view()[5] == std::byte{0});
   munmap(p, 24 * page);
-  CHECK(papcoll::detail::move_back(pages, shared.view()) == MovedBack::all);
+  CHECK(papcoll::detail::move_back(pages, shared.view()) == RestoreResult::all);
 }

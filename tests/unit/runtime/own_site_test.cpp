@@ -27,14 +27,14 @@ using team_outcomes::Rank;
 
 namespace {
 
-enum class Making { works, unavailable_on_all, fails_on_one };
+enum class CommunicatorSetup { works, unavailable_on_all, fails_on_one };
 
 // What the sites of a test's team share, set before it is made.
 struct Shared {
   std::vector<std::byte> memory;
   std::atomic<int> sites{0};  ///< that there are
   std::atomic<int> slots{0};  ///< that were asked for
-  Making making = Making::works;
+  CommunicatorSetup making = CommunicatorSetup::works;
 };
 Shared shared;
 
@@ -64,9 +64,11 @@ class OwnSite final : public ForwardingSite {
 struct OwnTransport : ThreadTransport {
   static constexpr std::string_view name = "OwnTransport";
   using Site = OwnSite;
-  static std::unique_ptr<Site> make_site(const Surroundings& s, NodeSite& node) {
-    if (shared.making == Making::unavailable_on_all) throw transport_unavailable("no memory");
-    if (shared.making == Making::fails_on_one && s.rank == 1) throw error("no memory on rank 1");
+  static std::unique_ptr<Site> make_site(const TeamEnvironment& s, NodeSite& node) {
+    if (shared.making == CommunicatorSetup::unavailable_on_all)
+      throw transport_unavailable("no memory");
+    if (shared.making == CommunicatorSetup::fails_on_one && s.rank == 1)
+      throw error("no memory on rank 1");
     return std::make_unique<Site>(node);
   }
 };
@@ -75,7 +77,7 @@ static_assert(BringsSite<OwnTransport> && BringsSite<ThreadTransport>);
 /// A team whose ranks may use OwnTransport.
 class OwnTeam : public ThreadTeam {
  public:
-  explicit OwnTeam(int ranks, Making making = Making::works)
+  explicit OwnTeam(int ranks, CommunicatorSetup making = CommunicatorSetup::works)
       : ThreadTeam(ranks, team_outcomes::patient) {
     shared.memory.assign(OwnSite::bytes(ranks, team_outcomes::patient), std::byte{});
     shared.slots = 0;
@@ -141,7 +143,7 @@ TEST_CASE("over a transport with its own site, what papcoll chooses is a schedul
 
 TEST_CASE("a hierarchy's part runs on the site that its transport brings", "[site]") {
   shared.memory.assign(OwnSite::bytes(4, {}), std::byte{});
-  shared.making = Making::works;
+  shared.making = CommunicatorSetup::works;
   shared.slots = 0;
   // Two groups would share the test's memory: one of four ranks.
   ThreadTeam team{5, {.groups = {{0, 0, 0, 0, 1}}}};
@@ -200,15 +202,15 @@ TEST_CASE("no rank makes a site in a call that another leaves for an earlier one
 }
 
 TEST_CASE("a site that no rank can have fails the call, and a later call tries again", "[site]") {
-  OwnTeam team{3, Making::unavailable_on_all};
+  OwnTeam team{3, CommunicatorSetup::unavailable_on_all};
   const auto call = [](Rank& comm) { add<Exchange, OwnTransport>(comm); };
   for (const Outcome& o : outcomes(team, call)) CHECK(o.kind == "transport_unavailable");
-  shared.making = Making::works;
+  shared.making = CommunicatorSetup::works;
   for (const Outcome& o : outcomes(team, call)) CHECK(o.is_fine());
 }
 
 TEST_CASE("a site that one rank alone cannot make breaks the team", "[site]") {
-  OwnTeam team{3, Making::fails_on_one};
+  OwnTeam team{3, CommunicatorSetup::fails_on_one};
   const auto call = [](Rank& comm) { add<Exchange, OwnTransport>(comm); };
   const auto result = outcomes(team, call);
   CHECK(result[1].says("no memory on rank 1"));

@@ -174,7 +174,7 @@ TEST_CASE("an algorithm that does not serve a call is an error of its own", "[te
       std::vector<int> data(10, 1);
       try {
         call(c, data);
-      } catch (const papcoll::unserved_call&) {
+      } catch (const papcoll::unsupported_call&) {
         found[static_cast<std::size_t>(c.rank())] = 1;
       } catch (const papcoll::argument_error&) {
         found[static_cast<std::size_t>(c.rank())] = 2;

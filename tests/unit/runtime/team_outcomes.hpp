@@ -7,7 +7,7 @@
 #include "outcome.hpp"
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>

@@ -6,10 +6,10 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
-#include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/errors/refused_requests.hpp>
-#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/node_calls.hpp>
 #include <papcoll/runtime/setup/node_rendezvous.hpp>
+#include <papcoll/runtime/team_context.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -206,10 +206,10 @@ TEST_CASE("a peer may refuse requests while this rank looks", "[refused_requests
 }
 
 TEST_CASE("a node side without a board finds nothing, and changes nothing", "[node]") {
-  Surroundings apart;
+  TeamEnvironment apart;
   apart.size = 3;
-  TeamBasis basis{apart, {}};
-  NodeSide node{basis};
+  TeamContext basis{apart, {}};
+  NodeCallTracker node{basis};
   CHECK_FALSE(node.is_there());
   CHECK(basis.waiter.bells == nullptr);
   node.announce_only();

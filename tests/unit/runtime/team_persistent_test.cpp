@@ -12,8 +12,8 @@
 #include <papcoll/alltoallv.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/by_name.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/names/algorithm_by_name.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/schedule/plan_cache.hpp>

@@ -7,7 +7,7 @@
 #include "tickets.hpp"
 
 #include <papcoll/thread_team.hpp>
-#include <papcoll/transport/rma/shared_words.hpp>
+#include <papcoll/transport/rma/shared_atomics.hpp>
 #include <papcoll/transport/shm/channel_endpoint.hpp>
 #include <papcoll/transport/thread_transport.hpp>
 
@@ -31,13 +31,13 @@ struct WordTransport {
   static constexpr unsigned offers = papcoll::capability::remote_tickets;
   static constexpr bool rings = true;
 
-  static std::string unavailable(const papcoll::Surroundings&) { return {}; }
-  static std::unique_ptr<papcoll::Endpoint> connect(const papcoll::Surroundings& s) {
+  static std::string unavailable(const papcoll::TeamEnvironment&) { return {}; }
+  static std::unique_ptr<papcoll::Endpoint> connect(const papcoll::TeamEnvironment& s) {
     return papcoll::detail::connect_channels<>(*s.node);
   }
-  static std::unique_ptr<papcoll::RemoteWords> open_words(const papcoll::Surroundings& s,
-                                                          std::size_t n,
-                                                          papcoll::RemoteTickets tickets) {
+  static std::unique_ptr<papcoll::RemoteAtomics> open_atomics(const papcoll::TeamEnvironment& s,
+                                                              std::size_t n,
+                                                              papcoll::RemoteTickets tickets) {
     if (tickets == papcoll::RemoteTickets::never) {
       throw papcoll::transport_unavailable("they are not wanted");
     }

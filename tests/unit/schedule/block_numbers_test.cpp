@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/choice/names/rows.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/schedule/make_plan.hpp>
 
 #include <cstddef>
@@ -70,13 +70,13 @@ TEST_CASE("a permutation numbers blocks by positions, a rotation by ranks", "[pl
   shape.size = 3;
   shape.counts = {5, 1, 2};
   const Order order = Order::permutation({2, 0, 1});
-  const BlockNumbers permuted{shape, order};
+  const BlockOrder permuted{shape, order};
   CHECK(permuted.by_position());
   CHECK(permuted[0] == Range{0, 2});
   CHECK(permuted[1] == Range{2, 7});
   CHECK(permuted[2] == Range{7, 8});
   const Order around = Order::rotation(3, 2);
-  const BlockNumbers rotated{shape, around};
+  const BlockOrder rotated{shape, around};
   CHECK_FALSE(rotated.by_position());
   CHECK(rotated[0] == Range{6, 8});
   CHECK(rotated[1] == Range{0, 5});

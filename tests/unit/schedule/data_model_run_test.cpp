@@ -96,7 +96,7 @@ Element element(int from, int to, std::size_t i) {
 class Scattered {
  public:
   Scattered(std::size_t n, bool apart) {
-    papcoll::detail::Vector<DataView::Run> runs;
+    papcoll::detail::Vector<BufferView::Run> runs;
     std::size_t end = 0;
     for (std::size_t i = 0; i < n;) {
       const std::size_t length = apart ? std::min(n - i, 1 + below(4)) : n;
@@ -108,12 +108,12 @@ class Scattered {
     }
     if (runs.empty()) runs.push_back({0, 0});
     memory_.assign(end + 3, gap);
-    view_ = DataView::of_runs(std::move(runs));
+    view_ = BufferView::of_runs(std::move(runs));
   }
 
   Element& operator[](std::size_t i) { return memory_[at_[i]]; }
   std::byte* data() { return reinterpret_cast<std::byte*>(memory_.data()); }
-  const DataView& view() const { return view_; }
+  const BufferView& view() const { return view_; }
 
   bool gaps_are_untouched() const {
     std::vector<bool> is_gap(memory_.size(), true);
@@ -127,7 +127,7 @@ class Scattered {
  private:
   std::vector<Element> memory_;
   std::vector<std::size_t> at_;  ///< the place of each element
-  DataView view_;
+  BufferView view_;
 };
 
 struct Case {

@@ -46,7 +46,7 @@ const ManyCores grace{72, 0, costs_of(45, 14, 30)};
 std::map<std::string_view, double> expected(const ManyCores& node, std::size_t bytes) {
   SelectionInputs s;
   s.size = node.ranks;
-  s.near_groups = node.caches;
+  s.cache_groups = node.caches;
   s.near_chunk_bytes = node.caches == 0 ? 0 : 4096;
   s.chunk_bytes = 65536;
   s.costs = &node.costs;

@@ -2,8 +2,8 @@
 #include "machines.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/topology/mapping/arranged.hpp>
-#include <papcoll/topology/mapping/grow.hpp>
+#include <papcoll/topology/mapping/greedy_mapping.hpp>
+#include <papcoll/topology/mapping/hinted_order.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 
 #include <algorithm>
@@ -22,19 +22,19 @@ using Ranks = std::vector<int>;
 }  // namespace
 
 TEST_CASE("arranged positions", "[mapping]") {
-  CHECK(arranged_positions(Arrangement::consecutive, 4) == Ranks{0, 1, 2, 3});
-  CHECK(arranged_positions(Arrangement::bit_reversed, 8) == Ranks{0, 4, 2, 6, 1, 5, 3, 7});
+  CHECK(hinted_positions(MappingHint::consecutive, 4) == Ranks{0, 1, 2, 3});
+  CHECK(hinted_positions(MappingHint::bit_reversed, 8) == Ranks{0, 4, 2, 6, 1, 5, 3, 7});
   // Core positions 0 and 1 speak for 1 and 3; the core is 0 2 4 5.
-  CHECK(arranged_positions(Arrangement::bit_reversed, 6) == Ranks{0, 1, 4, 2, 3, 5});
+  CHECK(hinted_positions(MappingHint::bit_reversed, 6) == Ranks{0, 1, 4, 2, 3, 5});
   // 1 has 2 and 3, 2 has 4 and 5, 3 has 6.
-  CHECK(arranged_positions(Arrangement::depth_first, 7) == Ranks{0, 1, 3, 6, 2, 5, 4});
-  for (const Arrangement a : {Arrangement::by_traffic, Arrangement::bit_reversed,
-                              Arrangement::consecutive, Arrangement::depth_first}) {
+  CHECK(hinted_positions(MappingHint::depth_first, 7) == Ranks{0, 1, 3, 6, 2, 5, 4});
+  for (const MappingHint a : {MappingHint::by_traffic, MappingHint::bit_reversed,
+                              MappingHint::consecutive, MappingHint::depth_first}) {
     for (int size = 1; size < 40; ++size) {
-      Ranks all = arranged_positions(a, size);
+      Ranks all = hinted_positions(a, size);
       CHECK(all.front() == 0);
       std::sort(all.begin(), all.end());
-      CHECK(all == arranged_positions(Arrangement::consecutive, size));
+      CHECK(all == hinted_positions(MappingHint::consecutive, size));
     }
   }
 }
@@ -46,15 +46,15 @@ TEST_CASE("positions grow along the machine by what they send", "[mapping]") {
   t.add(0, 1, 0.1);
   t.add(0, 2, 1);
   t.add(1, 3, 0.5);
-  CHECK(PositionGrower{t, m}.grow(m.order()) == Ranks{0, 2, 1, 3});
+  CHECK(GreedyMapper{t, m}.grow(m.order()) == Ranks{0, 2, 1, 3});
   // Nobody talks: in order.
-  CHECK(PositionGrower{Traffic{4}, m}.grow(m.order()) == Ranks{0, 1, 2, 3});
+  CHECK(GreedyMapper{Traffic{4}, m}.grow(m.order()) == Ranks{0, 1, 2, 3});
   // Of two that talk alike, the one that leaves least outside.
   Traffic tie{4};
   tie.add(0, 1, 1);
   tie.add(0, 2, 1);
   tie.add(1, 3, 1);
-  CHECK(PositionGrower{tie, m}.grow(m.order()) == Ranks{0, 2, 1, 3});
+  CHECK(GreedyMapper{tie, m}.grow(m.order()) == Ranks{0, 2, 1, 3});
 }
 
 TEST_CASE("orders by hand", "[mapping]") {

@@ -2,7 +2,7 @@
 #include "counted_costs.hpp"
 #include "machines.hpp"
 
-#include <papcoll/choice/names/rows.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 
 #include <cstddef>

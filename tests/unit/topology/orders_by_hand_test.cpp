@@ -2,8 +2,8 @@
 #include "machines.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/choice/names/rows.hpp>
-#include <papcoll/topology/mapping/grow.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
+#include <papcoll/topology/mapping/greedy_mapping.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 
 #include <algorithm>
@@ -196,13 +196,13 @@ TEST_CASE("ties go to the lower number", "[mapping]") {
   const Machine m = Machine::of_cores(2, 1, 1, 2);
   Traffic star{4};  // all others talk to 0 alike
   for (const int p : {3, 1, 2}) star.add(0, p, 1);
-  CHECK(PositionGrower{star, m}.grow(m.order()) == std::vector{0, 1, 2, 3});
+  CHECK(GreedyMapper{star, m}.grow(m.order()) == std::vector{0, 1, 2, 3});
   Traffic apart{4};  // nobody talks to 0
   apart.add(3, 2, 1);
-  CHECK(PositionGrower{apart, m}.grow(m.order()) == std::vector{0, 1, 2, 3});
+  CHECK(GreedyMapper{apart, m}.grow(m.order()) == std::vector{0, 1, 2, 3});
   Traffic pair{5};  // who has been placed has all of its partners before the next begins
   pair.add(1, 4, 1);
-  CHECK(PositionGrower{pair, Machine::of_cores(1, 1, 1, 5)}.grow(std::vector{0, 1, 2, 3, 4}) ==
+  CHECK(GreedyMapper{pair, Machine::of_cores(1, 1, 1, 5)}.grow(std::vector{0, 1, 2, 3, 4}) ==
         std::vector{0, 1, 4, 2, 3});
   // Branches of the machine follow by number, not by the order in which ranks name them.
   std::vector<Place> places;
@@ -218,9 +218,9 @@ TEST_CASE("the innermost open group comes first", "[mapping]") {
   t.add(0, 2, 2);
   t.add(0, 3, 1);
   t.add(1, 3, 1.5);
-  CHECK(PositionGrower{t, m}.grow(m.order()) == std::vector{0, 1, 3, 2});
+  CHECK(GreedyMapper{t, m}.grow(m.order()) == std::vector{0, 1, 3, 2});
   t.add(1, 2, 1);
-  CHECK(PositionGrower{t, m}.grow(m.order()) == std::vector{0, 1, 2, 3});
+  CHECK(GreedyMapper{t, m}.grow(m.order()) == std::vector{0, 1, 2, 3});
 }
 
 TEST_CASE("one, two and three ranks", "[mapping]") {

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
-#include <papcoll/choice/names/grammar.hpp>
-#include <papcoll/choice/names/rows.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
+#include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/topology/mapping/read_traffic.hpp>
 
 #include <cmath>

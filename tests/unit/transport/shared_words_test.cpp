@@ -1,4 +1,4 @@
-#include <papcoll/transport/rma/shared_words.hpp>
+#include <papcoll/transport/rma/shared_atomics.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 
 using papcoll::Node;
 using papcoll::SharedWords;
-using Change = papcoll::RemoteWords::Change;
+using Change = papcoll::RemoteAtomics::Change;
 
 namespace {
 

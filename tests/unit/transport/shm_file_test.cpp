@@ -1,6 +1,6 @@
 // The files behind shared memory. One file, since all cases share a directory of their own.
 
-#include <papcoll/transport/shm/file.hpp>
+#include <papcoll/transport/shm/shm_file.hpp>
 
 #include <cerrno>
 #include <csignal>
@@ -24,8 +24,8 @@
 #include "catch.hpp"
 
 using papcoll::ShmFile;
+using papcoll::ShmMethod;
 using papcoll::ShmTicket;
-using papcoll::ShmWay;
 
 namespace {
 
@@ -90,7 +90,7 @@ int error_of(Action&& action) {
 ShmTicket left_over() {
   ShmTicket t = ShmTicket::draw();
   t.pid = 1;
-  static_cast<void>(ShmFile::make(t, ShmWay::by_name, bytes));
+  static_cast<void>(ShmFile::make(t, ShmMethod::by_name, bytes));
   return t;
 }
 
@@ -125,14 +125,14 @@ bool take_small_shm() {
 /// Sweeping happens on making a named file.
 void sweep() {
   ShmTicket t = ShmTicket::draw();
-  const ShmFile f = ShmFile::make(t, ShmWay::by_name, bytes);
+  const ShmFile f = ShmFile::make(t, ShmMethod::by_name, bytes);
   ShmFile::remove_name(t);
 }
 
 }  // namespace
 
 TEST_CASE("another process finds the file by its ticket, and what is in it") {
-  const ShmWay way = GENERATE(ShmWay::by_descriptor, ShmWay::by_name);
+  const ShmMethod way = GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name);
   ShmTicket ticket = ShmTicket::draw();
   const ShmFile file = ShmFile::make(ticket, way, bytes);
   REQUIRE(pwrite(file.fd(), "x", 1, 4711) == 1);
@@ -142,13 +142,13 @@ TEST_CASE("another process finds the file by its ticket, and what is in it") {
     if (pread(other.fd(), &c, 1, 4711) != 1) return 1;
     return static_cast<int>(c);
   });
-  if (way == ShmWay::by_name) ShmFile::remove_name(ticket);
+  if (way == ShmMethod::by_name) ShmFile::remove_name(ticket);
   CHECK(answer == 'x');
 }
 
 TEST_CASE("a named file is its owner's alone, has the right size, and goes when it is removed") {
   ShmTicket ticket = ShmTicket::draw();
-  const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, bytes);
+  const ShmFile file = ShmFile::make(ticket, ShmMethod::by_name, bytes);
   const struct stat s = status_of(path_of(ticket));
   ShmFile::remove_name(ticket);
   CHECK((s.st_mode & 0777) == 0600);
@@ -159,7 +159,7 @@ TEST_CASE("a named file is its owner's alone, has the right size, and goes when 
 
 TEST_CASE("a file without a name is nowhere") {
   ShmTicket ticket = ShmTicket::draw();
-  const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, bytes);
+  const ShmFile file = ShmFile::make(ticket, ShmMethod::by_descriptor, bytes);
   CHECK_FALSE(exists(path_of(ticket)));
   CHECK(fcntl(file.fd(), F_GETFD) == FD_CLOEXEC);
 }
@@ -170,37 +170,37 @@ TEST_CASE("no two tickets are the same") {
 
 TEST_CASE("a descriptor that is another file is not opened") {
   ShmTicket ticket = ShmTicket::draw();
-  const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, bytes);
+  const ShmFile file = ShmFile::make(ticket, ShmMethod::by_descriptor, bytes);
   ShmTicket wrong = ticket;
   wrong.nonce[0] ^= 1;
-  CHECK(error_of([&] { ShmFile::open(wrong, ShmWay::by_descriptor); }) == ENOENT);
+  CHECK(error_of([&] { ShmFile::open(wrong, ShmMethod::by_descriptor); }) == ENOENT);
   wrong = ticket;
   wrong.fd = 0;
-  CHECK(error_of([&] { ShmFile::open(wrong, ShmWay::by_descriptor); }) == ENOENT);
+  CHECK(error_of([&] { ShmFile::open(wrong, ShmMethod::by_descriptor); }) == ENOENT);
   wrong.fd = 1'000'000;
-  CHECK(error_of([&] { ShmFile::open(wrong, ShmWay::by_descriptor); }) == ENOENT);
+  CHECK(error_of([&] { ShmFile::open(wrong, ShmMethod::by_descriptor); }) == ENOENT);
 }
 
 TEST_CASE("a name is never taken over, and a missing one is an error") {
   ShmTicket ticket = ShmTicket::draw();
   {
-    const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, bytes);
+    const ShmFile file = ShmFile::make(ticket, ShmMethod::by_name, bytes);
     ShmTicket again = ticket;
-    CHECK(error_of([&] { ShmFile::make(again, ShmWay::by_name, bytes); }) == EEXIST);
+    CHECK(error_of([&] { ShmFile::make(again, ShmMethod::by_name, bytes); }) == EEXIST);
   }
   ShmFile::remove_name(ticket);
-  CHECK(error_of([&] { ShmFile::open(ticket, ShmWay::by_name); }) == ENOENT);
+  CHECK(error_of([&] { ShmFile::open(ticket, ShmMethod::by_name); }) == ENOENT);
 }
 
 TEST_CASE("too large a file is an error and leaves nothing") {
-  const ShmWay way = GENERATE(ShmWay::by_descriptor, ShmWay::by_name);
+  const ShmMethod way = GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name);
   ShmTicket ticket = ShmTicket::draw();
   CHECK(error_of([&] { ShmFile::make(ticket, way, ~std::size_t{0} / 2 + 1); }) == EINVAL);
   CHECK_FALSE(exists(path_of(ticket)));
 }
 
 TEST_CASE("a limit on the size of files is an error and not a signal, and leaves nothing") {
-  const ShmWay way = GENERATE(ShmWay::by_descriptor, ShmWay::by_name);
+  const ShmMethod way = GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name);
   const int answer = in_another_process([&] {
     const rlimit limit{bytes, RLIM_INFINITY};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
@@ -217,7 +217,7 @@ TEST_CASE("a limit on the size of files is an error and not a signal, and leaves
 
 TEST_CASE("pages of a file larger than this process may make are no problem") {
   ShmTicket ticket = ShmTicket::draw();
-  const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, 2 * bytes);
+  const ShmFile file = ShmFile::make(ticket, ShmMethod::by_descriptor, 2 * bytes);
   const int answer = in_another_process([&] {
     const rlimit limit{bytes, RLIM_INFINITY};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
@@ -228,7 +228,7 @@ TEST_CASE("pages of a file larger than this process may make are no problem") {
 
 TEST_CASE("reserving gives pages, and only those asked for") {
   ShmTicket ticket = ShmTicket::draw();
-  const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, 64u << 20);
+  const ShmFile file = ShmFile::make(ticket, ShmMethod::by_descriptor, 64u << 20);
   struct stat s {};
   REQUIRE(fstat(file.fd(), &s) == 0);
   CHECK(s.st_blocks == 0);
@@ -241,7 +241,7 @@ TEST_CASE("reserving gives pages, and only those asked for") {
 
 TEST_CASE("reserving leaves what is there") {
   ShmTicket ticket = ShmTicket::draw();
-  const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, bytes);
+  const ShmFile file = ShmFile::make(ticket, ShmMethod::by_descriptor, bytes);
   REQUIRE(pwrite(file.fd(), "x", 1, 100) == 1);
   file.reserve(0, bytes);
   char c = 0;
@@ -254,7 +254,7 @@ TEST_CASE("a full /dev/shm is an exception, and what was reserved before can be 
   const int answer = in_another_process([] {
     if (!take_small_shm()) return forbidden;
     ShmTicket ticket = ShmTicket::draw();
-    const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, 8u << 20);
+    const ShmFile file = ShmFile::make(ticket, ShmMethod::by_name, 8u << 20);
     file.reserve(0, 512u << 10);
     if (error_of([&] { file.reserve(1u << 20, 4u << 20); }) != ENOSPC) return 1;
     auto* const memory = static_cast<char*>(
@@ -284,7 +284,7 @@ TEST_CASE("left-overs are swept once they are old") {
 
 TEST_CASE("a file is not swept while a rank holds its lock") {
   ShmTicket ticket = ShmTicket::draw();
-  const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, bytes);
+  const ShmFile file = ShmFile::make(ticket, ShmMethod::by_name, bytes);
   make_old(path_of(ticket), 90);
   const auto answer_of_sweeper = [&](bool locked) {
     struct flock lock {};
@@ -308,7 +308,7 @@ TEST_CASE("a file is not swept while a rank holds its lock") {
 
 TEST_CASE("this process's own files are not swept") {
   ShmTicket ticket = ShmTicket::draw();
-  const ShmFile file = ShmFile::make(ticket, ShmWay::by_name, bytes);
+  const ShmFile file = ShmFile::make(ticket, ShmMethod::by_name, bytes);
   make_old(path_of(ticket), 90);
   sweep();
   const bool there = exists(path_of(ticket));
@@ -319,7 +319,7 @@ TEST_CASE("this process's own files are not swept") {
 TEST_CASE("a file that this process joined keeps its lock when another is made") {
   // As another process makes it that takes long to be joined by all.
   const ShmTicket theirs = left_over();
-  const ShmFile joined = ShmFile::open(theirs, ShmWay::by_name);
+  const ShmFile joined = ShmFile::open(theirs, ShmMethod::by_name);
   make_old(path_of(theirs), 90);
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -359,8 +359,8 @@ TEST_CASE("from another PID namespace a file is found by name only") {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     made.unnamed = ShmTicket::draw();
     made.named = ShmTicket::draw();
-    const ShmFile a = ShmFile::make(made.unnamed, ShmWay::by_descriptor, bytes);
-    const ShmFile b = ShmFile::make(made.named, ShmWay::by_name, bytes);
+    const ShmFile a = ShmFile::make(made.unnamed, ShmMethod::by_descriptor, bytes);
+    const ShmFile b = ShmFile::make(made.named, ShmMethod::by_name, bytes);
     if (write(pipe_ends[1], &made, sizeof made) < 0) _exit(1);
     close(pipe_ends[0]);
     pause();
@@ -370,8 +370,8 @@ TEST_CASE("from another PID namespace a file is found by name only") {
   REQUIRE(read(pipe_ends[0], &made, sizeof made) == static_cast<ssize_t>(sizeof made));
   if (made.possible) {
     CHECK(made.unnamed.pid == 1);
-    CHECK(error_of([&] { ShmFile::open(made.unnamed, ShmWay::by_descriptor); }) != 0);
-    CHECK(error_of([&] { ShmFile::open(made.named, ShmWay::by_name); }) == 0);
+    CHECK(error_of([&] { ShmFile::open(made.unnamed, ShmMethod::by_descriptor); }) != 0);
+    CHECK(error_of([&] { ShmFile::open(made.named, ShmMethod::by_name); }) == 0);
     ShmFile::remove_name(made.named);
   } else {
     WARN("SKIPPED: no PID namespaces here");
@@ -386,7 +386,7 @@ TEST_CASE("pages are had however often signals come") {
   constexpr std::size_t much = std::size_t{5} << 20U;
   for (const std::size_t n : {std::size_t{1} << 20U, std::size_t{100'000}, std::size_t{4096}}) {
     ShmTicket ticket = ShmTicket::draw();
-    const ShmFile file = ShmFile::make(ticket, ShmWay::by_descriptor, much);
+    const ShmFile file = ShmFile::make(ticket, ShmMethod::by_descriptor, much);
     between_signals = n;
     file.reserve(4096, much - 4096);
     between_signals = 0;

@@ -6,7 +6,7 @@
 
 #include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/arrival/forecast.hpp>
-#include <papcoll/choice/names/rows.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/simulate/simulate.hpp>
 #include <papcoll/what_if/answer.hpp>

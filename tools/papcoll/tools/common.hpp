@@ -4,7 +4,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/misspelt.hpp>
 #include <papcoll/tools/whole_number.hpp>
 #include <papcoll/tools/written.hpp>

@@ -5,7 +5,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/gpu/device_algorithm.hpp>
 #include <papcoll/gpu/device_slices.hpp>
 #include <papcoll/gpu/shared_device.hpp>

@@ -2,7 +2,7 @@
 
 // `papcoll draw`: a picture of a static schedule and of its simulation.
 
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/draw/draw.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/named_schedule.hpp>

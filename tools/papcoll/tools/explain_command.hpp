@@ -3,14 +3,14 @@
 // `papcoll explain`: what a call without a named algorithm would run, and why, by the code that
 // answers papcoll::explain(comm, …) in a program. It needs no MPI.
 
-#include <papcoll/base/near_names.hpp>
+#include <papcoll/base/spelling.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
 #include <papcoll/choice/names/transport_names.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/core.hpp>
 #include <papcoll/gpu/on_device.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>

@@ -4,8 +4,8 @@
 
 #include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
-#include <papcoll/base/near_names.hpp>
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/base/spelling.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/transport_names.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/tools/common.hpp>

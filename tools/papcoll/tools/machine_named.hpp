@@ -4,7 +4,7 @@
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/near_names.hpp>
+#include <papcoll/base/spelling.hpp>
 #include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/tools/optional_parts.hpp>
 #include <papcoll/tools/output_file.hpp>

@@ -8,8 +8,8 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/baselines/greedy.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/parsed_name.hpp>
-#include <papcoll/choice/names/row.hpp>
 #include <papcoll/draw/mapping.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/common.hpp>

@@ -2,10 +2,10 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/near_names.hpp>
-#include <papcoll/choice/names/grammar.hpp>
+#include <papcoll/base/spelling.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
+#include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/choice/names/parsed_name.hpp>
-#include <papcoll/choice/names/row.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>

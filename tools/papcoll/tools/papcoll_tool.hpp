@@ -7,7 +7,7 @@
 // have taken by other algorithms; `tune` starts papcoll-bench, which makes a selection file. It
 // needs CLI11 and nlohmann-json, and no MPI. A program with algorithms of its own passes its rows:
 //
-//     #include <papcoll/choice/names/rows.hpp>
+//     #include <papcoll/choice/names/catalogue.hpp>
 //     #include <papcoll/tools/papcoll_tool.hpp>
 //     constexpr std::array mine{papcoll::static_row<Mine>(), papcoll::static_row<papcoll::Ring>()};
 //     int main(int argc, char** argv) { return papcoll::tool_main(argc, argv, mine); }
@@ -15,7 +15,7 @@
 // Exit status: 0 all is well, 1 a fault was found, 2 bad input (with a message on stderr).
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/parts_of_program.hpp>
 #ifndef PAPCOLL_TOOL_COMPILED  // papcoll::tool_main, for our own programs: by tool_main.cpp, once
 #include <papcoll/tools/tool_main.hpp>

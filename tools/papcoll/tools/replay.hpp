@@ -4,7 +4,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/what_if/answer.hpp>

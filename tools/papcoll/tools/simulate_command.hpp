@@ -3,7 +3,7 @@
 // `papcoll simulate`: how long a call takes by a static schedule, and what its time consists of; or
 // by an algorithm that decides by who arrives when, on one node.
 
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/simulate/path_costs.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulate.hpp>

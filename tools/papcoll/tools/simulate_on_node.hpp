@@ -4,8 +4,8 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/parsed_name.hpp>
-#include <papcoll/choice/names/row.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulated.hpp>
 #include <papcoll/simulate/simulated_text.hpp>

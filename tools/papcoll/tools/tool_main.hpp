@@ -3,7 +3,7 @@
 // What papcoll_tool.hpp declares.
 
 #include <papcoll/base/version.hpp>
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/draw_command.hpp>
 #include <papcoll/tools/explain_command.hpp>

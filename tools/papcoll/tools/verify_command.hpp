@@ -2,7 +2,7 @@
 
 // `papcoll verify`: proves the static schedules of a catalogue.
 
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/verify/sweep.hpp>

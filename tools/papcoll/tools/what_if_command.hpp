@@ -4,8 +4,8 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/near_names.hpp>
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/base/spelling.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/pattern/trace.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/simulate/quantity_text.hpp>

@@ -5,7 +5,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/near_names.hpp>
+#include <papcoll/base/spelling.hpp>
 
 #include <array>
 #include <cmath>

@@ -32,7 +32,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// Phases: one, on each rank alone, before the first call.
 /// Cost: P places of about as many steps as the machine has levels; O(P · levels) memory.
-/// Prefer it to nothing here: map_positions() knows each schedule's arrangement, looks at what it
+/// Prefer it to nothing here: map_positions() knows each schedule's mapping hint, looks at what it
 ///   costs, and keeps rank order where that is better. This is what it is measured against.
 /// Limits: five patterns of communication. What the order gains is not looked at: it may be worse
 ///   than rank order. Where P is no power of two, a position that is folded away is placed beside

@@ -300,7 +300,7 @@ struct ScotchOrder {
 ///   comes to the root or, where its branches are not alike, the two concerned change places.
 /// Cost: tens of milliseconds for 1,000 positions, and more of a machine whose branches are not
 ///   alike (benchmarks/mapping_bench.cpp).
-/// Prefer it to nothing here: it is what PositionGrower and arrangements are measured against.
+/// Prefer it to nothing here: it is what GreedyMapper and arrangements are measured against.
 /// Limits: integers: a small share may be rounded up to one unit. Neither is the heaviest link
 ///   looked at, nor whether the order is better than rank order. SCOTCH's random numbers are of the
 ///   whole process: one thread at a time.

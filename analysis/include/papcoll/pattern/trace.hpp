@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/statistics.hpp>
+#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/floating.hpp>

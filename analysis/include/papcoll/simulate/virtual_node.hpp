@@ -7,8 +7,8 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/floating.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/base/near_names.hpp>
 #include <papcoll/base/op.hpp>
+#include <papcoll/base/spelling.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/simulate/node_costs.hpp>

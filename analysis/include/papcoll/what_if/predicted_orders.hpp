@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/agreement.hpp>
+#include <papcoll/arrival/background_allgather.hpp>
 #include <papcoll/arrival/forecast.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/schedule/make_plan.hpp>
@@ -27,7 +27,7 @@ class PredictedOrders {
   /// Of so many ranks on one clock.
   PredictedOrders(const AnyPredictor& predictor, std::size_t ranks,
                   std::uint32_t period = Options{}.agreement_period)
-      : turns_(Turns::period_of(static_cast<int>(ranks), period)), expected_(ranks) {
+      : turns_(ExchangePeriods::period_of(static_cast<int>(ranks), period)), expected_(ranks) {
     for (std::size_t r = 0; r < ranks; ++r) histories_.push_back(predictor.new_history());
   }
 
@@ -48,7 +48,7 @@ class PredictedOrders {
   }
 
  private:
-  Turns turns_;
+  ExchangePeriods turns_;
   std::vector<detail::Owned<ArrivalHistory>> histories_;
   std::vector<std::int64_t> expected_;  ///< nanoseconds: what is being exchanged
   bool exchanging_ = false;

@@ -6,7 +6,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/schedule.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/moved_blocks.hpp>
+#include <papcoll/algorithms/arrival/block_exchange.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/joined.hpp>
@@ -99,7 +99,7 @@ class BlockCopies::Run {
   template <Site S>
   void begin(S& s, const Call& c) {
     begun_ = true;
-    blocks_ = detail::MovedBlocks{c, s.rank(), s.size()};
+    blocks_ = detail::ExchangedBlocks{c, s.rank(), s.size()};
     uneven_ = c.counts != nullptr && c.collective != Collective::allgather;  // where all know all
     for_one_ = uneven_ && (c.collective == Collective::gather || s.size() == 2);
     std::fill_n(s.pending(), s.size(), 0);
@@ -516,7 +516,7 @@ class BlockCopies::Run {
   }
 
   template <Site S>
-  bool take_piece(S& s, const Call& c, int r, const detail::MovedBlocks::Bytes& block) {
+  bool take_piece(S& s, const Call& c, int r, const detail::ExchangedBlocks::Bytes& block) {
     const auto k = static_cast<std::uint32_t>(s.pending()[r] - 1);
     if (blocks_in_place(c) && given_ <= k && filled_ != shown_bytes_) return false;
     if (!s.arrived(r, k + 1)) return false;
@@ -571,7 +571,7 @@ class BlockCopies::Run {
     return true;
   }
 
-  detail::MovedBlocks blocks_;
+  detail::ExchangedBlocks blocks_;
   std::byte* area_ = nullptr;    ///< slot, pool: where this rank shows its blocks
   std::size_t shown_bytes_ = 0;  ///< of its blocks for others
   std::size_t filled_ = 0;       ///< of them, those that it has shown

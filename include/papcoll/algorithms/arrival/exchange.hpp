@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/blocks.hpp>
 #include <papcoll/algorithms/arrival/fan_out.hpp>
+#include <papcoll/algorithms/arrival/reduce_scatter_blocks.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/node/site.hpp>

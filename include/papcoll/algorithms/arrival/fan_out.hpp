@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/blocks.hpp>
+#include <papcoll/algorithms/arrival/reduce_scatter_blocks.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
 

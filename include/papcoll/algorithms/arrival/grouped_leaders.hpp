@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/group_slices.hpp>
+#include <papcoll/algorithms/arrival/two_level_slices.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
@@ -14,7 +14,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 // GroupedLeaders: MultiLeader in two levels, where ranks are in groups (hierarchical DPML)
 // ----------------------------------------------------------------------------------------
-// Phases   For each chunk of the message, G groups of k ranks, P = G·k; see GroupSlices:
+// Phases   For each chunk of the message, G groups of k ranks, P = G·k; see TwoLevelSlices:
 //          1. Each rank copies to its slot the slices that its group's other members own.
 //          2. Each rank combines its slice, from its private input and the others' slots, and
 //             leaves the partial result in its own slot, where that slice is free.
@@ -193,7 +193,7 @@ class GroupedLeaders {
     return slices_.share(group, i, chunks_.length(chunk), chunks_.size);
   }
 
-  GroupSlices slices_;
+  TwoLevelSlices slices_;
   Chunks chunks_;
   // Chunks that this rank has written and not taken. Chunk t overwrites chunk t − 2·window_ in its
   // slot, and nobody reads that any more: a rank that writes t has taken t − window_, so all have

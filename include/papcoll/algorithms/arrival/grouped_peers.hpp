@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/group_slices.hpp>
+#include <papcoll/algorithms/arrival/two_level_slices.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
@@ -14,7 +14,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 // GroupedPeers: PeerSlices' allreduce in two levels, where ranks are in groups
 // ----------------------------------------------------------------------------
 // Phases   All have come, and see all inputs and outputs; G groups of k ranks, P = G·k; see
-//          GroupSlices. Each rank
+//          TwoLevelSlices. Each rank
 //          1. combines its slice of its group's inputs, and leaves the partial result in its
 //             output;
 //          2. combines its share of its slice from its own and its partners' outputs, over its own
@@ -160,7 +160,7 @@ class GroupedPeers {
     return r == s.rank() ? c.out : s.peers().see(s.offer_of(r).out);
   }
 
-  GroupSlices slices_;
+  TwoLevelSlices slices_;
   std::uint32_t phase_ = 0;  ///< phases that this rank has done, as its second counter says
   // Where the waits stopped.
   int next_partner_ = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/group_slices.hpp>
 #include <papcoll/algorithms/arrival/grouped_leaders.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
+#include <papcoll/algorithms/arrival/two_level_slices.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>

@@ -1,14 +1,14 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/blocks.hpp>
+#include <papcoll/algorithms/arrival/direct_copies.hpp>
 #include <papcoll/algorithms/arrival/exchange.hpp>
 #include <papcoll/algorithms/arrival/fan_out.hpp>
-#include <papcoll/algorithms/arrival/group_slices.hpp>
 #include <papcoll/algorithms/arrival/grouped_peers.hpp>
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
-#include <papcoll/algorithms/arrival/shared_copies.hpp>
+#include <papcoll/algorithms/arrival/reduce_scatter_blocks.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
+#include <papcoll/algorithms/arrival/two_level_slices.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
@@ -36,7 +36,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          combined in two levels: GroupedPeers. Reduce and reduce_scatter stay in one: ranks
 //          other than the root have no output for partial results, and of a reduce_scatter every
 //          block is wanted by one rank alone.
-//          A bcast and an allgather do not wait for all: see SharedCopies.
+//          A bcast and an allgather do not wait for all: see DirectCopies.
 //          Where buffers cannot be reached, staged chunks do: MultiLeader for allreduce,
 //          DynamicLeader for reduce and bcast, Exchange for allgather and reduce_scatter.
 // Cost     Two flags each way. Allreduce, seen by all: a rank reads n bytes and writes n, the least
@@ -93,7 +93,7 @@ class PeerSlices::Run {
     may_copy_ = pulls_first(s, c);
     if (!is_reduction(c.collective)) {
       way_ = Way::copies;
-      new (&without_slices_.copies) detail::SharedCopies;
+      new (&without_slices_.copies) detail::DirectCopies;
       return without_slices_.copies.begin(s, c, may_copy_);
     }
     mine_ = offer(s, c);
@@ -354,7 +354,7 @@ class PeerSlices::Run {
   /// known.
   union WithoutSlices {
     WithoutSlices() noexcept {}  // NOLINT(modernize-use-equals-default): it would be deleted
-    detail::SharedCopies copies;
+    detail::DirectCopies copies;
     MultiLeader::Run multi_leader;
     detail::LeaderFanRun leader;
     detail::FanOut fan_out;

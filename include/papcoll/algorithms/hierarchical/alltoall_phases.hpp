@@ -1,9 +1,9 @@
 #pragma once
 
-#include <papcoll/algorithms/hierarchical/grouped_team.hpp>
+#include <papcoll/algorithms/hierarchical/hierarchy_team.hpp>
+#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/data_view.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/topology/groups.hpp>
@@ -49,7 +49,7 @@ class BlockStarts {
 /// with what its members expect.
 class AlltoallPhases {
  public:
-  AlltoallPhases(GroupedTeam& team, const Call& call)
+  AlltoallPhases(HierarchyTeam& team, const Call& call)
       : team_(team),
         call_(call),
         groups_(team.groups()),
@@ -326,7 +326,7 @@ class AlltoallPhases {
     }
   }
 
-  GroupedTeam& team_;
+  HierarchyTeam& team_;
   const Call& call_;
   const Groups& groups_;
   std::size_t ranks_;

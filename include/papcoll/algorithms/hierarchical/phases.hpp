@@ -1,10 +1,10 @@
 #pragma once
 
 #include <papcoll/algorithms/hierarchical/alltoall_phases.hpp>
-#include <papcoll/algorithms/hierarchical/grouped_team.hpp>
+#include <papcoll/algorithms/hierarchical/hierarchy_team.hpp>
+#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/data_view.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// One rank's call of a hierarchical collective: its phases.
 class HierarchicalPhases {
  public:
-  HierarchicalPhases(GroupedTeam& team, const Call& call)
+  HierarchicalPhases(HierarchyTeam& team, const Call& call)
       : team_(team),
         call_(call),
         groups_(team.groups()),
@@ -363,7 +363,7 @@ class HierarchicalPhases {
     intra(Collective::scatter, part, call_.out, p.members);
   }
 
-  GroupedTeam& team_;
+  HierarchyTeam& team_;
   const Call& call_;
   const Groups& groups_;
   int me_;
@@ -374,7 +374,7 @@ class HierarchicalPhases {
 
 /// Runs one rank's call of a hierarchical collective C.
 template <Collective C>
-void run_phases(GroupedTeam& team, const Call& call) {
+void run_phases(HierarchyTeam& team, const Call& call) {
   HierarchicalPhases{team, call}.run<C>();
 }
 

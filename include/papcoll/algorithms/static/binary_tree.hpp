@@ -88,7 +88,7 @@ struct BinaryTree : PlainSchedule {
 
   void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
-  static constexpr Arrangement arrangement = Arrangement::consecutive;
+  static constexpr MappingHint mapping_hint = MappingHint::consecutive;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<BinaryTree>() noexcept)
 

@@ -104,7 +104,7 @@ struct Binomial : PlainSchedule {
     send_down(b, run);
   }
 
-  static constexpr Arrangement arrangement = Arrangement::consecutive;
+  static constexpr MappingHint mapping_hint = MappingHint::consecutive;
 
  private:
   static constexpr int lowest_bit(int i) noexcept { return i & -i; }

@@ -60,7 +60,7 @@ struct Chain : PlainSchedule {
     b.send(me + 1, b.whole());
   }
 
-  static constexpr Arrangement arrangement = Arrangement::consecutive;
+  static constexpr MappingHint mapping_hint = MappingHint::consecutive;
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Chain>() noexcept)
 

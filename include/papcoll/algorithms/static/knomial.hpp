@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -47,7 +47,7 @@ struct KNomial {
 
   void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
-  static constexpr Arrangement arrangement = Arrangement::consecutive;
+  static constexpr MappingHint mapping_hint = MappingHint::consecutive;
 
   friend bool operator==(const KNomial&, const KNomial&) = default;
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/chain.hpp>
-#include <papcoll/algorithms/static/each_to_each.hpp>
+#include <papcoll/algorithms/static/direct_allgather.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -61,7 +61,7 @@ struct Linear : PlainSchedule {
     for (int p = 1; p < b.size(); ++p) b.send(p, b.contribution(p));
   }
 
-  void emit(Allgather, auto& b) const { EachToEach{}.emit(Allgather{}, b); }
+  void emit(Allgather, auto& b) const { DirectAllgather{}.emit(Allgather{}, b); }
 
   void emit(ReduceScatter, auto& b) const {
     const int me = b.position();

@@ -45,7 +45,7 @@ struct NeighbourExchange : PlainSchedule {
     }
   }
 
-  static constexpr Arrangement arrangement = Arrangement::consecutive;
+  static constexpr MappingHint mapping_hint = MappingHint::consecutive;
   /// Of P contributions a position gets one, then in each round two; those of odd rounds come from
   /// the one side, of even ones from the other.
   static void traffic(Collective c, auto& t) {

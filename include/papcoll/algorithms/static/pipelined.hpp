@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
@@ -64,8 +64,8 @@ struct Pipelined {
     b.in_segments(segment(b.size(), b.element_size()), [tag](auto& one) { S{}.emit(tag, one); });
   }
 
-  static Arrangement arrangement(Collective c, int size) {
-    return AnySchedule::of<S>().arrangement(c, size);
+  static MappingHint mapping_hint(Collective c, int size) {
+    return AnySchedule::of<S>().mapping_hint(c, size);
   }
   static void traffic(Collective c, auto& t) { AnySchedule::of<S>().tell_traffic(c, t); }
 

@@ -42,7 +42,7 @@ struct Rabenseifner : PlainSchedule {
     detail::unfold(b, fold);
   }
 
-  static constexpr Arrangement arrangement = Arrangement::consecutive;
+  static constexpr MappingHint mapping_hint = MappingHint::consecutive;
 
   static void traffic(Collective /*c*/, auto& t) {
     const Fold fold{t.size()};

@@ -115,9 +115,9 @@ struct RecursiveDoubling : PlainSchedule {
     }
   }
 
-  static constexpr Arrangement arrangement(Collective c, int /*size*/) noexcept {
-    return c == Collective::allgather ? Arrangement::bit_reversed
-                                      : Arrangement::by_traffic_in_trees;
+  static constexpr MappingHint mapping_hint(Collective c, int /*size*/) noexcept {
+    return c == Collective::allgather ? MappingHint::bit_reversed
+                                      : MappingHint::by_traffic_in_trees;
   }
 
   static void traffic(Collective c, auto& t) {

@@ -59,9 +59,9 @@ struct RecursiveHalving : PlainSchedule {
     }
   }
 
-  static constexpr Arrangement arrangement(Collective /*c*/, int size) noexcept {
+  static constexpr MappingHint mapping_hint(Collective /*c*/, int size) noexcept {
     const bool is_power_of_two = (size & (size - 1)) == 0;
-    return is_power_of_two ? Arrangement::bit_reversed : Arrangement::by_traffic;
+    return is_power_of_two ? MappingHint::bit_reversed : MappingHint::by_traffic;
   }
 
   static void traffic(Collective /*c*/, auto& t) { tell_halves(t, 0, t.size()); }

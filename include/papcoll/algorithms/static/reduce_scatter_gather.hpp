@@ -41,7 +41,7 @@ struct ReduceScatterGather : PlainSchedule {
     });
   }
 
-  static constexpr Arrangement arrangement = Arrangement::consecutive;
+  static constexpr MappingHint mapping_hint = MappingHint::consecutive;
 
   static void traffic(Collective /*c*/, auto& t) {
     const Fold fold{t.size()};

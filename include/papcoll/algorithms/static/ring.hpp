@@ -79,8 +79,8 @@ struct Ring : PlainSchedule {
   void emit(Alltoall, auto& b) const { detail::spread_out(b, 1); }
   static constexpr bool own_parts_only = true;
 
-  static constexpr Arrangement arrangement(Collective c, int /*size*/) noexcept {
-    return c == Collective::alltoall ? Arrangement::by_traffic : Arrangement::consecutive;
+  static constexpr MappingHint mapping_hint(Collective c, int /*size*/) noexcept {
+    return c == Collective::alltoall ? MappingHint::by_traffic : MappingHint::consecutive;
   }
   static void traffic(Collective c, auto& t) {
     if (c == Collective::alltoall) return;  // everybody talks to everybody

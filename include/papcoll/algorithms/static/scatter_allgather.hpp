@@ -62,8 +62,8 @@ struct ScatterAllgather {
     }
   }
 
-  constexpr Arrangement arrangement(Collective /*c*/, int /*size*/) const noexcept {
-    return gathering == Gathering::ring ? Arrangement::consecutive : Arrangement::by_traffic;
+  constexpr MappingHint mapping_hint(Collective /*c*/, int /*size*/) const noexcept {
+    return gathering == Gathering::ring ? MappingHint::consecutive : MappingHint::by_traffic;
   }
   /// Around the ring a position is sent all but what it has from the scatter.
   void traffic(Collective /*c*/, auto& t) const {

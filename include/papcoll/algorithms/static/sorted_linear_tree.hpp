@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/chain.hpp>
+#include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>

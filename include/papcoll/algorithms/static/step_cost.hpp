@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>

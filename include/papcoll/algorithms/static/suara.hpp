@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/composed.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
+#include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/schedule/schedule.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/algorithms/static/arguments.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
+#include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -78,7 +78,7 @@ struct ThreeStage {
                   [this](auto& one) { this->emit_segment(one); });
   }
 
-  static constexpr Arrangement arrangement = Arrangement::consecutive;
+  static constexpr MappingHint mapping_hint = MappingHint::consecutive;
 
   friend bool operator==(const ThreeStage&, const ThreeStage&) = default;
 

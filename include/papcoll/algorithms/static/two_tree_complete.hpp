@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/algorithms/static/two_tree_chunks.hpp>
 #include <papcoll/schedule/schedule.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/arguments.hpp>
+#include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
 #include <papcoll/algorithms/static/two_tree_chunks.hpp>
 #include <papcoll/base/joined.hpp>
@@ -231,8 +231,8 @@ struct TwoTreeSanders {
 
   void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
-  static constexpr Arrangement arrangement =
-      Arrangement::consecutive;  // both trees are numbered in order, or nearly so
+  static constexpr MappingHint mapping_hint =
+      MappingHint::consecutive;  // both trees are numbered in order, or nearly so
   /// Half of the vector goes along each tree, of an allreduce up and down.
   static void traffic(Collective c, auto& t) {
     if (t.size() < 2) return;

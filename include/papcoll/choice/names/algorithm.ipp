@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/by_name.hpp>
+#include <papcoll/choice/names/algorithm_by_name.hpp>
 
 #include <string_view>
 

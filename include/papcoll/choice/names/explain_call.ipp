@@ -8,7 +8,7 @@
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/late_node_cache.hpp>
 #include <papcoll/choice/selection/learner.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/schedule/plan_cache.hpp>
@@ -32,7 +32,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
                         rule.beyond_caches, " bytes"});
 }
 
-[[gnu::cold]] PAPCOLL_DECL std::string memory_of(const Surroundings& team, const Node* node) {
+[[gnu::cold]] PAPCOLL_DECL std::string memory_of(const TeamEnvironment& team, const Node* node) {
   if (node == nullptr) {
     const std::string messages = joined({"messages: ", team.why_no_shared_memory});
     const bool any = team.partial_node != nullptr && team.partial_node->size > 1;

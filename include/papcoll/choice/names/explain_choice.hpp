@@ -4,12 +4,12 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective_list.hpp>
 #include <papcoll/base/joined.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/choice/names/explanation.hpp>
-#include <papcoll/choice/names/grammar.hpp>
-#include <papcoll/choice/names/rows.hpp>
+#include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/policies/needs.hpp>
-#include <papcoll/choice/policies/refusal.hpp>
+#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/by_caches.hpp>
@@ -251,7 +251,7 @@ template <class Describe>
     const auto& all = chooser.on_node;
     const NodeCandidate& other = all[shortlist(all, call, s).ids[0]];
     const auto time = [](double ns) { return shown_time(static_cast<std::uint64_t>(ns)); };
-    e.reason = joined({"one node of ", s.near_groups, " groups that share a cache: expected ",
+    e.reason = joined({"one node of ", s.cache_groups, " groups that share a cache: expected ",
                        time(prior_by_caches(all, call, s)), " by them, ",
                        time(prior_of(other, call, s)), " by ", name_of(other)});
   } else if (chosen.hierarchical != nullptr) {

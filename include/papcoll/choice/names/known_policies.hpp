@@ -2,8 +2,8 @@
 
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/base/contract.hpp>
-#include <papcoll/base/near_names.hpp>
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/base/spelling.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/transport_names.hpp>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <papcoll/base/contract.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/choice/names/row.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <string>

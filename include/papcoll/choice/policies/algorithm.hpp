@@ -9,7 +9,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/shared.hpp>
-#include <papcoll/choice/policies/refusal.hpp>
+#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/find_transport.hpp>

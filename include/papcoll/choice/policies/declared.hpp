@@ -12,7 +12,7 @@ struct Bruck;
 struct Chain;
 struct ClairvoyantTree;
 struct Dissemination;
-struct EachToEach;
+struct DirectAllgather;
 struct KNomial;
 struct Linear;
 struct NeighbourExchange;

@@ -5,8 +5,8 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
-#include <papcoll/choice/policies/checks.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
+#include <papcoll/choice/policies/policy_checks.hpp>
 
 #include <concepts>
 #include <type_traits>

@@ -4,7 +4,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
-#include <papcoll/choice/policies/refusal.hpp>
+#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <string>
@@ -19,7 +19,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
     details.limit = core.options().chunk_bytes;
   }
   if (why.bit != requirement::common_memory) {
-    core.refuse<unserved_call>(called, refusal(why, details));
+    core.refuse<unsupported_call>(called, refusal(why, details));
   }
   const std::string& reason = core.surroundings().why_no_shared_memory;
   if (!reason.empty()) details.remedy = reason;

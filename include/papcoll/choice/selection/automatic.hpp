@@ -9,9 +9,9 @@
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/selection/by_caches.hpp>
 #include <papcoll/choice/selection/by_messages.hpp>
-#include <papcoll/choice/selection/inputs.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/transport/transport.hpp>
@@ -32,7 +32,7 @@ struct Chooser {
   /// Of a call that goes by caches; null where none does.
   const HierarchicalSpec& (*by_caches)();
   /// Runs a hierarchical call on a divided team, and
-  void (*run_phases)(GroupedTeam&, const Call&);
+  void (*run_phases)(HierarchyTeam&, const Call&);
   /// the choosers of the collectives that its phases are.
   std::span<const Chooser* const> phases;
 
@@ -153,9 +153,9 @@ inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInpu
 /// Completes a spec that names no algorithm: by caches, in the memory of the node (on_node.hpp), or
 /// by messages (by_messages.hpp). The call then says what was picked. It depends on the call, the
 /// thresholds, on how late ranks come and on what calls cost, on which they agree every 16 or 64
-/// calls by what each has noted on the board (arrival/imbalance.hpp) or told the others
-/// (arrival/exchanged_imbalance.hpp): all choose alike. On one node chosen_call.hpp keeps what was
-/// chosen until the call or that look at the arrivals is another.
+/// calls by what each has noted on the board (arrival/arrival_monitor.hpp) or told the others
+/// (arrival/remote_arrival_monitor.hpp): all choose alike. On one node chosen_call.hpp keeps what
+/// was chosen until the call or that look at the arrivals is another.
 inline void choose(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                    const Chooser& chooser) {
   call.trial = {};

@@ -6,7 +6,7 @@
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/choice/selection/inputs.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/choice/selection/suara_cache.hpp>
 #include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/schedule/schedule.hpp>

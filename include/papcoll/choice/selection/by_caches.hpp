@@ -5,10 +5,10 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
-#include <papcoll/choice/selection/inputs.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/node_load.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/node/peer_costs.hpp>
 
 #include <span>
@@ -44,11 +44,11 @@ inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& ca
   PeerCosts near = *s.costs;
   near.signal_ns /= 4;
   near.line_ns /= 4;
-  const double members = static_cast<double>(s.size) / s.near_groups;
+  const double members = static_cast<double>(s.size) / s.cache_groups;
   const NodeLoad group{near, bytes, members, is_in_arena(call, s), goes_by_arrivals(call, s)};
   SelectionInputs among = s;
-  among.size = s.near_groups;
-  among.near_groups = 0;
+  among.size = s.cache_groups;
+  among.cache_groups = 0;
   among.imbalance.in_arena = false;
   const Shortlist leaders = shortlist(all, chunk, among);
   const double written_again = group.write(bytes);  // what the leaders have combined
@@ -60,7 +60,7 @@ inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& ca
 /// candidates?
 inline bool goes_by_caches(std::span<const NodeCandidate> all, const Shortlist& list,
                            const Call& call, const SelectionInputs& s) noexcept {
-  return s.near_groups > 1 && !s.oversubscribed && !call.reproducible &&
+  return s.cache_groups > 1 && !s.oversubscribed && !call.reproducible &&
          call.reducer.size <= s.near_chunk_bytes &&
          prior_by_caches(all, call, s) < prior_of(all[list.ids[0]], call, s);
 }

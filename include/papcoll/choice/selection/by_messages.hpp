@@ -15,11 +15,11 @@
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/selection/alltoall_choice.hpp>
 #include <papcoll/choice/selection/between_nodes.hpp>
-#include <papcoll/choice/selection/inputs.hpp>
 #include <papcoll/choice/selection/late_node_cache.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
 #include <papcoll/choice/selection/scan_choice.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>

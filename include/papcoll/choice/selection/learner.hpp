@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/imbalance.hpp>
+#include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
@@ -83,7 +83,7 @@ struct CallKind {
 ///
 /// A kind begins with the first of its list. In some bursts of calls, which the number of the call
 /// draws, half of the blocking ones and one in 16 of the others, another one runs; each rank notes
-/// what the call cost it, and at each look of ArrivalMonitor, or exchange of ExchangedImbalance,
+/// what the call cost it, and at each look of ArrivalMonitor, or exchange of RemoteArrivalMonitor,
 /// all see the same costs. Whoever is much slower is dropped after a few samples; among the others
 /// the median decides once each has enough. Of a kind whose choice is made a call is timed now and
 /// then: if its cost is clearly another than it was, its candidates are tried again, but not soon

@@ -3,9 +3,9 @@
 #include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
-#include <papcoll/choice/selection/inputs.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/node_load.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 
 #include <algorithm>
 #include <array>
@@ -269,7 +269,7 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
   }
   if (!is_reduction(call.collective) || is_prefix_reduction(call.collective)) return true;
   if (call.reproducible) {
-    const bool by_groups = s.near_groups > 1 &&
+    const bool by_groups = s.cache_groups > 1 &&
                            (a.lends_buffers || a.id == arrival_traits<StaticOrder, MultiLeader>.id);
     return a.contract == NumericalContract::reproducible && !a.lends_results && !by_groups;
   }
@@ -280,8 +280,8 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
 inline double prior_of(const NodeCandidate& c, const Call& call,
                        const SelectionInputs& s) noexcept {
   const auto bytes = static_cast<double>(bytes_of(call, s));
-  const bool in_groups = s.near_groups > 1 && s.size % s.near_groups == 0;
-  const double groups = in_groups ? s.near_groups : 1;
+  const bool in_groups = s.cache_groups > 1 && s.size % s.cache_groups == 0;
+  const double groups = in_groups ? s.cache_groups : 1;
   const NodeLoad load{
       *s.costs, bytes, static_cast<double>(s.size), is_in_arena(call, s), goes_by_arrivals(call, s),
       groups};

@@ -10,9 +10,9 @@
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/by_messages.hpp>
 #include <papcoll/choice/selection/candidate_name.hpp>
-#include <papcoll/choice/selection/inputs.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 
 #include <cstddef>
 #include <string>

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <papcoll/algorithms/hierarchical/grouped_team.hpp>
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
+#include <papcoll/algorithms/hierarchical/hierarchy_team.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/policies/needs.hpp>
-#include <papcoll/choice/policies/refusal.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>
+#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
-#include <papcoll/choice/selection/state.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 
@@ -66,9 +66,9 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
 }
 
 /// A team with its hierarchy, in a call of the chooser's collective.
-class TeamOfGroups final : public GroupedTeam {
+class HierarchyTeamOf final : public HierarchyTeam {
  public:
-  TeamOfGroups(TeamCore& team, const HierarchicalSpec& hierarchical, const Chooser& chooser)
+  HierarchyTeamOf(TeamCore& team, const HierarchicalSpec& hierarchical, const Chooser& chooser)
       : team_(team),
         hierarchy_(*team.hierarchy()),
         hierarchical_(hierarchical),
@@ -158,7 +158,7 @@ inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, con
       hierarchical.id, call, [&] { return team.is_inner() || connected(team, hierarchical); },
       [&] {
         make_teams_of(team);
-        TeamOfGroups divided{team, hierarchical, chooser};
+        HierarchyTeamOf divided{team, hierarchical, chooser};
         chooser.run_phases(divided, call);
       });
 }

@@ -5,14 +5,14 @@
 #include <papcoll/base/owned.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/gpu/api.hpp>
-#include <papcoll/gpu/transport/device_board.hpp>
-#include <papcoll/gpu/transport/device_floor.hpp>
+#include <papcoll/gpu/transport/device_control_block.hpp>
 #include <papcoll/gpu/transport/device_memory.hpp>
+#include <papcoll/gpu/transport/device_node_context.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
-#include <papcoll/gpu/transport/imports.hpp>
-#include <papcoll/gpu/transport/lanes.hpp>
-#include <papcoll/gpu/transport/nodes_of_ranks.hpp>
+#include <papcoll/gpu/transport/memory_imports.hpp>
 #include <papcoll/gpu/transport/pulled_messages.hpp>
+#include <papcoll/gpu/transport/rank_groups.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/plan_run.hpp>
@@ -80,7 +80,7 @@ class DeviceEndpoint : public Endpoint {
   const detail::Shared<DeviceMemory>& memory() const noexcept { return steps_.memory(); }
   /// How many allocations of peers it has mapped.
   std::size_t imports() const noexcept {
-    Imports* const mapped = messages_ == nullptr ? nullptr : messages_->imports();
+    MemoryImports* const mapped = messages_ == nullptr ? nullptr : messages_->imports();
     return mapped == nullptr ? 0 : mapped->size();
   }
 
@@ -88,11 +88,11 @@ class DeviceEndpoint : public Endpoint {
   bool is_decided() const noexcept { return messages_ != nullptr; }
 
   /// What algorithms that depend on arrivals run on; null where devices do not share memory.
-  DeviceFloor* floor() noexcept { return floor_.get(); }
+  DeviceNodeContext* floor() noexcept { return floor_.get(); }
   /// Makes that of the boards of all ranks, of which this one is `rank`. They stay.
-  void make_floor(int rank, const std::vector<DeviceBoard*>& boards) {
+  void make_floor(int rank, const std::vector<DeviceControlBlock*>& boards) {
     if (messages_ == nullptr || messages_->imports() == nullptr) return;
-    floor_ = detail::make_owned<DeviceFloor>(steps_, *messages_->imports(), rank, boards);
+    floor_ = detail::make_owned<DeviceNodeContext>(steps_, *messages_->imports(), rank, boards);
   }
 
   /// The nodes of the team's ranks, if there are several; else null.
@@ -114,7 +114,7 @@ class DeviceEndpoint : public Endpoint {
   /// scratch memory goes back to this endpoint, where nobody takes it any more.
   bool is_abandoned() const noexcept { return abandoned_; }
 
-  std::uint32_t sequences_at_once() const noexcept override { return Lanes::calls_at_once; }
+  std::uint32_t sequences_at_once() const noexcept override { return StreamPool::calls_at_once; }
 
  protected:
   /// How messages go is decided later, by go_by().
@@ -139,7 +139,7 @@ class DeviceEndpoint : public Endpoint {
   DeviceSteps steps_;
   detail::Owned<DeviceMessages> messages_;  ///< null: not known yet
   std::vector<Kept> kept_;                  ///< messages until then
-  detail::Owned<DeviceFloor> floor_;
+  detail::Owned<DeviceNodeContext> floor_;
   detail::Owned<NodesOfRanks> nodes_;  ///< null: there is one node
   bool abandoned_ = false;
 };

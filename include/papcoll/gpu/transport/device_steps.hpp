@@ -7,8 +7,8 @@
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 #include <papcoll/gpu/transport/device_memory.hpp>
-#include <papcoll/gpu/transport/imports.hpp>
-#include <papcoll/gpu/transport/lanes.hpp>
+#include <papcoll/gpu/transport/memory_imports.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/plan_run.hpp>
@@ -22,10 +22,10 @@ class DeviceSteps {
  public:
   /// Finds the reducer for a device; throws argument_error if there is none.
   using FindReducer = gpu::DeviceReducer (*)(const Reducer&);
-  using Use = Lanes::Use;  ///< what a step does with bytes
+  using Use = StreamPool::Use;  ///< what a step does with bytes
 
   /// Users of own memory that are in no lane.
-  static constexpr std::size_t scratch_order = Lanes::count;
+  static constexpr std::size_t scratch_order = StreamPool::count;
 
   /// On a device of the api's.
   DeviceSteps(gpu::Api& api, int device, FindReducer find)
@@ -42,7 +42,7 @@ class DeviceSteps {
   /// What combines for the device as the reducer does for the host.
   gpu::DeviceReducer reducer_for(const Reducer& reducer) const { return find_reducer_(reducer); }
   /// The streams of its steps.
-  Lanes& lanes() noexcept { return lanes_; }
+  StreamPool& lanes() noexcept { return lanes_; }
   /// The memory that peers may have mapped.
   const detail::Shared<DeviceMemory>& memory() const noexcept { return memory_; }
 
@@ -112,7 +112,7 @@ class DeviceSteps {
   int device_;
   FindReducer find_reducer_;
   detail::Shared<DeviceMemory> memory_;
-  Lanes lanes_;
+  StreamPool lanes_;
 };
 
 /// How the messages of a device's plans get from rank to rank.
@@ -134,7 +134,7 @@ class DeviceMessages {
   /// Forgets what is in flight, and never ends what it has mapped or pinned.
   virtual void abandon() noexcept = 0;
   /// What it has mapped of peers; null: it maps nothing.
-  virtual Imports* imports() noexcept { return nullptr; }
+  virtual MemoryImports* imports() noexcept { return nullptr; }
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -44,7 +44,7 @@ struct DeviceTransport {
   static constexpr unsigned offers = capability::device_memory;
   static constexpr bool rings = false;
 
-  static std::string unavailable(const Surroundings& s) {
+  static std::string unavailable(const TeamEnvironment& s) {
     if (s.node == nullptr && !s.messages) {
       return s.why_no_shared_memory.empty() ? "its ranks are on several nodes, and there is no MPI"
                                             : s.why_no_shared_memory;
@@ -57,7 +57,7 @@ struct DeviceTransport {
   }
 
   /// Throws gpu::device_error, which breaks the team.
-  static std::unique_ptr<Endpoint> connect(const Surroundings& s) {
+  static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s) {
     NodeDeviceEndpoint::FindPaths paths = nullptr;
     if constexpr (requires { &Provider::paths; }) paths = &Provider::paths;
     return std::unique_ptr<Endpoint>(

@@ -17,13 +17,14 @@ enum class MailKind : std::uint32_t {
   message,  ///< bytes of the sender's memory may be pulled once the mail's event is complete
   answer,   ///< they have been pulled once it is
   wanted,   ///< the writer waits for a message of the reader's: see StagedMessages
-  part,     ///< the writer wants a part of a message of the reader's through the host: see HostPath
+  part,     ///< the writer wants a part of a message of the reader's through the host: see
+            ///< HostStagedPart
   piece,    ///< a piece of such a part is in a cell once the mail's event is complete
   emptied,  ///< the cell with the number `ticket` is free once it is
 };
 
 /// What one rank tells another of a message between their devices. Its bytes stay where they are.
-struct Mail {
+struct ControlMessage {
   MailKind kind = MailKind::message;
   std::uint32_t ticket = 0;  ///< which of the sender's messages, or receives; an answer repeats it
   std::uint32_t sequence = 0;    ///< of the call
@@ -39,7 +40,7 @@ struct Mail {
 struct MailSlot {
   /// Of the sender, who fills it in before the first mail; the receiver imports the event once.
   gpu::EventHandle event{};
-  Mail mail{};
+  ControlMessage mail{};
 };
 
 /// Mails of one rank to another one, in memory that both map: a ring with a writer and a reader.

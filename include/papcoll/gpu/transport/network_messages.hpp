@@ -5,8 +5,8 @@
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
-#include <papcoll/gpu/transport/lanes.hpp>
 #include <papcoll/gpu/transport/pinned_pool.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/plan_run.hpp>
@@ -38,7 +38,7 @@ class NetworkMessages final : public DeviceMessages {
  public:
   /// Makes the endpoint for the host's memory; it calls the function for each message that is
   /// complete, and never the owner. `steps` stays longer.
-  NetworkMessages(DeviceSteps& steps, const MakeToldEndpoint& make)
+  NetworkMessages(DeviceSteps& steps, const MakeNotifyingEndpoint& make)
       : steps_(&steps),
         in_(steps.api(), steps.api().make_stream(steps.device())),
         memory_(steps.api(), steps.lanes().events()),
@@ -46,9 +46,9 @@ class NetworkMessages final : public DeviceMessages {
 
   bool start(const TransportOp& work, std::size_t lane) override {
     const bool sends = work.kind == OpKind::send;
-    Lanes& lanes = steps_->lanes();
+    StreamPool& lanes = steps_->lanes();
     const DeviceRange range{sends ? work.a : work.to, work.bytes()};
-    lanes.order(lane, range, sends ? Lanes::Use::reads : Lanes::Use::writes);
+    lanes.order(lane, range, sends ? StreamPool::Use::reads : StreamPool::Use::writes);
     Message m{work, lane, memory_.take(work.bytes()), lanes.events().take()};
     if (sends && work.n != 0) steps_->api().copy(m.host, work.a, work.bytes(), lanes.stream(lane));
     steps_->api().record(m.event.get(), lanes.stream(lane));
@@ -128,7 +128,7 @@ class NetworkMessages final : public DeviceMessages {
       gpu::Api& api = steps_->api();
       api.wait(in_.get(), m.event.get());
       if (work.n != 0) api.copy(work.to, m.host, work.bytes(), in_.get());
-      steps_->lanes().used_by(m.lane, {work.to, work.bytes()}, Lanes::Use::writes, in_.get());
+      steps_->lanes().used_by(m.lane, {work.to, work.bytes()}, StreamPool::Use::writes, in_.get());
       api.record(m.event.get(), in_.get());
       memory_.give_back(m.host, std::move(m.event));
     }
@@ -171,7 +171,9 @@ class MessagesAcrossNodes final : public DeviceMessages {
     far_->abandon();
     if (near_) near_->abandon();
   }
-  Imports* imports() noexcept override { return near_ == nullptr ? nullptr : near_->imports(); }
+  MemoryImports* imports() noexcept override {
+    return near_ == nullptr ? nullptr : near_->imports();
+  }
 
  private:
   detail::Owned<DeviceMessages> near_;

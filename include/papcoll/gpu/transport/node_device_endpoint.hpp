@@ -9,14 +9,14 @@
 #include <papcoll/gpu/paths.hpp>
 #include <papcoll/gpu/transport/device_endpoint.hpp>
 #include <papcoll/gpu/transport/device_memory.hpp>
-#include <papcoll/gpu/transport/host_path.hpp>
-#include <papcoll/gpu/transport/ipc_trial.hpp>
-#include <papcoll/gpu/transport/lanes.hpp>
+#include <papcoll/gpu/transport/host_staged_part.hpp>
+#include <papcoll/gpu/transport/ipc_probe.hpp>
+#include <papcoll/gpu/transport/mailbox_table.hpp>
 #include <papcoll/gpu/transport/message_paths.hpp>
 #include <papcoll/gpu/transport/network_messages.hpp>
-#include <papcoll/gpu/transport/node_mail.hpp>
 #include <papcoll/gpu/transport/pulled_messages.hpp>
 #include <papcoll/gpu/transport/staged_messages.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/time_waited.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -53,7 +53,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   /// For the device that the rank uses now. Throws device_error, and transport_unavailable on all
   /// ranks.
-  NodeDeviceEndpoint(gpu::Api& api, const Surroundings& s, FindReducer find,
+  NodeDeviceEndpoint(gpu::Api& api, const TeamEnvironment& s, FindReducer find,
                      FindPaths paths = nullptr)
       : DeviceEndpoint(api, api.current_device(), find),
         node_(node_of(s, alone_)),
@@ -72,7 +72,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
       make_nodes(node_of, s.rank);
     }
     // Last: peers that see the handles import them, so nothing may throw behind that.
-    trial_ = detail::make_owned<IpcTrial>(steps(), mail_.notices(), node_.rank);
+    trial_ = detail::make_owned<IpcProbe>(steps(), mail_.notices(), node_.rank);
     mail_.notice(node_.rank).state.store(RankNotice::open, std::memory_order_relaxed);
   }
   NodeDeviceEndpoint(const NodeDeviceEndpoint&) = delete;
@@ -148,7 +148,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   void give_up() noexcept { DeviceEndpoint::abandon(); }
 
   /// The memory of the node's ranks; where this rank is alone, some of its own.
-  static Node node_of(const Surroundings& s, NodeMail::OfRank& alone) {
+  static Node node_of(const TeamEnvironment& s, MailboxTable::OfRank& alone) {
     if (s.node != nullptr) return *s.node;
     if (s.partial_node != nullptr) return *s.partial_node;
     Node none;
@@ -156,7 +156,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     return none;
   }
 
-  static std::vector<int> ranks_here_of(const Surroundings& s, const Node& node) {
+  static std::vector<int> ranks_here_of(const TeamEnvironment& s, const Node& node) {
     if (node.size == static_cast<int>(s.ranks_here.size())) return s.ranks_here;
     std::vector<int> all(static_cast<std::size_t>(node.size));
     std::iota(all.begin(), all.end(), node.size == 1 ? s.rank : 0);
@@ -179,11 +179,11 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     if (find_paths_ == nullptr) return all;
     std::vector<int> on_node;
     for (const Peer& p : peers_) on_node.push_back(p.out == nullptr ? node_.rank : p.on_node);
-    all.host = detail::make_owned<HostPath>(steps(), node_, std::move(on_node));
+    all.host = detail::make_owned<HostStagedPart>(steps(), node_, std::move(on_node));
     gpu::Api& api = steps().api();
     const int to = steps().device();
     gpu::ShareLimits limits;
-    limits.chunks.most_bytes = static_cast<double>(HostPath::most_piece_bytes(node_.size));
+    limits.chunks.most_bytes = static_cast<double>(HostStagedPart::most_piece_bytes(node_.size));
     for (const Peer& p : peers_) {
       all.paths.emplace_back();
       const int from = p.out == nullptr ? to : device_of(mail_.notice(p.on_node).physical_device);
@@ -236,19 +236,19 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     return true;
   }
 
-  NodeMail::OfRank alone_{};
+  MailboxTable::OfRank alone_{};
   Node node_;  ///< keeps the memory mapped
   FindPaths find_paths_;
   bool processes_;
   int team_;                     ///< ranks of the team
   int nodes_;                    ///< and their nodes
   std::vector<int> ranks_here_;  ///< ranks of the team, by their numbers on the node
-  NodeMail mail_;
+  MailboxTable mail_;
   std::vector<Peer> peers_;                 ///< by rank of the team; null for those on other nodes
   detail::Owned<NetworkMessages> network_;  ///< until it is known how messages go
-  std::uint32_t calls_at_once_ = Lanes::calls_at_once;
+  std::uint32_t calls_at_once_ = StreamPool::calls_at_once;
   bool ended_ = false;
-  detail::Owned<IpcTrial> trial_;  ///< null when it is over
+  detail::Owned<IpcProbe> trial_;  ///< null when it is over
   std::string why_no_ipc_;
 };
 

@@ -3,7 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/handles.hpp>
-#include <papcoll/gpu/transport/lanes.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
 
 #include <algorithm>
 #include <bit>

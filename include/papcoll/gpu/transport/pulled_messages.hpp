@@ -8,13 +8,13 @@
 #include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/paths.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
-#include <papcoll/gpu/transport/host_path.hpp>
-#include <papcoll/gpu/transport/imports.hpp>
-#include <papcoll/gpu/transport/lanes.hpp>
-#include <papcoll/gpu/transport/mail_office.hpp>
+#include <papcoll/gpu/transport/host_staged_part.hpp>
 #include <papcoll/gpu/transport/mailbox.hpp>
+#include <papcoll/gpu/transport/mailbox_endpoint.hpp>
+#include <papcoll/gpu/transport/memory_imports.hpp>
 #include <papcoll/gpu/transport/message_paths.hpp>
 #include <papcoll/gpu/transport/sent_messages.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/plan_run.hpp>
@@ -36,7 +36,7 @@ struct MailboxPair {
 
 /// How messages are shared out over paths. Without a host path, none of `paths` goes there.
 struct SharedOut {
-  detail::Owned<HostPath> host{};
+  detail::Owned<HostStagedPart> host{};
   std::vector<detail::Owned<MessagePaths>> paths{};  ///< from each rank; may be null
 };
 
@@ -92,7 +92,7 @@ class PulledMessages final : public DeviceMessages {
     bool moved = false;
     for (std::size_t p = 0; p < peers_.size(); ++p) {
       if (!peers_[p]) continue;
-      MailOffice& office = peers_[p]->office;
+      MailboxEndpoint& office = peers_[p]->office;
       moved |= office.flush();
       while (office.any()) {
         take(static_cast<int>(p), *peers_[p]);
@@ -122,10 +122,10 @@ class PulledMessages final : public DeviceMessages {
     imports_.leak();
   }
 
-  Imports* imports() noexcept override { return &imports_; }
+  MemoryImports* imports() noexcept override { return &imports_; }
 
  private:
-  using Use = Lanes::Use;
+  using Use = StreamPool::Use;
 
   /// What this rank has for a peer.
   struct Pair {
@@ -134,7 +134,7 @@ class PulledMessages final : public DeviceMessages {
           pulls(api, api.make_stream(device)),
           answers(api, api.make_stream(device)) {}
 
-    MailOffice office;
+    MailboxEndpoint office;
     detail::Owned<MessagePaths> paths;  ///< of long messages of the peer; null: directly
     gpu::OwnedStream pulls;             ///< messages of the peer
     gpu::OwnedStream answers;           ///< waits for the peer's pulls
@@ -142,7 +142,7 @@ class PulledMessages final : public DeviceMessages {
   /// A message whose mail came before its receive was posted.
   struct EarlyMail {
     int peer;
-    Mail mail;
+    ControlMessage mail;
     gpu::OwnedEvent event;
   };
   /// A receive, and an event: its lane has done with the bytes before.
@@ -170,12 +170,12 @@ class PulledMessages final : public DeviceMessages {
     return pull(mail.mail, std::move(posted), from);
   }
 
-  static bool is_for(const Mail& mail, const TransportOp& work) noexcept {
+  static bool is_for(const ControlMessage& mail, const TransportOp& work) noexcept {
     return mail.sequence == work.sequence && mail.block == work.block && mail.number == work.number;
   }
 
   /// The stream for pulls waits for the mail's event already. True: the receive is complete.
-  bool pull(const Mail& mail, Posted posted, Pair& from) {
+  bool pull(const ControlMessage& mail, Posted posted, Pair& from) {
     const TransportOp& work = posted.work;
     if (mail.bytes != work.bytes()) {
       throw peer_error(work.owner->refuse(work.peer, work.bytes(),
@@ -188,7 +188,7 @@ class PulledMessages final : public DeviceMessages {
   }
 
   /// False: a part comes through the host.
-  bool copy(const Mail& mail, const Posted& posted, Pair& from) {
+  bool copy(const ControlMessage& mail, const Posted& posted, Pair& from) {
     const TransportOp& work = posted.work;
     const gpu::Stream pulls = from.pulls.get();
     const std::byte* const there =
@@ -213,7 +213,7 @@ class PulledMessages final : public DeviceMessages {
 
   void ask_for(const gpu::PathShare& by_host, std::uint32_t ticket, const Posted& posted,
                Pair& from) {
-    Mail part;
+    ControlMessage part;
     part.kind = MailKind::part;
     part.ticket = ticket;
     part.offset = by_host.offset;
@@ -228,19 +228,19 @@ class PulledMessages final : public DeviceMessages {
 
   /// The sender may overwrite its message when all that is in the stream for pulls now is complete.
   static void answer(std::uint32_t ticket, Pair& from) {
-    Mail mail;
+    ControlMessage mail;
     mail.kind = MailKind::answer;
     mail.ticket = ticket;
     from.office.send(mail, from.pulls.get());
   }
 
   void take(int peer, Pair& from) {
-    const MailOffice::Received received = from.office.next();
+    const MailboxEndpoint::Received received = from.office.next();
     switch (received.mail.kind) {
       case MailKind::answer:
         return take_answer(received, from);
       case MailKind::part: {
-        const Mail wanted = received.mail;
+        const ControlMessage wanted = received.mail;
         from.office.taken();
         return host_path_->send(sent_.part(wanted), peer, from.office);
       }
@@ -254,8 +254,8 @@ class PulledMessages final : public DeviceMessages {
     }
   }
 
-  void take_message(const MailOffice::Received& received, int peer, Pair& from) {
-    const Mail mail = received.mail;
+  void take_message(const MailboxEndpoint::Received& received, int peer, Pair& from) {
+    const ControlMessage mail = received.mail;
     const auto posted = std::find_if(posted_.begin(), posted_.end(), [&](const Posted& p) {
       return p.work.peer == peer && is_for(mail, p.work);
     });
@@ -275,8 +275,8 @@ class PulledMessages final : public DeviceMessages {
     if (pull(mail, std::move(receive), from)) work.owner->complete(work.slot, work.step);
   }
 
-  void take_piece(const MailOffice::Received& received, int peer, Pair& from) {
-    const Mail piece = received.mail;
+  void take_piece(const MailboxEndpoint::Received& received, int peer, Pair& from) {
+    const ControlMessage piece = received.mail;
     api_->wait(host_path_->receiving(peer), received.event);
     from.office.taken();
     const auto whole = host_path_->receive(piece, peer, from.office);
@@ -291,8 +291,8 @@ class PulledMessages final : public DeviceMessages {
     work.owner->complete(work.slot, work.step);
   }
 
-  void take_answer(const MailOffice::Received& received, Pair& from) {
-    const Mail mail = received.mail;
+  void take_answer(const MailboxEndpoint::Received& received, Pair& from) {
+    const ControlMessage mail = received.mail;
     api_->wait(from.answers.get(), received.event);
     from.office.taken();
     const TransportOp work = sent_.answered(mail, from.answers.get());
@@ -302,9 +302,9 @@ class PulledMessages final : public DeviceMessages {
   Pair& pair(int peer) { return *peers_[static_cast<std::size_t>(peer)]; }
 
   gpu::Api* api_;
-  Lanes* lanes_;
-  Imports imports_;
-  detail::Owned<HostPath> host_path_;  ///< null: no path goes through the host
+  StreamPool* lanes_;
+  MemoryImports imports_;
+  detail::Owned<HostStagedPart> host_path_;  ///< null: no path goes through the host
   SentMessages sent_;
   gpu::OwnedStream early_;  ///< waits for events of mails whose receive is not posted
   std::vector<detail::Owned<Pair>> peers_;

@@ -6,10 +6,10 @@
 #include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/transport/device_memory.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
-#include <papcoll/gpu/transport/host_path.hpp>
-#include <papcoll/gpu/transport/lanes.hpp>
-#include <papcoll/gpu/transport/mail_office.hpp>
+#include <papcoll/gpu/transport/host_staged_part.hpp>
 #include <papcoll/gpu/transport/mailbox.hpp>
+#include <papcoll/gpu/transport/mailbox_endpoint.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 
@@ -39,7 +39,7 @@ class SentMessages {
         least_shared_out_(least_shared_out) {}
 
   /// Tells the receiver of a send in that lane.
-  void start(const TransportOp& work, std::size_t lane, MailOffice& office) {
+  void start(const TransportOp& work, std::size_t lane, MailboxEndpoint& office) {
     Sent sent;
     sent.waits = true;
     sent.work = work;
@@ -58,7 +58,7 @@ class SentMessages {
       sent.ready = lanes_->events().take();
       api_->record(sent.ready.get(), lanes_->stream(lane));
     }
-    Mail mail;
+    ControlMessage mail;
     mail.kind = MailKind::message;
     mail.sequence = work.sequence;
     mail.block = work.block;
@@ -74,7 +74,7 @@ class SentMessages {
   }
 
   /// What a receiver wants of a message through the host.
-  HostPath::Part part(const Mail& wanted) const {
+  HostStagedPart::Part part(const ControlMessage& wanted) const {
     const Sent& sent = sent_.at(wanted.ticket);
     return {wanted.ticket, sent.range.lo + wanted.offset, wanted.bytes, wanted.allocation,
             sent.ready.get()};
@@ -82,7 +82,7 @@ class SentMessages {
 
   /// The receiver has pulled it when what is in the stream now is complete: the lane will wait for
   /// that before it overwrites the bytes. Returns what has been sent.
-  TransportOp answered(const Mail& answer, gpu::Stream stream) {
+  TransportOp answered(const ControlMessage& answer, gpu::Stream stream) {
     Sent& sent = sent_.at(answer.ticket);
     sent.waits = false;
     lanes_->used_by(sent.lane, sent.range, Use::reads, stream);
@@ -95,7 +95,7 @@ class SentMessages {
   void abandon() noexcept { sent_.clear(); }
 
  private:
-  using Use = Lanes::Use;
+  using Use = StreamPool::Use;
 
   struct Sent {
     bool waits = false;
@@ -114,7 +114,7 @@ class SentMessages {
   }
 
   gpu::Api* api_;
-  Lanes* lanes_;
+  StreamPool* lanes_;
   detail::Shared<DeviceMemory> memory_;
   std::size_t least_shared_out_;
   std::vector<Sent> sent_;  ///< by ticket

@@ -5,11 +5,11 @@
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
-#include <papcoll/gpu/transport/host_window.hpp>
-#include <papcoll/gpu/transport/lanes.hpp>
 #include <papcoll/gpu/transport/mailbox.hpp>
 #include <papcoll/gpu/transport/pulled_messages.hpp>
-#include <papcoll/gpu/transport/window_ends.hpp>
+#include <papcoll/gpu/transport/staging_ring.hpp>
+#include <papcoll/gpu/transport/staging_ring_ends.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan.hpp>
@@ -26,7 +26,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// Messages through memory of the host, for devices that cannot reach each other: they go piece by
-/// piece through the window of the two ranks (HostWindow).
+/// piece through the window of the two ranks (StagingRing).
 ///
 ///     sender                                     receiver
 ///     start of a send                  ←──────── start of a receive: mail {wanted, ticket}
@@ -55,7 +55,7 @@ class StagedMessages final : public DeviceMessages {
   bool start(const TransportOp& work, std::size_t lane) override {
     Peer& peer = peers_[static_cast<std::size_t>(work.peer)];
     const bool sends = work.kind == OpKind::send;
-    const Lanes::Use use = sends ? Lanes::Use::reads : Lanes::Use::writes;
+    const StreamPool::Use use = sends ? StreamPool::Use::reads : StreamPool::Use::writes;
     steps_->lanes().order(lane, {sends ? work.a : work.to, work.bytes()}, use);
     gpu::OwnedEvent ready = steps_->lanes().events().take();
     steps_->api().record(ready.get(), steps_->lanes().stream(lane));
@@ -66,7 +66,7 @@ class StagedMessages final : public DeviceMessages {
       return false;
     }
     if (!peer.reader) open(peer.reader, peer.boxes.on_node, rank_);
-    Mail wanted;
+    ControlMessage wanted;
     wanted.kind = MailKind::wanted;
     wanted.ticket = peer.reader->receive({true, work, lane, std::move(ready)});
     wanted.sequence = work.sequence;
@@ -107,13 +107,13 @@ class StagedMessages final : public DeviceMessages {
  private:
   struct Peer {
     MailboxPair boxes{};
-    std::uint32_t mailed = 0;                 ///< what boxes.out->sent is
-    std::uint32_t taken = 0;                  ///< what boxes.in->taken is
-    std::deque<Mail> kept;                    ///< mails for which there is no slot yet
-    std::vector<Mail> wanted;                 ///< by the peer, and not sent yet
-    std::deque<WindowWriter::Message> sends;  ///< that the peer does not want yet
-    detail::Owned<WindowWriter> writer;       ///< null: nothing was sent to it yet
-    detail::Owned<WindowReader> reader;       ///< null: nothing was received from it yet
+    std::uint32_t mailed = 0;                  ///< what boxes.out->sent is
+    std::uint32_t taken = 0;                   ///< what boxes.in->taken is
+    std::deque<ControlMessage> kept;           ///< mails for which there is no slot yet
+    std::vector<ControlMessage> wanted;        ///< by the peer, and not sent yet
+    std::deque<StagingWriter::Message> sends;  ///< that the peer does not want yet
+    detail::Owned<StagingWriter> writer;       ///< null: nothing was sent to it yet
+    detail::Owned<StagingReader> reader;       ///< null: nothing was received from it yet
   };
 
   template <class End>
@@ -148,7 +148,7 @@ class StagedMessages final : public DeviceMessages {
   static void match(Peer& peer) {
     for (auto send = peer.sends.begin(); send != peer.sends.end();) {
       const auto wanted =
-          std::find_if(peer.wanted.begin(), peer.wanted.end(), [&](const Mail& mail) {
+          std::find_if(peer.wanted.begin(), peer.wanted.end(), [&](const ControlMessage& mail) {
             return mail.sequence == send->work.sequence && mail.block == send->work.block &&
                    mail.number == send->work.number;
           });

@@ -7,10 +7,10 @@
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/waiting/sleep.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/runtime/basis.hpp>
-#include <papcoll/runtime/errors/reason.hpp>
+#include <papcoll/runtime/errors/abort_reason.hpp>
 #include <papcoll/runtime/in_flight.hpp>
-#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/node_calls.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -27,7 +27,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// this team, the one around it, and those within it.
 class TeamFailures {
  public:
-  TeamFailures(TeamBasis& basis, NodeSide& node, InFlight& in_flight)
+  TeamFailures(TeamContext& basis, NodeCallTracker& node, InFlight& in_flight)
       : basis_(basis), node_(node), in_flight_(in_flight) {
     basis.waiter.hooks = {&TeamFailures::poke_hook,    nullptr,
                           &TeamFailures::check_hook,   &TeamFailures::watch_hook,
@@ -121,7 +121,7 @@ class TeamFailures {
   /// This rank cannot go on, and its peers cannot go on without it. `what`: gave_up, revoked, or a
   /// rank that died.
   [[gnu::cold]] void fail_everywhere(const std::string& why,
-                                     PeerNotice what = PeerNotice::gave_up) noexcept {
+                                     PeerFailureNotice what = PeerFailureNotice::gave_up) noexcept {
     if (!broken_.empty()) return;
     abort_node(detail::reason_of(what, basis_));
     if (!node_.is_there() && basis_.hooks.refused) {
@@ -263,7 +263,7 @@ class TeamFailures {
 
   [[gnu::cold]] static void expired_hook(void* p) {
     TeamFailures& team = self(p);
-    const TeamBasis& basis = team.basis_;
+    const TeamContext& basis = team.basis_;
     const std::string why =
         detail::joined({"papcoll: rank ", basis.shown(basis.rank()), " waited longer than ",
                         basis.options.deadline.count() / 1000000,
@@ -295,8 +295,8 @@ class TeamFailures {
     detail::throw_lost(reason, why);
   }
 
-  TeamBasis& basis_;
-  NodeSide& node_;
+  TeamContext& basis_;
+  NodeCallTracker& node_;
   InFlight& in_flight_;
   TeamFailures* parent_ = nullptr;  ///< of the team that this one is a part of
   TeamFailures* intra_ = nullptr;   ///< of the teams within this one

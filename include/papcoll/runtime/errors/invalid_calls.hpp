@@ -5,10 +5,10 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/runtime/basis.hpp>
 #include <papcoll/runtime/errors/failures.hpp>
 #include <papcoll/runtime/messages.hpp>
-#include <papcoll/runtime/node_side.hpp>
+#include <papcoll/runtime/node_calls.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <cstdint>
@@ -20,7 +20,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// must not be stranded.
 class InvalidCalls {
  public:
-  InvalidCalls(TeamBasis& basis, NodeSide& node, TeamFailures& failures, TeamMessages& messages)
+  InvalidCalls(TeamContext& basis, NodeCallTracker& node, TeamFailures& failures,
+               TeamMessages& messages)
       : basis_(basis), node_(node), failures_(failures), messages_(messages) {}
 
   /// This rank's call is invalid: tells the peers, who throw peer_error, and throws argument_error,
@@ -89,12 +90,12 @@ class InvalidCalls {
   [[gnu::cold]] void tell_by_message(const std::string& what) {
     const TeamHooks& hooks = basis_.hooks;
     if (hooks.refused) {
-      hooks.refused(hooks.context, basis_.calls.next() - 1, PeerNotice::invalid_call, what);
+      hooks.refused(hooks.context, basis_.calls.next() - 1, PeerFailureNotice::invalid_call, what);
     }
   }
 
-  TeamBasis& basis_;
-  NodeSide& node_;
+  TeamContext& basis_;
+  NodeCallTracker& node_;
   TeamFailures& failures_;
   TeamMessages& messages_;
 };

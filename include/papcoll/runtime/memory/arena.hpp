@@ -4,7 +4,7 @@
 #include <papcoll/base/shared.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/runtime/memory/watched_buffers.hpp>
+#include <papcoll/runtime/memory/freed_buffer_watch.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <cstddef>
@@ -91,7 +91,7 @@ struct ArenaPart final : TeamPart {
 inline const detail::Shared<Arena>& arena_of(TeamCore& core) {
   detail::Shared<Arena>& arena = core.parts().get<ArenaPart>().arena;
   if (arena == nullptr) {
-    const Surroundings& s = core.surroundings();
+    const TeamEnvironment& s = core.surroundings();
     arena = detail::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node,
                                        core.buffer_watch());
   }

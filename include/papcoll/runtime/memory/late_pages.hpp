@@ -1,11 +1,11 @@
 #pragma once
 
-#include <papcoll/arrival/ticket_board.hpp>
+#include <papcoll/arrival/remote_tickets.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_probe.hpp>
-#include <papcoll/transport/rma/shared_words.hpp>
+#include <papcoll/transport/rma/shared_atomics.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 
 #include <array>
@@ -27,7 +27,7 @@ class LatePages {
     const std::size_t pairs = static_cast<std::size_t>(ranks) * static_cast<std::size_t>(ranks);
     add(Channels::bytes(ranks));
     add(PeerProbe::bytes(ranks));
-    add(SharedWords::bytes(ranks, TicketBoard::words(ranks)));
+    add(SharedWords::bytes(ranks, RemoteTicketCounter::words(ranks)));
     add(pairs * device_mailbox_bytes);
     add(pairs * device_window_bytes(ranks));
     bytes_ += board_buffers_bytes(ranks, chunk_bytes);

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/packed_parts.hpp>
+#include <papcoll/base/packed_layout.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/runtime/memory/arena.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -91,7 +91,7 @@ class PackedCall {
     }
   }
 
-  PackedParts parts_;
+  PackedLayout parts_;
   std::byte* memory_;
   Call packed_;
 };

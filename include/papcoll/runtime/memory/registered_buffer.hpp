@@ -4,7 +4,7 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/base/shared.hpp>
 #include <papcoll/runtime/memory/arena.hpp>
-#include <papcoll/runtime/memory/moved_pages.hpp>
+#include <papcoll/runtime/memory/page_migration.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 
@@ -55,7 +55,7 @@ class RegisteredBuffer {
       static_cast<void>(new (std::nothrow) detail::Shared<Arena>(std::move(arena_)));
       return;
     }
-    if (move_back(memory_.pages, seen_pages()) == MovedBack::all) arena_->deallocate(start_);
+    if (move_back(memory_.pages, seen_pages()) == RestoreResult::all) arena_->deallocate(start_);
   }
 
  private:
@@ -102,7 +102,7 @@ class RegisteredBuffer {
 
 /// Why a rank's memory cannot be moved to an arena, or empty.
 inline std::string why_no_registration(const TeamCore& core) {
-  const Surroundings& s = core.surroundings();
+  const TeamEnvironment& s = core.surroundings();
   if (!s.processes) return "its ranks are threads, which see all memory anyway";
   const Node* const node = s.node != nullptr ? s.node : s.partial_node;
   if (node == nullptr) {
@@ -120,7 +120,7 @@ inline std::string why_no_registration(const TeamCore& core) {
 /// Why the buffer cannot be moved, as the end of a sentence that begins "it"; empty if it can.
 [[gnu::cold]] inline std::string why_not_registered(const TeamCore& core, const AddressRange& data,
                                                     const AddressRange& pages) {
-  const Surroundings& s = core.surroundings();
+  const TeamEnvironment& s = core.surroundings();
   const PeerMemory& peers = (s.node != nullptr ? s.node : s.partial_node)->peers;
   if (peers.place(address_of(data.begin), data.bytes()).mapped != 0) {
     return "is in the arena of this communicator already: call with it as it is";

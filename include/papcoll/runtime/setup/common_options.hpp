@@ -7,7 +7,7 @@
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 
 #include <array>
 #include <cstdint>

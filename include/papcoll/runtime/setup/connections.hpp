@@ -22,7 +22,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 class Connections {
  public:
   /// `surroundings` must live longer.
-  explicit Connections(const Surroundings& surroundings) : surroundings_(surroundings) {}
+  explicit Connections(const TeamEnvironment& surroundings) : surroundings_(surroundings) {}
 
   /// The team is one of `parent`'s, whose ranks `ranks` are its own: messages of MPI go that way,
   /// under the number `calls` of the parent's present call.
@@ -140,7 +140,7 @@ class Connections {
     return nullptr;
   }
 
-  const Surroundings& surroundings_;
+  const TeamEnvironment& surroundings_;
   mutable const TransportTable* required_ = nullptr;  ///< the last that can serve the team
   detail::Vector<Connected> connected_;
   std::string substitution_;

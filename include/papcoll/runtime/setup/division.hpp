@@ -70,7 +70,7 @@ struct Division {
   std::vector<int> nodes;               ///< of each rank, the lowest rank of its node
   int here = 0;                         ///< this rank's
   bool shares_memory = false;           ///< the ranks of a node have memory in common
-  detail::Shared<const Groups> caches;  ///< on one node, see near_groups()
+  detail::Shared<const Groups> caches;  ///< on one node, see cache_groups()
   HierarchyMemory memory;
   bool is_planned = false;  ///< hierarchy_of() has planned one, if there is one
 

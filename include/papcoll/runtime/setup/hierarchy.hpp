@@ -9,9 +9,9 @@
 #include <papcoll/runtime/memory/late_pages.hpp>
 #include <papcoll/runtime/setup/division.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/topology/cache_groups.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/machine.hpp>
-#include <papcoll/topology/near_groups.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 
 #include <algorithm>
@@ -154,7 +154,7 @@ struct Hierarchy {
   }
 
   Groups groups;
-  /// The groups are those of near_groups() on one node, which only calls that name no algorithm go
+  /// The groups are those of cache_groups() on one node, which only calls that name no algorithm go
   /// by: to Hierarchical by name, all ranks of a node are one group.
   bool by_caches = false;
   std::array<CallMemory, 4> memory;
@@ -191,8 +191,8 @@ inline std::atomic<std::uint32_t>& is_initialised(const InnerTeam& team,
                                                         const std::vector<int>& members, int number,
                                                         Node& node, std::size_t chunk_bytes,
                                                         const HierarchyMemory& memory) {
-  const Surroundings& outer = parent.surroundings();
-  Surroundings s;
+  const TeamEnvironment& outer = parent.surroundings();
+  TeamEnvironment s;
   s.transports = outer.transports;
   s.rank = number;
   s.size = team.size();
@@ -201,7 +201,7 @@ inline std::atomic<std::uint32_t>& is_initialised(const InnerTeam& team,
   s.mpi = outer.mpi;
   if (outer.machine != nullptr) {
     s.machine = detail::make_shared<const MachineOnDemand>(outer.machine, members);
-    if (team.here) node.groups = near_groups(s.machine->places());
+    if (team.here) node.groups = cache_groups(s.machine->places());
   }
   Options options = parent.options();
   options.chunk_bytes = chunk_bytes;

@@ -13,7 +13,7 @@
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
-#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 
 #include <array>
 #include <cstddef>

@@ -9,15 +9,15 @@
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/memory/late_pages.hpp>
 #include <papcoll/runtime/setup/division.hpp>
-#include <papcoll/runtime/setup/known_ranks.hpp>
+#include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
-#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/mpi/probe_copies.hpp>
-#include <papcoll/transport/shm/node_share.hpp>
-#include <papcoll/transport/shm/segment.hpp>
+#include <papcoll/transport/shm/node_segments.hpp>
+#include <papcoll/transport/shm/shm_segment.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -47,10 +47,11 @@ class NodeMemory {
   ~NodeMemory() = default;
 
   /// What the ranks of a node want for a communicator.
-  [[gnu::cold]] static NodeShare::AreaRequest area_of(const NodeRanks& here, const Options& options,
-                                                      const Groups* caches) {
+  [[gnu::cold]] static NodeSegmentPool::AreaRequest area_of(const NodeRanks& here,
+                                                            const Options& options,
+                                                            const Groups* caches) {
     const Layout layout{here, options, caches};
-    NodeShare::AreaRequest area;
+    NodeSegmentPool::AreaRequest area;
     area.bytes = layout.heads + layout.channels + layout.inner.channels + cache_line;
     area.reserved = layout.heads;
     area.wanted = layout.inner.buffers +
@@ -59,8 +60,8 @@ class NodeMemory {
   }
 
   /// Makes the area, as the node's first rank. Throws system_error.
-  [[gnu::cold]] static detail::Shared<NodeArea> make_area(const KnownRanks& known) {
-    auto area = NodeArea::make(known.share);
+  [[gnu::cold]] static detail::Shared<CommunicatorSegment> make_area(const RankSetInfo& known) {
+    auto area = CommunicatorSegment::make(known.share);
     if (known.here.nodes == 1) {
       const int ranks = static_cast<int>(known.here.ranks.size());
       Node node;
@@ -75,21 +76,21 @@ class NodeMemory {
   /// yet: `known` has the rest. Returns why it could not, the same on all ranks, or nothing; where
   /// it could not, `known.share` is null.
   /// Collective.
-  [[gnu::cold]] std::string make(const PolledCollectives& all_ranks, KnownRanks& known,
+  [[gnu::cold]] std::string make(const PolledCollectives& all_ranks, RankSetInfo& known,
                                  const Groups* caches) {
     constexpr const char* where = "sharing memory";
     const int rank = all_ranks.rank(where);
     ShmSegment::Request request;
     request.ranks = known.here.ranks;
     std::size_t arena_bytes = known.options.arena_bytes;
-    request.bytes = NodeShare::bytes(request.ranks.size(), arena_bytes);
+    request.bytes = NodeSegmentPool::bytes(request.ranks.size(), arena_bytes);
     ShmSegment segment;
     try {
       segment = ShmSegment::create(all_ranks, request);
     } catch (const transport_unavailable& why) {  // perhaps for want of address space
       if (arena_bytes == 0) return why.what();
       arena_bytes = 0;
-      request.bytes = NodeShare::bytes(request.ranks.size(), 0);
+      request.bytes = NodeSegmentPool::bytes(request.ranks.size(), 0);
       try {
         segment = ShmSegment::create(all_ranks, request);
       } catch (const transport_unavailable& still) {
@@ -97,14 +98,14 @@ class NodeMemory {
       }
     }
     const auto place = std::lower_bound(known.here.ranks.begin(), known.here.ranks.end(), rank);
-    known.share = detail::make_shared<NodeShare>(
+    known.share = detail::make_shared<NodeSegmentPool>(
         std::move(segment), static_cast<int>(place - known.here.ranks.begin()),
         static_cast<int>(known.here.ranks.size()), arena_bytes, known.area);
     known.copies = detail::make_shared<CopyChoice>(
         known.options.copy_method, last_level_cache_bytes() / known.here.ranks.size());
 
     std::string problem;
-    detail::Shared<NodeArea> area;
+    detail::Shared<CommunicatorSegment> area;
     std::uint64_t number = 0;  // of the area, from 1; 0: none
     if (known.here.ranks.front() == rank) {
       try {
@@ -118,7 +119,7 @@ class NodeMemory {
     all_ranks.allgather(&number, sizeof number, numbers.data(), where);
     number = numbers[static_cast<std::size_t>(known.here.ranks.front())];
     try {
-      if (area == nullptr && number != 0) area = NodeArea::join(known.share, number - 1);
+      if (area == nullptr && number != 0) area = CommunicatorSegment::join(known.share, number - 1);
     } catch (const std::exception& e) {
       problem = bare(e.what());
     }
@@ -134,11 +135,11 @@ class NodeMemory {
   }
 
   /// Takes an area that all ranks of the node have.
-  [[gnu::cold]] void lay_out(const KnownRanks& known, const Groups* caches,
-                             detail::Shared<NodeArea> area) {
+  [[gnu::cold]] void lay_out(const RankSetInfo& known, const Groups* caches,
+                             detail::Shared<CommunicatorSegment> area) {
     const Layout layout{known.here, known.options, caches};
     area_ = std::move(area);
-    NodeShare& share = area_->share();
+    NodeSegmentPool& share = area_->share();
     std::byte* const memory = area_->data();
     node_.rank = share.rank();
     node_.size = layout.ranks;
@@ -147,8 +148,8 @@ class NodeMemory {
       node_.board = memory + layout.bells;
     }
     LatePages::lay_out(node_, memory + layout.heads);
-    node_.reserve = &NodeArea::reserve;
-    node_.map_again = &NodeArea::map_again;
+    node_.reserve = &CommunicatorSegment::reserve;
+    node_.map_again = &CommunicatorSegment::map_again;
     node_.context = area_.get();
     node_.keep = area_;
     if (share.arena() != nullptr) {
@@ -156,7 +157,7 @@ class NodeMemory {
       node_.pool_bytes = share.pools()->bytes();
       node_.taken_pools = &area_->taken_pools();
       node_.arena = share.arena();
-      node_.any_broken = &NodeArea::any_broken;
+      node_.any_broken = &CommunicatorSegment::any_broken;
     }
     const bool maps = share.arena() != nullptr && known.options.peer_access != PeerAccess::staged;
     const ShmSegment& segment = share.segment();
@@ -166,8 +167,8 @@ class NodeMemory {
     hierarchy_.copies = known.copies;
     hierarchy_.heads = memory + layout.bells + layout.board;
     hierarchy_.channels = memory + layout.heads + layout.channels;
-    hierarchy_.reserve = &NodeArea::reserve;
-    hierarchy_.watch = &NodeArea::watch;
+    hierarchy_.reserve = &CommunicatorSegment::reserve;
+    hierarchy_.watch = &CommunicatorSegment::watch;
     hierarchy_.context = area_.get();
     hierarchy_.peers = node_.peers;
     hierarchy_.ranks_here = known.here.ranks;
@@ -191,7 +192,7 @@ class NodeMemory {
 
   /// `broken` is where the communicator's board says that it is.
   void watch(const std::atomic<std::uint32_t>& broken) {
-    if (area_ != nullptr) NodeArea::watch(area_.get(), broken);
+    if (area_ != nullptr) CommunicatorSegment::watch(area_.get(), broken);
   }
 
   /// Where the teams within it have theirs.
@@ -235,7 +236,7 @@ class NodeMemory {
     std::size_t heads = 0;
   };
 
-  detail::Shared<NodeArea> area_;
+  detail::Shared<CommunicatorSegment> area_;
   Node node_{};
   HierarchyMemory hierarchy_;
 };

@@ -2,14 +2,14 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/schedule/arrangement.hpp>
+#include <papcoll/schedule/mapping_hint.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
-#include <papcoll/topology/mapping/arranged.hpp>
 #include <papcoll/topology/mapping/cost.hpp>
-#include <papcoll/topology/mapping/grow.hpp>
+#include <papcoll/topology/mapping/greedy_mapping.hpp>
+#include <papcoll/topology/mapping/hinted_order.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>
 #include <papcoll/topology/mapping/read_traffic.hpp>
@@ -24,8 +24,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// The ranks of the positions, where positions are laid along places in this order.
-[[gnu::cold]] inline std::vector<int> laid_along(const std::vector<int>& positions,
-                                                 const std::vector<int>& places) {
+[[gnu::cold]] inline std::vector<int> assign_ranks(const std::vector<int>& positions,
+                                                   const std::vector<int>& places) {
   std::vector<int> rank_of(positions.size());
   for (std::size_t i = 0; i < positions.size(); ++i) {
     rank_of[static_cast<std::size_t>(positions[i])] = places[i];
@@ -55,17 +55,17 @@ PAPCOLL_DECL MappedOrder map_on_demand(MapPositions& map, const AnySchedule& sch
   m.in_rank_order = cost_of(*traffic, machine, ranks);
 
   const std::vector<int> places = machine.order(root);
-  const Arrangement arrangement = schedule.arrangement(c, size);
-  if (arrangement == Arrangement::by_traffic_in_trees && !machine.network().is_tree()) {
+  const MappingHint mapping_hint = schedule.mapping_hint(c, size);
+  if (mapping_hint == MappingHint::by_traffic_in_trees && !machine.network().is_tree()) {
     m.arranged = m.in_rank_order;
     m.verdict = MappedOrder::Verdict::links_unknown;
     return m;
   }
-  ranks = detail::laid_along(arranged_positions(arrangement, size), places);
+  ranks = detail::assign_ranks(hinted_positions(mapping_hint, size), places);
   m.arranged = cost_of(*traffic, machine, ranks);
-  if (arrangement == Arrangement::by_traffic || arrangement == Arrangement::by_traffic_in_trees) {
+  if (mapping_hint == MappingHint::by_traffic || mapping_hint == MappingHint::by_traffic_in_trees) {
     std::vector<int> grown =
-        detail::laid_along(PositionGrower{*traffic, machine}.grow(places), places);
+        detail::assign_ranks(GreedyMapper{*traffic, machine}.grow(places), places);
     const MappingCost cost = cost_of(*traffic, machine, grown);
     if (!(m.arranged.no_worse_than(cost) && m.arranged.gains_on(m.in_rank_order))) {
       m.arranged = cost;

@@ -13,14 +13,14 @@ struct MappedOrder {
     mapped,
     all_talk_to_all,  ///< or nearly so: see traffic_of()
     gains_nothing,
-    links_unknown,  ///< Arrangement::by_traffic_in_trees, and the network is by hops
+    links_unknown,  ///< MappingHint::by_traffic_in_trees, and the network is by hops
     worse,          ///< in bytes × hops or on the heaviest link
   };
 
   Order order = Order::identity(1);  ///< a root is position 0
   Verdict verdict = Verdict::gains_nothing;
   MappingCost in_rank_order{};
-  MappingCost arranged{};  ///< of the best arrangement, used or not
+  MappingCost arranged{};  ///< of the best mapping hint, used or not
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,7 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/joined.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/peer_failure.hpp>
-#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>
@@ -108,7 +108,8 @@ class MpiLink {
   /// Tells all other ranks that this rank's call number `number` was invalid, or that it gave up
   /// altogether. Says nothing where there is no private communicator, or where this rank
   /// only passes on what it was told.
-  [[gnu::cold]] void send_refusal(std::uint32_t number, PeerNotice what, const std::string& text) {
+  [[gnu::cold]] void send_refusal(std::uint32_t number, PeerFailureNotice what,
+                                  const std::string& text) {
     if (!connected() || was_told_) return;
     int rank = 0;
     int size = 0;
@@ -158,11 +159,13 @@ class MpiLink {
   struct Refusal {
     std::uint64_t link = 0;  ///< the link's name: a refusal may outlive its communicator
     std::uint32_t number = 0;
-    PeerNotice what = PeerNotice::invalid_call;
+    PeerFailureNotice what = PeerFailureNotice::invalid_call;
     char text[496] = {};
   };
 
-  static bool at_once(const Refusal& r) noexcept { return r.what != PeerNotice::invalid_call; }
+  static bool at_once(const Refusal& r) noexcept {
+    return r.what != PeerFailureNotice::invalid_call;
+  }
 
   /// See poll(). `found`: what the probe says of a refusal that is there, or null.
   [[gnu::cold, gnu::noinline]] void heed_refusals(const MPI_Status* found, std::uint32_t next) {
@@ -180,8 +183,9 @@ class MpiLink {
       } else if (at_once(r) || static_cast<std::int32_t>(r.number - next) < 0) {
         was_told_ = at_once(r);  // who refused one call does not know yet that it broke the others
         const std::string text = detail::joined({"papcoll: ", r.text});
-        if (r.what >= PeerNotice::lost) throw detail::lost_rank(text, static_cast<int>(r.what));
-        if (r.what == PeerNotice::revoked) throw peer_lost(text);
+        if (r.what >= PeerFailureNotice::lost)
+          throw detail::lost_rank(text, static_cast<int>(r.what));
+        if (r.what == PeerFailureNotice::revoked) throw peer_lost(text);
         throw peer_error(detail::joined({"papcoll: another rank's call was invalid: ", r.text}));
       } else {
         ++i;

@@ -14,7 +14,7 @@ namespace detail {
 /// The endpoint of plans over MPI's messages.
 PAPCOLL_DECL std::unique_ptr<Endpoint> connect_messages(MpiLink& link);
 /// The same, which tells a function of messages that are complete. Not with SimGrid.
-PAPCOLL_DECL std::unique_ptr<Endpoint> connect_told_messages(
+PAPCOLL_DECL std::unique_ptr<Endpoint> connect_notifying_messages(
     MpiLink& link, std::function<void(const TransportOp&)> told);
 }  // namespace detail
 

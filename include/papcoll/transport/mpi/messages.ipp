@@ -20,13 +20,13 @@ PAPCOLL_DECL std::unique_ptr<Endpoint> connect_messages(MpiLink& link) {
 #endif
 }
 
-PAPCOLL_DECL std::unique_ptr<Endpoint> connect_told_messages(
+PAPCOLL_DECL std::unique_ptr<Endpoint> connect_notifying_messages(
     MpiLink& link, std::function<void(const TransportOp&)> told) {
 #ifdef SMPI_H
   static_cast<void>(told);
   return std::unique_ptr<Endpoint>(new SmpiEndpoint(link));
 #else
-  return std::unique_ptr<Endpoint>(new ToldMpiEndpoint(link, std::move(told)));
+  return std::unique_ptr<Endpoint>(new NotifyingMpiEndpoint(link, std::move(told)));
 #endif
 }
 

@@ -217,10 +217,10 @@ class MpiEndpoint : public Endpoint {
 };
 
 /// The same, which tells a function of messages that are complete.
-class ToldMpiEndpoint final : public MpiEndpoint {
+class NotifyingMpiEndpoint final : public MpiEndpoint {
  public:
   /// `told` is called by progress().
-  ToldMpiEndpoint(MpiLink& link, std::function<void(const TransportOp&)> told)
+  NotifyingMpiEndpoint(MpiLink& link, std::function<void(const TransportOp&)> told)
       : MpiEndpoint(link), told_(std::move(told)) {}
 
  private:

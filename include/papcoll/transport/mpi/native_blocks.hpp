@@ -5,7 +5,7 @@
 #include <papcoll/base/vector.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/mpi/wide_count.hpp>
 
 #include <cstddef>

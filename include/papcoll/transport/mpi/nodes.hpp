@@ -4,7 +4,7 @@
 #include <papcoll/base/joined.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 
 #include <cstddef>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 

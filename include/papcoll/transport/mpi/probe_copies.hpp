@@ -8,8 +8,8 @@
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
-#include <papcoll/transport/mpi/polled.hpp>
-#include <papcoll/transport/shm/file.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
+#include <papcoll/transport/shm/shm_file.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,10 +5,10 @@
 #include <papcoll/base/owned.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
-#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 #include <papcoll/transport/mpi/peer_failure.hpp>
-#include <papcoll/transport/mpi/polled.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 
 #include <string>
 

@@ -2,8 +2,8 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/library.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 
 #include <cstddef>
 

@@ -1,0 +1,428 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/node/board.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// How unevenly ranks arrive in calls of some size: what all of them have agreed on from recent
+/// calls. Times in nanoseconds.
+struct Imbalance {
+  std::uint64_t worst = 0;    ///< Ω: from the first arrival to the last
+  std::uint64_t average = 0;  ///< Δ̄: mean distance from the mean arrival
+  /// How long a rank waits for the last one, in the mean over the ranks: the time in which
+  /// something can be done before all are there. Small where one rank is early, although Ω is
+  /// large.
+  std::uint64_t waiting = 0;
+  /// How long the call itself took, from the last arrival on; 0 where only arrivals are watched.
+  std::uint64_t own = 0;
+  /// The same for each byte of the call, in picoseconds.
+  std::uint64_t own_ps_a_byte = 0;
+  /// Across nodes: by how much the last node was later than the others in the mean, and its number,
+  /// if it was the same one in all of the calls, and alone; else −1.
+  std::uint64_t lead = 0;
+  int late_node = -1;
+  bool in_arena = false;   ///< all buffers were in memory that the whole node sees
+  std::uint32_t seen = 0;  ///< calls that this was learnt from, so far
+
+  friend bool operator==(const Imbalance&, const Imbalance&) = default;
+};
+
+namespace detail {
+
+/// The imbalance of one call: `at(r)` is when rank r arrived, in nanoseconds from any origin that
+/// is the same on all ranks, for otherwise they would round differently.
+template <class At>
+Imbalance imbalance_of(int ranks, At&& at) noexcept {
+  std::int64_t first = at(0);
+  std::int64_t last = first;
+  std::int64_t total = 0;
+  for (int r = 0; r < ranks; ++r) {
+    first = std::min(first, at(r));
+    last = std::max(last, at(r));
+    total += at(r);
+  }
+  const std::int64_t mean = total / ranks;
+  std::int64_t distances = 0;
+  for (int r = 0; r < ranks; ++r) distances += at(r) < mean ? mean - at(r) : at(r) - mean;
+  Imbalance i;
+  i.worst = static_cast<std::uint64_t>(last - first);
+  i.average = static_cast<std::uint64_t>(distances / ranks);
+  i.waiting = static_cast<std::uint64_t>(std::max<std::int64_t>(last - mean, 0));
+  return i;
+}
+
+/// Which node came last, and how long after the mean of the others: nodes come with their last
+/// ranks. None, if there is one node only, or if the one before it was nearer to it than to them.
+/// `at` as in imbalance_of(); `node_of` each rank, from 0 on; `nodes`: memory for a number each.
+template <class At>
+void find_late_node(Imbalance& call, std::span<const int> node_of, std::span<std::int64_t> nodes,
+                    At&& at) noexcept {
+  const auto others = static_cast<std::int64_t>(nodes.size()) - 1;
+  if (others < 1) return;
+  std::fill(nodes.begin(), nodes.end(), std::numeric_limits<std::int64_t>::min());
+  for (std::size_t r = 0; r < node_of.size(); ++r) {
+    std::int64_t& node = nodes[static_cast<std::size_t>(node_of[r])];
+    node = std::max(node, at(static_cast<int>(r)));
+  }
+  const auto last = std::max_element(nodes.begin(), nodes.end());
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  std::int64_t total = 0;
+  for (auto n = nodes.begin(); n != nodes.end(); ++n) {
+    if (n == last) continue;
+    least = std::min(least, *last - *n);
+    total += *last - *n;
+  }
+  call.lead = static_cast<std::uint64_t>(total / others);
+  if (least >= total / others / 2) call.late_node = static_cast<int>(last - nodes.begin());
+}
+
+/// The last calls of a kind, and what is agreed on. The median of three is not moved by one call in
+/// which the system took a processor away, and follows a change after two.
+class RecentCalls {
+ public:
+  void add(const Imbalance& call) noexcept {
+    last_[seen_++ % kept] = call;
+    changed_ = true;
+  }
+
+  /// Returns whether any of what calls go by is another.
+  bool settle() noexcept {
+    if (!changed_) return false;
+    changed_ = false;
+    const Imbalance before = agreed_;
+    for (const auto figure :
+         {&Imbalance::worst, &Imbalance::average, &Imbalance::waiting, &Imbalance::lead}) {
+      if (std::max(agreed_.*figure, median(figure)) > nothing) {
+        follow(agreed_.*figure, median(figure));
+      }
+    }
+    for (const auto figure : {&Imbalance::own, &Imbalance::own_ps_a_byte}) {
+      follow(agreed_.*figure, median(figure));
+    }
+    agreed_.in_arena =
+        std::all_of(last_.begin(), last_.end(), [](const Imbalance& i) { return i.in_arena; });
+    const bool same = std::all_of(last_.begin(), last_.end(), [this](const Imbalance& i) {
+      return i.late_node == last_[0].late_node;
+    });
+    agreed_.late_node = same ? last_[0].late_node : -1;
+    agreed_.seen = seen_;
+    return !goes_by_the_same(before);
+  }
+
+  const Imbalance& agreed() const noexcept { return agreed_; }
+
+ private:
+  static constexpr std::size_t kept = 3;
+  /// Ranks that are so near each other, in nanoseconds, come together: a signal takes as long.
+  static constexpr std::uint64_t nothing = 128;
+
+  /// But for what is only told.
+  bool goes_by_the_same(const Imbalance& before) const noexcept {
+    return agreed_.waiting == before.waiting && agreed_.own == before.own &&
+           agreed_.own_ps_a_byte == before.own_ps_a_byte && agreed_.lead == before.lead &&
+           agreed_.late_node == before.late_node && agreed_.in_arena == before.in_arena;
+  }
+
+  std::uint64_t median(std::uint64_t Imbalance::*figure) const noexcept {
+    const std::uint64_t a = last_[0].*figure;
+    const std::uint64_t b = last_[1].*figure;
+    const std::uint64_t c = last_[2].*figure;
+    return std::max(std::min(a, b), std::min(std::max(a, b), c));
+  }
+
+  /// Hysteresis: the agreed figure stays as long as the newest is at most half as large again, and
+  /// it is not itself half as large again as the newest.
+  static void follow(std::uint64_t& figure, std::uint64_t newest) noexcept {
+    if (newest > figure + figure / 2 || figure > newest + newest / 2) figure = newest;
+  }
+
+  std::array<Imbalance, kept> last_{};
+  std::uint32_t seen_ = 0;
+  bool changed_ = false;
+  Imbalance agreed_;
+};
+
+}  // namespace detail
+
+/// Calls whose imbalance is watched apart: an application may be late for its small calls and
+/// punctual for its large ones, and where data come from one rank, as in the last phase of a
+/// hierarchy, the others may be waiting for it by design.
+struct ArrivalClass {
+  enum Size : std::uint8_t { small, medium, large };
+  static constexpr std::size_t count = 6;
+
+  std::uint8_t index = 0;
+
+  static constexpr ArrivalClass of(Collective c, std::size_t bytes) noexcept {
+    const Size size = bytes <= 1024 ? small : bytes < 65536 ? medium : large;
+    const bool inward = (traits_of(c).flags & CollectiveTraits::inward) != 0;
+    return {static_cast<std::uint8_t>(size + (inward ? 0 : 3))};
+  }
+  constexpr bool is_small() const noexcept { return index % 3 == small; }
+  constexpr bool is_large() const noexcept { return index % 3 == large; }
+};
+
+/// What a call cost in the mean over its ranks, in nanoseconds, as all of them have agreed.
+struct CallCost {
+  CallTrial trial;
+  std::uint64_t in_call = 0;     ///< from its arrival to its end
+  std::uint64_t after_last = 0;  ///< from the last arrival to its end; 0 of a rank that left before
+  /// Of a call whose ranks know their own blocks only, the bits of the most that any of them knows
+  /// of a block's mean length; else 0.
+  std::uint8_t block_bits = 0;
+};
+
+/// Who is told what calls cost, in the same calls on all ranks.
+class CostListener {
+ public:
+  virtual void add(const CallCost& cost) noexcept = 0;
+  /// All that is known by now was added; so many periods have gone since the last time.
+  virtual void settle(std::uint32_t periods) noexcept = 0;
+  /// Is there something to be found out by the next calls?
+  bool is_trying() const noexcept { return is_trying_; }
+  /// How often that has led to another choice.
+  std::uint32_t changes() const noexcept { return changes_; }
+
+ protected:
+  CostListener() = default;
+  CostListener(const CostListener&) = default;
+  CostListener& operator=(const CostListener&) = default;
+  ~CostListener() = default;
+
+  bool is_trying_ = false;
+  std::uint32_t changes_ = 0;
+};
+
+/// Watches the arrivals of the ranks of a board, and comes to the same view on all of them.
+///
+///     call      …  e         …    t          t+1 …          t, t′: multiples of `period`
+///     rank 0       notes 0:17     looks      acts on it
+///     rank 1       notes 0:19     looks      acts on it
+///
+/// Nothing is sent and nobody waits. In some calls each rank notes on the board when it arrived. In
+/// every period-th call t each rank looks at what all have noted in the `period` calls up to t −
+/// frames. It may enter t, so all have left t − frames: what they noted until then is final, and
+/// by the acquiring that enter() did, seen. It is read before anybody writes it again: who writes
+/// in call w has entered w, so all have left w − frames, and whoever still looks does so in a
+/// later call, at calls after w − 2·frames − period; what is overwritten is that of w −
+/// remembered. So all ranks read the same words, and what they make of them is a function of these
+/// words and of what they made before, in integers: they agree on everything, however far one of
+/// them runs ahead. What a rank notes of itself may be anything, as after calls that did not match.
+///
+/// A reading of the clock takes 25 ns and a call of 8 bytes 260: one call in 8 is noted, which one
+/// of the 8 is drawn so that no period of the application hides from it, and every large call. A
+/// look meets much that caches no longer hold, so that it costs several calls' time: once nothing
+/// has changed for 64 of them, only one in four is made, at what was noted just before it, until
+/// something changes.
+template <class Board, std::uint32_t Period = 16>
+class BasicArrivalMonitor {
+ public:
+  static constexpr std::uint32_t period = Period;
+  static constexpr std::uint32_t noted_one_in = Period < 8 ? 1 : 8;
+  static_assert(Board::remembered > 2 * Board::frames + Period - 2);
+  static_assert((Board::remembered & (Board::remembered - 1)) == 0, "epochs wrap");
+
+  BasicArrivalMonitor(Board board, int rank) noexcept : board_(board), rank_(rank) {}
+
+  /// May this call be noted? Of others nobody looks at what was.
+  bool watches(std::uint32_t epoch) const noexcept {
+    return (epoch + static_cast<std::uint32_t>(Board::frames) - 1) / period % stride_ ==
+           stride_ - 1;
+  }
+  /// Of how many such calls, whose choice is made, one is timed: as often as if all were watched.
+  std::uint32_t timed_one_in() const noexcept { return 256 / stride_; }
+  /// Is such a call to be noted?
+  static constexpr bool notes(std::uint32_t epoch, ArrivalClass kind) noexcept {
+    if (kind.is_large()) return true;
+    const std::uint32_t group = epoch / noted_one_in;
+    const std::uint32_t drawn = (group * 0x9e3779b9U >> 16U) % noted_one_in;
+    return epoch % noted_one_in == drawn;
+  }
+
+  /// This rank arrived at `ns`, any origin, the same for all ranks. In the call, after it could be
+  /// entered.
+  void note(std::uint32_t epoch, std::uint64_t ns, ArrivalClass kind, bool in_arena) noexcept {
+    noted_ |= bit(epoch);
+    const Word w{epoch, ns, kind.index, in_arena};
+    board_.arrivals(rank_).at[epoch % Board::remembered].store(w.packed(),
+                                                               std::memory_order_relaxed);
+  }
+
+  /// This rank, which has noted its arrival, is about to leave the call, after so many nanoseconds.
+  /// `block_bits`: as far as this rank knows, see CallCost.
+  void note_cost(std::uint32_t epoch, CallTrial trial, std::uint64_t ns,
+                 std::uint8_t block_bits = 0) noexcept {
+    board_.arrivals(rank_).cost[epoch % Board::remembered].store(
+        CostWord{epoch, trial, ns, block_bits}.packed(), std::memory_order_relaxed);
+  }
+
+  bool looks(std::uint32_t epoch) const noexcept { return epoch % (period * stride_) == 0; }
+
+  /// In such a call, after it could be entered. `costs`, or null, is told what calls cost.
+  [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
+    const auto changes = [&] { return generation_ + (costs != nullptr ? costs->changes() : 0); };
+    const std::uint32_t before = changes();
+    const std::uint32_t end = epoch - static_cast<std::uint32_t>(Board::frames);
+    for (std::uint32_t e = end - period + 1; e != end + 1; ++e) {
+      if ((noted_ & bit(e)) == 0) continue;
+      noted_ &= ~bit(e);
+      learn(e, costs);
+    }
+    for (detail::RecentCalls& r : recent_) {
+      if (r.settle()) ++generation_;
+    }
+    if (costs != nullptr) costs->settle(stride_);
+    ++looks_;
+    // What was changed elsewhere does not count: not all ranks need have come to that.
+    if (changes() != before || (costs != nullptr && costs->is_trying())) calm_from_ = looks_ + 64;
+    stride_ = looks_ - calm_from_ < UINT32_MAX / 2 ? 4 : 1;
+  }
+
+  /// What is agreed on for calls of a kind.
+  const Imbalance& of(ArrivalClass kind) const noexcept { return recent_[kind.index].agreed(); }
+  std::uint32_t looks() const noexcept { return looks_; }
+  /// Has a call been seen whose cost all ranks have noted? Agreed on, too.
+  bool has_costs() const noexcept { return has_costs_; }
+  /// Changes whenever a look has led to another view.
+  std::uint32_t generation() const noexcept { return generation_; }
+  /// How many calls were watched that were not small: agreed on, too.
+  std::uint32_t longer_calls() const noexcept { return longer_calls_; }
+
+ private:
+  /// What a rank notes. 0 is none.
+  struct Word {
+    static constexpr unsigned time_bits = 43;  // they wrap after 2.4 hours
+    static constexpr std::uint64_t time_mask = (std::uint64_t{1} << time_bits) - 1;
+
+    std::uint32_t epoch;
+    std::uint64_t ns;
+    std::uint8_t kind;
+    bool in_arena;
+
+    static std::uint64_t tag(std::uint32_t epoch) noexcept {
+      return epoch / Board::remembered & 0xffffU;
+    }
+    std::uint64_t packed() const noexcept {
+      return tag(epoch) << 48U | (ns & time_mask) << 5U | std::uint64_t{kind} << 2U |
+             std::uint64_t{in_arena} << 1U | 1U;
+    }
+    static bool is_of(std::uint64_t word, std::uint32_t epoch) noexcept {
+      return (word & 1U) != 0 && word >> 48U == tag(epoch);
+    }
+    static std::size_t kind_of(std::uint64_t word) noexcept { return word >> 2U & 7U; }
+    static bool arena_of(std::uint64_t word) noexcept { return (word >> 1U & 1U) != 0; }
+    /// Nanoseconds from a to b, negative if b was first.
+    static std::int64_t between(std::uint64_t a, std::uint64_t b) noexcept {
+      const std::uint64_t wrapped = ((b >> 5U) - (a >> 5U)) << (64 - time_bits);
+      return static_cast<std::int64_t>(wrapped) >> (64 - time_bits);
+    }
+  };
+
+  /// What a rank notes of the cost of a call. 0 is none.
+  struct CostWord {
+    static constexpr std::uint64_t most_ns = (std::uint64_t{1} << 28U) - 1;
+    static constexpr std::uint64_t own = (std::uint64_t{1} << 33U) - 1;  ///< bits of a rank alone
+
+    std::uint32_t epoch;
+    CallTrial trial;
+    std::uint64_t ns;
+    std::uint8_t block_bits;
+
+    static std::uint64_t tag(std::uint32_t epoch) noexcept {
+      return epoch / Board::remembered & 0xffU;
+    }
+    std::uint64_t packed() const noexcept {
+      return tag(epoch) << 56U | std::uint64_t{trial.kind} << 40U |
+             std::uint64_t{trial.candidate} << 36U | std::uint64_t{trial.candidates} << 33U |
+             std::min<std::uint64_t>(block_bits, 31) << 28U | std::min(ns, most_ns);
+    }
+    static CostWord of(std::uint64_t word, std::uint32_t epoch) noexcept {
+      CallTrial trial;
+      trial.kind = static_cast<std::uint16_t>(word >> 40U);
+      trial.candidate = static_cast<std::uint8_t>(word >> 36U & 15U);
+      trial.candidates = static_cast<std::uint8_t>(word >> 33U & 7U);
+      return {epoch, trial, word & most_ns, static_cast<std::uint8_t>(word >> 28U & 31U)};
+    }
+  };
+
+  /// Of one call, if all ranks have noted it alike. `arrival(r)` is when rank r arrived, from any
+  /// origin.
+  template <class At>
+  void learn_cost(std::uint32_t epoch, CostListener* costs, At&& arrival) noexcept {
+    const auto word = [&](int r) {
+      return board_.arrivals(r).cost[epoch % Board::remembered].load(std::memory_order_relaxed);
+    };
+    const std::uint64_t mine = word(rank_);
+    const CallTrial trial = CostWord::of(mine, epoch).trial;
+    if (trial.kind == 0 || mine >> 56U != CostWord::tag(epoch)) return;
+    std::int64_t last = arrival(0);
+    for (int r = 0; r < board_.ranks(); ++r) {
+      if ((word(r) ^ mine) > CostWord::own) return;
+      last = std::max(last, arrival(r));
+    }
+    has_costs_ = true;
+    if (costs == nullptr) return;
+    CallCost all;
+    for (int r = 0; r < board_.ranks(); ++r) {
+      const CostWord of_rank = CostWord::of(word(r), epoch);
+      const auto ns = static_cast<std::int64_t>(of_rank.ns);
+      all.block_bits = std::max(all.block_bits, of_rank.block_bits);
+      all.in_call += static_cast<std::uint64_t>(ns);
+      all.after_last +=
+          static_cast<std::uint64_t>(std::max<std::int64_t>(arrival(r) + ns - last, 0));
+    }
+    const auto ranks = static_cast<std::uint64_t>(board_.ranks());
+    costs->add({trial, all.in_call / ranks, all.after_last / ranks, all.block_bits});
+  }
+
+  /// Of one call, if all ranks have noted it alike.
+  void learn(std::uint32_t epoch, CostListener* costs) noexcept {
+    const auto word = [&](int r) {
+      return board_.arrivals(r).at[epoch % Board::remembered].load(std::memory_order_relaxed);
+    };
+    const std::uint64_t mine = word(rank_);
+    if (!Word::is_of(mine, epoch)) return;
+    bool in_arena = true;
+    for (int r = 0; r < board_.ranks(); ++r) {
+      const std::uint64_t w = word(r);
+      if (!Word::is_of(w, epoch) || Word::kind_of(w) != Word::kind_of(mine)) return;
+      in_arena = in_arena && Word::arena_of(w);
+    }
+    const auto arrival = [&, origin = word(0)](int r) { return Word::between(origin, word(r)); };
+    learn_cost(epoch, costs, arrival);
+    Imbalance call = detail::imbalance_of(board_.ranks(), arrival);
+    call.in_arena = in_arena;
+    recent_[Word::kind_of(mine)].add(call);
+    if (!ArrivalClass{static_cast<std::uint8_t>(Word::kind_of(mine))}.is_small()) ++longer_calls_;
+  }
+
+  static_assert(Board::remembered <= 64);
+  static constexpr std::uint64_t bit(std::uint32_t epoch) noexcept {
+    return std::uint64_t{1} << epoch % Board::remembered;
+  }
+
+  Board board_;
+  int rank_;
+  std::uint64_t noted_ = 0;  ///< the calls that this rank has noted, and not learnt from
+  bool has_costs_ = false;
+  std::uint32_t looks_ = 0;
+  std::uint32_t generation_ = 0;
+  std::uint32_t longer_calls_ = 0;
+  std::uint32_t calm_from_ = 64;                 ///< if nothing changes until that look
+  std::uint32_t stride_ = 1;                     ///< periods between looks
+  std::array<detail::RecentCalls, 8> recent_{};  ///< as many as a word can name
+};
+using ArrivalMonitor = BasicArrivalMonitor<NodeBoard>;
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,254 @@
+#pragma once
+
+#include <papcoll/transport/rma/remote_atomics.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Tickets in the order of arrival, for ranks that share no memory: which of them comes how
+/// many-th, after whom, before whom. One rank's view.
+///
+/// Rank 0 is the home of the tickets, and need not do anything for it. Call number n uses frame
+/// n mod `frames`, which has at home
+///
+///     drawn      tickets drawn, counted on from call to call
+///     left       ranks that are through with the home's words of the frame, counted on
+///     holder[t]  who drew ticket t of the call: (epoch, rank + 1)
+///
+/// and on each rank, which waits for them by looking at its memory and not by operations
+/// (RmaAtomics says why),
+///
+///     next       who drew the ticket after this rank's: (epoch, rank + 1)
+///     last       on the root of a rooted call: who drew the last ticket
+///
+/// Nobody draws a ticket of call n before all ranks are through with n − frames: else a fast rank
+/// would take a ticket of a call that slow ranks have yet to come to, or overwrite a holder that
+/// slow ranks have yet to look up. A rank's own words are written for n + frames only after it has
+/// drawn a ticket there itself.
+///
+/// Cost: four operations at home, of which one is waited for before the rank has its ticket and two
+/// before it knows its predecessor; one more where nothing in the last `frames` calls showed that
+/// all had come.
+class RemoteTicketCounter {
+ public:
+  static constexpr std::uint64_t frames = 4;
+
+  /// Words of each rank that a board needs.
+  static constexpr std::size_t words(int size) noexcept {
+    return static_cast<std::size_t>(frames) * (head + static_cast<std::size_t>(size));
+  }
+
+  RemoteTicketCounter(std::unique_ptr<RemoteAtomics> words, int rank, int size,
+                      std::uint32_t first_epoch)
+      : words_(std::move(words)), rank_(rank), size_(size), epoch_(first_epoch - 1) {}
+
+  /// This rank arrives in the next call. `root`: of a rooted one, else −1.
+  void begin(int root) noexcept {
+    call_ = next_call_++;
+    ++epoch_;
+    root_ = root;
+    ticket_ = before_ = after_ = last_ = -1;
+    pause_ = 1;
+    ask(knows_frame_is_free() ? State::draw : State::enter);
+  }
+
+  /// Does what can be done without waiting; true if this rank knows more than before.
+  bool step() {
+    if (state_ == State::done || !words_->progress()) return false;
+    const std::int64_t seen = words_->before();
+    switch (state_) {
+      case State::enter:
+        // Some may be through with this call, too.
+        if (seen < earlier_tickets()) {
+          ask_later();
+        } else {
+          ask(State::draw);
+        }
+        return false;
+      case State::draw:
+        ticket_ = static_cast<int>(seen - earlier_tickets());
+        if (ticket_ == size_ - 1) last_ = rank_;
+        ask(State::sign);
+        return true;
+      case State::sign:
+        ask(ticket_ > 0 ? State::find_before : State::leave);
+        return false;
+      case State::find_before:
+        if (!is_of_call(seen)) {
+          ask_later();
+          return false;
+        }
+        before_ = holder_in(seen);
+        ask(State::tell_before);
+        return true;
+      case State::tell_before:
+        ask(root_needs_to_hear() ? State::tell_root : State::leave);
+        return false;
+      case State::tell_root:
+        ask(State::leave);
+        return false;
+      case State::leave:
+        ask(ticket_ + 1 < size_ ? State::await_after : State::done);
+        return false;
+      case State::await_after:
+        if (is_of_call(words_->own(word(next)))) ask(State::find_after);
+        return false;
+      case State::find_after:
+        if (!is_of_call(seen)) {
+          ask(State::find_after);
+          return false;
+        }
+        after_ = holder_in(seen);
+        if (ticket_ + 2 == size_) last_ = after_;
+        ask(rank_ == root_ && last_ < 0 ? State::await_last : State::done);
+        return true;
+      case State::await_last:
+        if (is_of_call(words_->own(word(last_holder)))) ask(State::find_last);
+        return false;
+      case State::find_last:
+        if (!is_of_call(seen)) {
+          ask(State::find_last);
+          return false;
+        }
+        last_ = holder_in(seen);
+        ask(State::done);
+        return true;
+      case State::pause:
+        if (--steps_to_pause_ == 0) ask(then_);
+        return false;
+      case State::done:
+        break;
+    }
+    return false;
+  }
+
+  /// Knows all that it has to find out, and others know what it has to tell?
+  bool done() const noexcept { return state_ == State::done; }
+
+  int ticket() const noexcept { return ticket_; }  ///< −1: not yet known, as with the others
+  int before() const noexcept { return before_; }  ///< who holds the ticket before this rank's
+  int after() const noexcept { return after_; }    ///< and the one after it
+  int last() const noexcept { return last_; }      ///< known to the root, and to the last two
+
+  /// The call is over on this rank. `all_came`: so it has seen that all ranks arrived in it.
+  void end(bool all_came) noexcept {
+    if (all_came) all_left_before_ = call_;
+  }
+
+  /// The team ends. Where ranks are missing, or it is broken, its words stay.
+  void close(bool broken) noexcept {
+    constexpr std::chrono::seconds patience{1};
+    if (broken || state_ != State::done || !words_->part(patience)) return;
+    words_->free();
+  }
+
+ private:
+  enum class State : unsigned char {
+    enter,
+    draw,
+    sign,
+    find_before,
+    tell_before,
+    tell_root,
+    leave,
+    await_after,
+    find_after,
+    await_last,
+    find_last,
+    pause,
+    done,
+  };
+  enum Head : std::size_t { drawn, left, next, last_holder, head };
+
+  bool knows_frame_is_free() const noexcept {
+    return call_ < frames || call_ - frames < all_left_before_;
+  }
+  bool root_needs_to_hear() const noexcept {
+    return root_ >= 0 && ticket_ == size_ - 1 && root_ != rank_ && root_ != before_;
+  }
+
+  /// Tickets drawn from this call's frame in earlier calls.
+  std::int64_t earlier_tickets() const noexcept {
+    return static_cast<std::int64_t>(call_ / frames) * size_;
+  }
+  std::size_t word(std::size_t at) const noexcept {
+    return static_cast<std::size_t>(call_ % frames) * (head + static_cast<std::size_t>(size_)) + at;
+  }
+  std::size_t holder(int ticket) const noexcept {
+    return word(head + static_cast<std::size_t>(ticket));
+  }
+
+  // The epoch's upper bit would be the sign: it stands lower, so that all stamps are positive.
+  std::int64_t stamp() const noexcept {
+    return static_cast<std::int64_t>(epoch_) << 24 | static_cast<std::int64_t>(rank_ + 1);
+  }
+  bool is_of_call(std::int64_t seen) const noexcept {
+    return (seen & 0xffffff) != 0 && static_cast<std::uint32_t>(seen >> 24) == epoch_;
+  }
+  static int holder_in(std::int64_t seen) noexcept { return static_cast<int>(seen & 0xffffff) - 1; }
+
+  void ask(State state) {
+    using Change = RemoteAtomics::Change;
+    state_ = state;
+    switch (state) {
+      case State::enter:
+        return words_->start(0, word(left), Change::none, 0);
+      case State::draw:
+        return words_->start(0, word(drawn), Change::add, 1);
+      case State::sign:
+        return words_->start(0, holder(ticket_), Change::replace, stamp());
+      case State::find_before:
+        return words_->start(0, holder(ticket_ - 1), Change::none, 0);
+      case State::tell_before:
+        return words_->start(before_, word(next), Change::replace, stamp());
+      case State::tell_root:
+        return words_->start(root_, word(last_holder), Change::replace, stamp());
+      case State::leave:
+        return words_->start(0, word(left), Change::add, 1);
+      case State::find_after:
+        return words_->start(rank_, word(next), Change::none, 0);
+      case State::find_last:
+        return words_->start(rank_, word(last_holder), Change::none, 0);
+      case State::await_after:
+      case State::await_last:
+      case State::pause:
+      case State::done:
+        return;
+    }
+  }
+
+  /// The same again after a pause, each longer than the last: what is waited for stands at home, so
+  /// this rank has to operate there, and should do so seldom. It waits twice as long at most.
+  void ask_later() noexcept {
+    then_ = state_;
+    state_ = State::pause;
+    steps_to_pause_ = pause_;
+    pause_ = std::min(2 * pause_, longest_pause);
+  }
+  static constexpr int longest_pause = 64;  ///< steps
+
+  std::unique_ptr<RemoteAtomics> words_;
+  int rank_;
+  int size_;
+  std::uint32_t epoch_;          ///< of the call, for stamps; wraps
+  std::uint64_t next_call_ = 0;  ///< counted from the team's first one with tickets
+  std::uint64_t call_ = 0;
+  std::uint64_t all_left_before_ = 0;  ///< all ranks are through with calls below this one
+  int root_ = -1;
+  State state_ = State::done;
+  State then_ = State::done;  ///< after the pause
+  int pause_ = 1;             ///< steps of the next one
+  int steps_to_pause_ = 0;
+  int ticket_ = -1;
+  int before_ = -1;
+  int after_ = -1;
+  int last_ = -1;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,236 @@
+#pragma once
+
+#include <papcoll/algorithms/arrival/all.hpp>
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
+#include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
+#include <papcoll/choice/policies/hierarchical_spec.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+[[gnu::cold]] inline AnySchedule default_reduce_then_bcast() {
+  return AnyReduceThenBcast{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
+}
+
+[[gnu::cold]] inline AnySchedule default_gather_then_bcast() {
+  return AnyGatherThenBcast{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
+}
+
+/// A schedule of two: one that serves `first`, then a bcast.
+template <class Any>
+[[gnu::cold]] AnySchedule parse_then_bcast(std::string_view arguments, Catalogue catalogue,
+                                           Collective first) {
+  const auto parts = split_arguments(arguments);
+  if (parts.size() != 2) {
+    detail::throw_error<argument_error>({"papcoll: ", Any::name,
+                                         " needs two schedules, one that serves ", name_of(first),
+                                         " and one that serves bcast, but was given '", arguments,
+                                         "': write ", Any::name, ":Binomial,Chain"});
+  }
+  Any schedule{schedule_named(parts[0], catalogue), schedule_named(parts[1], catalogue)};
+  auto require = [first](const AnySchedule& part, Collective c) {
+    if (part.serves(c)) return;
+    detail::throw_error<argument_error>(
+        {"papcoll: ", part.name(), " does not serve ", name_of(c), ", which ", Any::name,
+         " needs of its ", (c == first ? "first" : "second"), " schedule: write ", Any::name,
+         ":Binomial,Chain or others of `papcoll list ", name_of(c), "`"});
+  };
+  const auto& [first_part, bcast] = schedule;
+  require(first_part, first);
+  require(bcast, Collective::bcast);
+  return schedule;
+}
+
+[[gnu::cold]] inline AnySchedule parse_reduce_then_bcast(std::string_view arguments,
+                                                         Catalogue catalogue) {
+  return parse_then_bcast<AnyReduceThenBcast>(arguments, catalogue, Collective::reduce);
+}
+
+[[gnu::cold]] inline AnySchedule parse_gather_then_bcast(std::string_view arguments,
+                                                         Catalogue catalogue) {
+  return parse_then_bcast<AnyGatherThenBcast>(arguments, catalogue, Collective::gather);
+}
+
+inline constexpr std::string_view how_to_write_suara =
+    "write Suara:Ring,Rabenseifner,8 or Suara:Ring,Ring,Ring,4x8, or Suara alone, which chooses";
+
+inline bool is_no_name(std::string_view text) noexcept {
+  return !text.empty() && text.front() < 'A';
+}
+
+/// A schedule along one dimension of Suara's grid.
+[[gnu::cold]] inline AnySchedule suara_dimension(std::string_view text, Catalogue catalogue) {
+  const auto colon = std::min(text.find(':'), text.size());
+  const std::string_view after = text.substr(std::min(colon + 1, text.size()));
+  const AnySchedule plain = schedule_named(text.substr(0, colon), catalogue);
+  if (!plain.serves(Collective::allreduce)) {
+    detail::throw_error<argument_error>(
+        {"papcoll: ", plain.name(),
+         " does not serve allreduce, which Suara needs along each dimension: take "
+         "Ring, Rabenseifner, RecursiveDoubling or another of `papcoll list "
+         "allreduce`"});
+  }
+  try {
+    return schedule_named(text, catalogue);
+  } catch (const argument_error& e) {
+    if (!is_no_name(after)) throw;
+    detail::throw_error<argument_error>(
+        {e.what(),
+         "; where it is a length of the grid, it comes last, after a comma: ", how_to_write_suara});
+  }
+}
+
+/// Schedules, the extents of their grid and "folded", of which the latter two may be left out.
+[[gnu::cold]] inline AnySchedule parse_suara(std::string_view arguments, Catalogue catalogue) {
+  AnySuara schedule;
+  auto parts = split_arguments(arguments);
+  schedule.folded = parts.back() == "folded";
+  if (schedule.folded) parts.pop_back();
+  std::string_view extents;
+  if (!parts.empty() && is_no_name(parts.back())) {
+    extents = parts.back();
+    parts.pop_back();
+  }
+  const auto given = [&] { return detail::joined({"but was given '", arguments, "': "}); };
+  if (std::any_of(parts.begin(), parts.end(), is_no_name)) {
+    detail::throw_error<argument_error>(
+        {"papcoll: Suara needs the lengths of its grid last, joined by x, ", given(),
+         how_to_write_suara});
+  }
+  if (parts.size() >= 2) {
+    for (const std::string_view part : parts) {
+      schedule.along.push_back(suara_dimension(part, catalogue));
+    }
+    if (!extents.empty()) {
+      schedule.extents = parse_extents(AnySuara::name, AnySuara::parameters.back(), extents);
+    }
+  }
+  const std::size_t lengths = schedule.extents.size();
+  if (parts.size() < 2 || lengths > parts.size() || (lengths != 0 && lengths + 1 < parts.size())) {
+    detail::throw_error<argument_error>(
+        {"papcoll: Suara needs a schedule for each of two or more dimensions and, if anything, "
+         "the lengths of all of them or of all but the last, ",
+         given(), how_to_write_suara});
+  }
+  if (schedule.folded && lengths == 0) {
+    detail::throw_error<argument_error>(
+        {"papcoll: Suara chooses by itself whether to fold if it chooses the grid: leave 'folded' "
+         "out of '",
+         arguments, "', or write the length of a row before it"});
+  }
+  return schedule;
+}
+
+constexpr CatalogueRow reduce_then_bcast_row() {
+  CatalogueRow row = static_row<AnyReduceThenBcast>(
+      "Binomial,Chain KNomial:3,Linear "
+      "PipelinedChain:4096,PipelinedBinaryTree:4096 TwoTreeComplete:12,TwoTreeComplete:12 "
+      "TwoTreeComplete:12,ReorderedTwoTree:12 TwoTreeSanders:12,TwoTreeComplete:12");
+  row.plan = &default_reduce_then_bcast;
+  row.parse = &parse_reduce_then_bcast;
+  row.in_source = "ReduceThenBcast<Binomial, Chain>; ReduceThenBcast<KNomial, Chain>{{8}, {}}";
+  return row;
+}
+
+constexpr CatalogueRow gather_then_bcast_row() {
+  CatalogueRow row =
+      static_row<AnyGatherThenBcast>("Linear,Chain Binomial,PipelinedChain:16 Linear,KNomial:3");
+  row.plan = &default_gather_then_bcast;
+  row.parse = &parse_gather_then_bcast;
+  row.in_source = "GatherThenBcast<Binomial, Chain>; GatherThenBcast<Linear, KNomial>{{}, {8}}";
+  return row;
+}
+
+constexpr CatalogueRow suara_row() {
+  CatalogueRow row = static_row<AnySuara>(
+      "Ring,Ring,4 Ring,Rabenseifner,3 Rabenseifner,RecursiveDoubling,4,folded "
+      "SegmentedRing:16,SegmentedRing:16,4 Rabenseifner,Ring,Linear,2x3");
+  row.needs |= requirement::commutative_operator;  // of what it chooses by itself
+  row.parse = &parse_suara;
+  row.in_source =
+      "Suara<Ring, Rabenseifner>; Suara<Ring, Rabenseifner>{{8}}: rows of 8; AnySuara: all chosen";
+  return row;
+}
+
+template <class Arrival, class Schedule>
+constexpr CatalogueRow row_of(Under<Arrival, Schedule>) {
+  CatalogueRow row =
+      arrival_row(arrival_algorithm<Arrival, Schedule>, Arrival::name, Schedule::name);
+  using Driven = ArrivalDriven<Arrival, Schedule>;
+  if constexpr (requires { typename Driven::ByTicket; }) row.tickets = &ticketed_algorithm<Driven>;
+  return row;
+}
+
+constexpr CatalogueRow hierarchical_row() {
+  CatalogueRow row;
+  row.name = row.schedule = hierarchical_name;
+  row.sentence = hierarchical_sentence;
+  row.needs = hierarchical_needs(Collective::allreduce).bits;
+  row.contract = NumericalContract::rank_consistent;
+  row.serves = &hierarchical_serves;
+  row.is_hierarchical = true;
+  row.parameters = hierarchical_parameters;
+  row.in_source = "Hierarchical<Policies<DynamicLeader, ShmTransport>, Rabenseifner>";
+  return row;
+}
+
+// Static schedules and what is made of them, one line each.
+inline constexpr std::array other_rows{
+    static_row<Linear>(),
+    static_row<Chain>(),
+    static_row<PipelinedChain>(),
+    static_row<Binomial>(),
+    static_row<KNomial>("2 3 8"),
+    static_row<BinaryTree>(),
+    static_row<PipelinedBinaryTree>(),
+    static_row<TwoTreeComplete>("12"),
+    static_row<ReorderedTwoTree>("12"),
+    static_row<TwoTreeSanders>("12 12,rounds"),
+    static_row<RecursiveDoubling>(),
+    static_row<Ring>(),
+    static_row<SegmentedRing>(),
+    static_row<ThreeStage>("2,8 1,40 3,40 100,40"),
+    static_row<Rabenseifner>(),
+    static_row<ReduceScatterGather>(),
+    static_row<ScatterAllgather>(),
+    reduce_then_bcast_row(),
+    gather_then_bcast_row(),
+    suara_row(),
+    static_row<RecursiveHalving>(),
+    static_row<Pairwise>(),
+    static_row<SpreadOut>("1 3"),
+    static_row<Bruck>("3 4 64"),
+    static_row<NeighbourExchange>(),
+    static_row<Dissemination>(),
+    hierarchical_row(),
+    predicted_row<SortedLinearTree>("8"),
+    predicted_row<PreReducedRing>("0,1024000"),
+    predicted_row<ClairvoyantTree>("1,1"),
+    predicted_row<StragglAR>("1 40"),
+};
+
+template <class... Algorithms>
+constexpr auto rows_with(ArrivalAlgorithmList<Algorithms...>) {
+  std::array<CatalogueRow, sizeof...(Algorithms) + other_rows.size()> rows{row_of(Algorithms{})...};
+  std::copy(other_rows.begin(), other_rows.end(), rows.begin() + sizeof...(Algorithms));
+  return rows;
+}
+
+template <class Algorithms>
+inline constexpr auto catalogue_rows = rows_with(Algorithms{});
+
+}  // namespace detail
+
+/// Every algorithm of the library.
+inline Catalogue catalogue() noexcept { return detail::catalogue_rows<ArrivalAlgorithms>; }
+
+}  // namespace papcoll::inline PAPCOLL_ABI

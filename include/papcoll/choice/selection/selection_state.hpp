@@ -1,0 +1,290 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/owned.hpp>
+#include <papcoll/base/shared.hpp>
+#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/selection/by_messages.hpp>
+#include <papcoll/choice/selection/candidate_name.hpp>
+#include <papcoll/choice/selection/late_node_cache.hpp>
+#include <papcoll/choice/selection/learned_file.hpp>
+#include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/choice/selection/on_node.hpp>
+#include <papcoll/choice/selection/selection_cache.hpp>
+#include <papcoll/choice/selection/selection_file.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
+#include <papcoll/choice/selection/suara_cache.hpp>
+#include <papcoll/choice/selection/thresholds.hpp>
+#include <papcoll/runtime/setup/hierarchy.hpp>
+#include <papcoll/runtime/team.hpp>
+#include <papcoll/topology/machine_on_demand.hpp>
+#include <papcoll/transport/find_transport.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Those of a collective, by their numbers.
+struct Candidates {
+  std::span<const NodeCandidate> on_node;
+  std::span<const MessageCandidate> by_messages;
+
+  /// The places of the names of a kind's in kept_algorithms.
+  [[gnu::cold]] Vector<std::size_t> names(CallKind::Bits kind) const {
+    Vector<std::size_t> all;
+    if ((kind & CallKind::by_messages_bit) != 0) {
+      for (const MessageCandidate& c : by_messages) all.push_back(kept_algorithm(c.name));
+    } else {
+      for (const NodeCandidate& c : on_node) all.push_back(kept_algorithm(name_of(c)));
+    }
+    return all;
+  }
+};
+
+/// What a team's calls that name no algorithm keep from call to call.
+struct SelectionState final : TeamPart {
+  static constexpr PartKind kind = PartKind::selection;
+
+  explicit SelectionState(TeamCore& its_team) : team(its_team) {}
+  /// Rank 0 of the outermost team keeps what was learned, if anything.
+  inline void keep() noexcept override;
+
+  TeamCore& team;
+  Thresholds thresholds;
+  Vector<SelectionRule> rules;
+  Shared<const KeptChoices> kept;  ///< null: no file is named
+  std::optional<PeerCosts> costs;  ///< instead of what the ranks find
+  CallLearner learner;
+  /// The candidates of the collectives for which the learner is asked.
+  std::array<Candidates, collective_count> candidates{};
+  TeamLikeness like;  ///< known once it is asked
+  /// Kinds of calls of which it was looked up what is kept; a slot has the last of those it is for.
+  std::array<CallKind::Bits, 128> asked{};
+  static constexpr std::size_t slot_of(CallKind::Bits of) noexcept {
+    return (of * 0x9e3779b9U >> 16U) % 128;
+  }
+  bool has_begun = false;  ///< costs that are kept were told
+  std::uint32_t told = 0;  ///< of the learner's changes, those by what is kept
+  LateNodeCache late_node;
+  SuaraCache suara;
+  SelectionCache choices;
+};
+
+/// What the user's tuning file says, and what is kept. Throws argument_error, with line and field.
+template <class = void>
+[[gnu::cold]] void read_files(SelectionState& state, const SelectionTexts& files) {
+  auto kept = make_shared<KeptChoices>();
+  SelectionFile wanted = kept->take(files);
+  state.thresholds = wanted.thresholds;
+  state.rules = std::move(wanted.rules);
+  state.kept = std::move(kept);
+}
+PAPCOLL_COMPILE_ONCE(void read_files<>(SelectionState&, const SelectionTexts&))
+
+/// Throws argument_error, on all ranks, if the tuning file says what it must not.
+[[gnu::cold, gnu::noinline]] inline SelectionState& make_selection(TeamCore& team) {
+  Owned<SelectionState> state = make_owned<SelectionState>(team);
+  if (team.parent() != nullptr) {
+    const SelectionState* const outer = team.parent()->parts().find<SelectionState>();
+    if (outer != nullptr) {
+      state->thresholds = outer->thresholds;
+      state->kept = outer->kept;
+    }
+  } else if (!team.files().empty()) {
+    SelectionTexts files{team.files()};
+    files.source += " of rank 0";
+    read_files<>(*state, files);
+  }
+  return team.parts().put(std::move(state));
+}
+
+inline SelectionState& selection_of(TeamCore& team) {
+  SelectionState* const state = team.parts().find<SelectionState>();
+  return state != nullptr ? *state : make_selection(team);
+}
+
+inline const Thresholds& thresholds_of(TeamCore& team) { return selection_of(team).thresholds; }
+
+/// Instead of those of the selection file; the same on all ranks, between the same two calls.
+inline void set_thresholds(TeamCore& team, const Thresholds& thresholds) {
+  SelectionState& state = selection_of(team);
+  state.thresholds = thresholds;
+  state.suara.forget();
+  state.choices.forget();
+  state.learner.forget();
+}
+
+/// Instead of what they cost as far as is known; the same on all ranks, between the same two calls.
+inline void set_costs(TeamCore& team, const PeerCosts& costs) {
+  SelectionState& state = selection_of(team);
+  state.costs = costs;
+  state.choices.forget();
+  state.learner.forget();
+}
+
+inline const TeamCore& outermost_of(const TeamCore& team) noexcept {
+  const TeamCore* outermost = &team;
+  while (outermost->parent() != nullptr) outermost = outermost->parent();
+  return *outermost;
+}
+
+/// On how many processors its ranks, and those of the teams that it is a part of, may run; 0:
+/// unknown.
+inline int processors_of(const TeamCore& team) noexcept {
+  return static_cast<int>(outermost_of(team).processors());
+}
+
+/// To which teams what this one has learned is of use.
+[[gnu::cold]] inline TeamLikeness likeness_of(TeamCore& team) {
+  const auto ranks = static_cast<std::size_t>(team.size());
+  std::size_t on_node = team.on_one_node() ? ranks : 1;
+  if (team.has_groups()) {
+    on_node = static_cast<std::size_t>(hierarchy_of(team)->levels.front().largest);
+  }
+  return {ranks, on_node, outermost_of(team).processors_at_first()};
+}
+
+/// The kind of calls of this size, as far as it does not change from call to call.
+[[gnu::cold]] inline CallKind::Bits kept_kind(const Call& call, bool on_one_node,
+                                              bool non_blocking) noexcept {
+  CallKind base;
+  base.by_messages = non_blocking || !on_one_node;
+  base.in_arena = non_blocking;
+  return base.key(call);
+}
+
+/// Begins with what was learned before of calls of this size, in the first one that asks the
+/// learner.
+[[gnu::cold, gnu::noinline]] inline void begin_with_kept(SelectionState& state, const Call& call,
+                                                         bool non_blocking) {
+  const CallKind::Bits kind = kept_kind(call, state.team.on_one_node(), non_blocking);
+  CallKind::Bits& asked = state.asked[SelectionState::slot_of(kind)];
+  if (std::exchange(asked, kind) == kind) return;
+  state.like = likeness_of(state.team);
+  const std::uint32_t before = state.learner.changes();
+  const PeerCosts* const costs = state.kept->costs_of(state.like);
+  if (costs != nullptr && state.team.on_one_node() && !std::exchange(state.has_begun, true)) {
+    state.team.begin_with(*costs);
+  }
+  const Candidates& candidates = state.candidates[static_cast<std::size_t>(call.collective)];
+  state.kept->tell(state.learner, state.like, kind, call, candidates.names(kind));
+  state.told += state.learner.changes() - before;
+}
+
+/// Before a call whose contract is stated, for which the learner is asked; the same call on all
+/// ranks. `candidates`: its collective's.
+inline void learn_from_call(TeamCore& team, const Call& call, const Candidates& candidates,
+                            bool non_blocking) {
+  if (team.options().selection != Selection::learned) return;
+  SelectionState& state = selection_of(team);
+  team.set_cost_listener(&state.learner);
+  state.candidates[static_cast<std::size_t>(call.collective)] = candidates;
+  if (state.kept != nullptr) begin_with_kept(state, call, non_blocking);
+}
+
+[[gnu::cold]] inline void SelectionState::keep() noexcept {
+  if (kept == nullptr || kept->learn.empty() || team.shown(team.rank()) != 0) return;
+  if (learner.changes() == told) return;
+  try {
+    SelectionFile mine;
+    mine.made_by = kept->here;
+    if (team.on_one_node() && team.peer_costs() != usual_peer_costs) {
+      mine.costs.push_back({like, team.peer_costs()});
+    }
+    learner.each_settled([&](const CallLearner::Settled& s) {
+      const Collective c = CallKind::collective_of(s.kind);
+      const Vector<std::size_t> names = candidates[static_cast<std::size_t>(c)].names(s.kind);
+      if (s.best >= names.size()) return;
+      LearnedCall call{like, s.kind, names[s.best], s.ns, 0};
+      for (std::size_t i = 0; i < names.size(); ++i) {
+        if ((s.very_slow >> i & 1U) != 0) call.very_slow |= std::uint64_t{1} << names[i];
+      }
+      mine.calls.push_back(call);
+    });
+    if (!mine.calls.empty()) write_learned<>(kept->learn, mine);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it is learned again
+  }
+}
+
+/// Do ranks that share no memory count the team's calls, and tell each other what they cost? Not in
+/// the phases of other calls.
+inline bool counts_calls(const TeamCore& team) noexcept {
+  return !team.on_one_node() && !team.is_inner() && team.size() > 1;
+}
+
+/// What decides how the team's next call runs if no algorithm is named. `by_messages`: it can only
+/// pass them. `any_transport`: none is named either.
+inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messages,
+                                 bool any_transport) {
+  SelectionState& state = selection_of(team);
+  SelectionInputs s;
+  const bool is_repeatable = team.options().selection == Selection::repeatable;
+  s.size = team.size();
+  s.oversubscribed =
+      call.reproducible || is_repeatable ? team.was_oversubscribed() : team.waiter().oversubscribed;
+  const Hierarchy* const hierarchy = hierarchy_of(team);
+  s.grouped = any_transport && team.has_groups();
+  if (any_transport && hierarchy != nullptr && hierarchy->by_caches) {
+    s.near_chunk_bytes = hierarchy->plans->chunk_bytes();
+  }
+  s.by_messages = by_messages;
+  s.between_nodes = !team.on_one_node() && !team.has_groups();
+  if (s.grouped) {
+    s.largest_node = hierarchy->levels.front().largest;
+    s.nodes = hierarchy->groups.count();
+    s.nodes_in_order = !is_prefix_reduction(call.collective) || hierarchy->groups.contiguous();
+  }
+  if (s.grouped && hierarchy->levels.size() == 1) s.late_node = &state.late_node;
+  s.suara = &state.suara;
+  const MachineOnDemand* const machine = team.surroundings().machine.get();
+  if (!team.on_one_node() && machine != nullptr && machine->get().network().nodes() > 1) {
+    s.orders = &team.machine_orders();
+    s.plans = &team.plans();
+  }
+  if (team.on_one_node()) {
+    const Node& node = *team.surroundings().node;
+    const PeerMemory& peers = node.peers;
+    if (node.groups != nullptr) s.cache_groups = node.groups->count();
+    if (!is_repeatable) s.processors = processors_of(team);
+    s.pulls = peers.pulls();
+    s.prefers_pulls = peers.prefers_pulls();
+    s.epoch = by_messages ? team.calls() : team.next_epoch();
+    s.ranks_per_node = team.size();
+  } else {
+    s.epoch = team.calls();
+    if (s.grouped) s.ranks_per_node = s.largest_node;
+  }
+  // Across nodes what is measured counts where ranks tell each other: see counts_calls().
+  const bool learns =
+      team.on_one_node() ? !by_messages || any_transport : counts_calls(team) && any_transport;
+  if (learns && team.options().selection == Selection::learned) s.learner = &state.learner;
+  if (!state.rules.empty()) s.rules = &state.rules;
+  s.chunk_bytes = team.options().chunk_bytes;
+  if (!is_repeatable) s.imbalance = team.imbalance_of(call);
+  s.thresholds = &state.thresholds;
+  if (state.costs) {
+    s.costs = &*state.costs;
+  } else if (team.on_one_node() && !is_repeatable && !call.reproducible) {
+    s.costs = &team.peer_costs();
+  }
+  return s;
+}
+
+/// The transport a part runs on in this team.
+inline const TransportTable& transport_of(TeamCore& team, const AlgorithmSpec& part) {
+  const TransportTable& t = part.transport != nullptr
+                                ? *part.transport
+                                : find_transport(team.surroundings(), part.transport_name);
+  return t.unavailable(team.surroundings()).empty() ? t : default_transport(team.surroundings());
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

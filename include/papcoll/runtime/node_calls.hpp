@@ -1,0 +1,384 @@
+#pragma once
+
+#include <papcoll/arrival/arrival_monitor.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/joined.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/peer_memory.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
+#include <papcoll/runtime/errors/refused_requests.hpp>
+#include <papcoll/runtime/peer_trials.hpp>
+#include <papcoll/runtime/processor_census.hpp>
+#include <papcoll/runtime/setup/node_rendezvous.hpp>
+#include <papcoll/runtime/team_context.hpp>
+#include <papcoll/topology/options.hpp>
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What a rank does on the board of its node, if all ranks of its team share one. Every blocking
+/// call, whatever it runs, enters a frame there: so calls are compared, arrivals are watched, and
+/// failures are told. In a team whose ranks do not share memory it is absent: what needs the board
+/// must not be called, and what asks it finds nothing.
+class NodeCallTracker {
+ public:
+  explicit NodeCallTracker(TeamContext& basis) : basis_(basis) {
+    if (const Node* node = basis.surroundings.node) {
+      shared_.emplace(*node, basis.options, basis.rank());
+      basis.waiter.bells = &shared_->bells;
+    }
+  }
+  NodeCallTracker(const NodeCallTracker&) = delete;
+  NodeCallTracker& operator=(const NodeCallTracker&) = delete;
+  ~NodeCallTracker() = default;
+
+  /// Do all ranks of the team share a board?
+  bool is_there() const noexcept { return shared_.has_value(); }
+
+  // --- what needs the board
+
+  NodeSite& site() noexcept { return shared_->site; }
+
+  /// Enters the frame of a blocking call. False: the call that used it before did not match, and
+  /// fail_for_earlier_call() is all that may follow.
+  bool begin(const CallWords& words, const Call& call) {
+    NodeSite& site = shared_->site;
+    site.begin(words, call.reducer);
+    enter_frame(&call);
+    in_call_ = true;
+    return site.last_in_frame_matched();
+  }
+  void end() noexcept {
+    if (times_) [[unlikely]]
+      note_cost();
+    shared_->site.leave();
+    in_call_ = false;
+  }
+
+  /// After begin(): throws peer_error, which all ranks in the call under way hear.
+  [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
+    NodeSite& site = shared_->site;
+    const Left left{*this};
+    announce_only();
+    basis_.waiter.until([&] { return site.failed(); });  // another may say so first
+    basis_.mismatch(site.failure_text());
+  }
+
+  /// Did this rank pass messages, or begin to, in the call that used the present frame before? If
+  /// that did not match, one may be left that nobody has taken.
+  bool last_in_frame_passed_messages() const noexcept {
+    const std::uint32_t before = shared_->site.epoch() - NodeBoard::frames;
+    return with_messages_[before % NodeBoard::frames] == make_stamp(before, 1);
+  }
+
+  /// Throws peer_error, on all ranks and with nothing in flight, if those of a node differ in the
+  /// call under way.
+  void compare() {
+    NodeSite& site = shared_->site;
+    basis_.waiter.until([&] {
+      for (int r = 0; r < basis_.size(); ++r) {
+        if (!site.arrived(r, 0)) return false;
+      }
+      return true;
+    });
+    site.all_arrived();
+    for (int r = 0; r < basis_.size(); ++r) {
+      if (site.matches(r)) continue;
+      site.compare_calls();
+      fail();
+    }
+    // A rank that hears of an earlier mismatch comes with equal words, and does not go on.
+    if (site.is_failing()) fail();
+  }
+
+  /// Makes a call that is invalid on this rank fail on the others. What is to be added to the
+  /// exception of this rank, which may hear only here that an earlier call did not match.
+  [[gnu::cold]] std::string refuse_call(const std::string& what) {
+    NodeSite& site = shared_->site;
+    std::string earlier;
+    CallWords words;
+    words.what = CallWords::invalid;
+    const Reducer none;
+    site.begin(words, none);
+    enter_frame(nullptr);
+    const Left left{*this};
+    if (!site.last_in_frame_matched()) {
+      basis_.waiter.until([&] { return site.failed(); });  // another may say so first
+      earlier = detail::joined({"; and ", site.failure_text()});
+    }
+    site.fail_with(detail::joined({"another rank's call is invalid: ", what}));
+    announce_only();
+    return earlier;
+  }
+
+  /// This rank refuses its request of that number.
+  void refuse_request(std::uint32_t number) { shared_->refused.refuse(number); }
+
+  /// Changes whenever what the ranks know of arrivals, costs and processors has changed.
+  std::uint32_t generation() const noexcept {
+    return shared_->monitor.generation() + generation_from_ + choices();
+  }
+
+  // --- what finds nothing where there is no board
+
+  /// This rank comes to the call under way, and shares nothing in it.
+  void announce_only() noexcept {
+    if (shared_) shared_->site.announce(nullptr, 0, 0);
+  }
+
+  /// From here on this rank passes messages in the call under way.
+  void note_messages() noexcept {
+    if (!shared_) return;
+    const std::uint32_t epoch = shared_->site.epoch();
+    with_messages_[epoch % NodeBoard::frames] = make_stamp(epoch, 1);
+  }
+
+  /// Who hears what calls cost, from the same call on on all ranks of the team.
+  void set_cost_listener(CostListener* costs) noexcept { costs_ = costs; }
+  CostListener* cost_listener() const noexcept { return costs_; }
+
+  /// What signals and copies between the ranks cost, as far as they know.
+  const PeerCosts& peer_costs() const noexcept { return shared_->trials.costs(); }
+  /// From the same call on on all ranks.
+  void begin_with(const PeerCosts& costs) noexcept {
+    shared_->trials.begin_with(costs);
+    ++generation_from_;
+  }
+  /// On how many processors the ranks may run, as they have counted together; 0: unknown.
+  std::size_t processors() const noexcept { return shared_ ? shared_->census.processors() : 0; }
+  /// How often what calls cost has led to another choice.
+  std::uint32_t choices() const noexcept { return costs_ != nullptr ? costs_->changes() : 0; }
+
+  /// What the ranks have learnt of arrivals in calls of this kind.
+  Imbalance seen(const Call& call) const noexcept {
+    return shared_ ? shared_->monitor.of(kind_of(call)) : Imbalance{};
+  }
+
+  /// Where ranks meet before what blocks in MPI; null: nowhere.
+  NodeRendezvous* rendezvous() noexcept { return shared_ ? &shared_->rendezvous : nullptr; }
+
+  /// A peer that has refused a request up to this number which this rank has started; −1: none.
+  int find_refused_request(std::uint32_t last) {
+    return shared_ ? shared_->refused.find(last) : -1;
+  }
+
+  /// Marks the board as broken and wakes everyone. `reason`, as in NodeBoard::Abort, or that of the
+  /// rank which was first to do so.
+  [[gnu::cold]] std::uint32_t abort(std::uint32_t reason) noexcept {
+    if (!shared_) return reason;
+    std::uint32_t first = 0;
+    const bool is_first = shared_->site.board().abort().reason.compare_exchange_strong(
+        first, reason, std::memory_order_seq_cst);
+    shared_->bells.ring_all();
+    return is_first ? reason : first;
+  }
+
+  /// As in NodeBoard::Abort; 0: not broken. In one order with what readers show of themselves: see
+  /// ExposedBuffers::reader().
+  std::uint32_t abort_reason() const noexcept {
+    return shared_ ? shared_->site.board().abort().reason.load(std::memory_order_seq_cst) : 0;
+  }
+
+  /// Throws peer_error if the call under way does not match those of the ranks that have come.
+  void check() {
+    if (!in_call_) return;
+    shared_->site.compare_calls();
+    if (shared_->site.failed()) basis_.mismatch(shared_->site.failure_text());
+  }
+
+  /// Who has not come to the call under way, a sentence; empty: all have, or none is under way.
+  [[gnu::cold]] std::string missing() const {
+    const bool any = shared_ && shared_->site.under_way();
+    return any ? shared_->site.missing() : std::string{};
+  }
+
+  /// What this rank waits for in the call under way, a sentence; empty: none is under way.
+  [[gnu::cold]] std::string waits_for() const {
+    if (!shared_ || !shared_->site.under_way()) return {};
+    std::string who = missing();
+    if (!who.empty()) return who;
+    return detail::joined({"all ranks have come to ", shared_->site.describe_call(),
+                           ", and one is stopped or held up in it"});
+  }
+
+  /// See ExposedBuffers.
+  [[gnu::cold]] void keep_what_is_lent() noexcept {
+    if (shared_) shared_->site.keep_what_is_lent();
+  }
+
+  [[gnu::cold]] void call_ranks(const std::vector<int>& names) {
+    if (shared_) shared_->site.call_ranks(names);
+  }
+
+  /// All ranks have just met: they may try how to copy.
+  void try_copies() noexcept {
+    if (shared_) shared_->trials.begin(basis_.waiter);
+  }
+
+  /// Are there more ranks than processors on the node? Of the teams within this one, too.
+  [[gnu::cold]] void set_oversubscribed(bool yes) noexcept {
+    basis_.waiter.oversubscribed = yes;
+    ++generation_from_;
+    for (NodeCallTracker* part : parts_) {
+      if (part != nullptr) part->set_oversubscribed(yes);
+    }
+  }
+  /// Those of the teams within this one; this one's ranks are then not part of another's.
+  void set_parts(NodeCallTracker* intra, NodeCallTracker* inter) noexcept {
+    parts_ = {intra, inter};
+    for (NodeCallTracker* part : parts_) {
+      if (part != nullptr) part->is_outermost_ = false;
+    }
+  }
+
+ private:
+  /// Leaves the frame, also where a wait throws.
+  class Left {
+   public:
+    explicit Left(NodeCallTracker& node) noexcept : node_(node) {}
+    Left(const Left&) = delete;
+    Left& operator=(const Left&) = delete;
+    ~Left() { node_.end(); }
+
+   private:
+    NodeCallTracker& node_;
+  };
+
+  /// All that is there if the board is.
+  struct Shared {
+    [[gnu::cold]] Shared(const Node& node, const Options& options, int rank)
+        : bells(node.bells, node.size),
+          site(detail::board_of(node, options.chunk_bytes), bells, node.rank, options.first_epoch,
+               &node),
+          monitor(site.board(), rank),
+          rendezvous(site.board(), bells),
+          refused(site.board(), rank),
+          census(site.board(), rank),
+          trials(node, site.board()) {}
+
+    Doorbells bells;
+    NodeSite site;
+    ArrivalMonitor monitor;
+    NodeRendezvous rendezvous;
+    RefusedRequests refused;
+    detail::ProcessorCensus census;
+    detail::PeerTrials trials;
+  };
+
+  /// Enters the frame of the call that has just begun, and watches arrivals; `call` is null where
+  /// there is none.
+  void enter_frame(const Call* call) {
+    NodeSite& site = shared_->site;
+    const std::uint32_t epoch = site.epoch();
+    const ArrivalClass kind = call != nullptr ? kind_of(*call) : ArrivalClass{};
+    const ArrivalMonitor& monitor = shared_->monitor;
+    const bool watches = monitor.watches(epoch);
+    const bool notes = watches && ArrivalMonitor::notes(epoch, kind);
+    // Of blocks whose lengths only their ranks know, costs tell how long they are now.
+    const bool often = kind.is_large() || (notes && call != nullptr && call->own_counts);
+    const bool times =
+        watches && call != nullptr && call->trial.is_timed(epoch, often, monitor.timed_one_in());
+    if (times || notes) {
+      enter_noted(call, kind, times);
+    } else if (!site.enter()) {
+      basis_.waiter.until([&] { return site.enter(); }, Naps::brief);
+    }
+    if (monitor.looks(epoch)) look(epoch);
+  }
+
+  /// The same of a call whose arrival is noted.
+  [[gnu::noinline]] void enter_noted(const Call* call, ArrivalClass kind, bool times) {
+    NodeSite& site = shared_->site;
+    const Waiter::Clock::time_point arrival = Waiter::Clock::now();
+    if (!site.enter()) basis_.waiter.until([&] { return site.enter(); }, Naps::brief);
+    shared_->monitor.note(site.epoch(),
+                          static_cast<std::uint64_t>(arrival.time_since_epoch().count()), kind,
+                          call != nullptr && is_in_arena(*call));
+    if (!times) return;
+    times_ = true;
+    arrival_ = arrival;
+    trial_ = call->trial;
+    block_bits_ = 0;
+    if (call->own_counts) {
+      const std::size_t block = detail::mean_block(*call, basis_.size());
+      block_bits_ = static_cast<std::uint8_t>(std::bit_width(block | 1U));
+    }
+  }
+
+  [[gnu::noinline]] void look(std::uint32_t epoch) {
+    ArrivalMonitor& monitor = shared_->monitor;
+    monitor.look(epoch, costs_);
+    if (shared_->trials.look(basis_.waiter, monitor.looks(), monitor.longer_calls(),
+                             monitor.has_costs())) {
+      ++generation_from_;
+    }
+    if (is_outermost_) count_processors();
+  }
+
+  [[gnu::noinline]] void note_cost() noexcept {
+    times_ = false;
+    const auto took = Waiter::Clock::now() - arrival_;
+    shared_->monitor.note_cost(shared_->site.epoch(), trial_,
+                               static_cast<std::uint64_t>(took.count()), block_bits_);
+  }
+
+  /// Ranks may have been bound to other processors. A part of a team has only some of the ranks
+  /// that share them.
+  [[gnu::cold, gnu::noinline]] void count_processors() {
+    const std::size_t before = shared_->census.processors();
+    const bool is_another = shared_->census.look(shared_->monitor.looks());
+    // Also where they are counted for the first time: what is chosen may go by them.
+    if (shared_->census.processors() != before) ++generation_from_;
+    if (!is_another) return;
+    set_oversubscribed(
+        detail::outnumber(static_cast<std::size_t>(basis_.size()), shared_->census.processors()));
+  }
+
+  /// Throws what made the call under way fail, once some rank has said it.
+  [[noreturn, gnu::noinline, gnu::cold]] void fail() {
+    NodeSite& site = shared_->site;
+    basis_.waiter.until([&] { return site.failed(); });
+    basis_.mismatch(site.failure_text());
+  }
+
+  static ArrivalClass kind_of(const Call& call) noexcept {
+    return ArrivalClass::of(call.collective, call.bytes());
+  }
+
+  bool is_in_arena(const Call& call) const noexcept {
+    const PeerMemory& peers = shared_->site.peers();
+    const auto seen = [&](const std::byte* p) {
+      return p == nullptr || peers.place(p, call.bytes()).mapped != 0;
+    };
+    return seen(call.in) && seen(call.out);
+  }
+
+  TeamContext& basis_;
+  std::optional<Shared> shared_;
+  std::uint32_t generation_from_ = 0;
+  std::array<NodeCallTracker*, 2> parts_{};
+  bool is_outermost_ = true;
+  bool in_call_ = false;  ///< between begin() and end()
+  bool times_ = false;    ///< the call under way, which began at arrival_
+  CallTrial trial_;
+  std::uint8_t block_bits_ = 0;  ///< see CallCost
+  Waiter::Clock::time_point arrival_;
+  CostListener* costs_ = nullptr;
+  /// For each frame the last call in it in which this rank passed messages, (epoch, 1); 0: none.
+  std::array<Stamp, NodeBoard::frames> with_messages_{};
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

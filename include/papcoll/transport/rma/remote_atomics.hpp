@@ -1,0 +1,124 @@
+#pragma once
+
+#include <papcoll/topology/options.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Words of 64 bits in the memory of every rank of a team, zero at the beginning, which any rank
+/// changes by atomic operations. One rank's view. A word knows one kind of change only, adding or
+/// replacing, besides being read.
+class RemoteAtomics {
+ public:
+  enum class Change : unsigned char { none, add, replace };
+
+  RemoteAtomics() = default;
+  RemoteAtomics(const RemoteAtomics&) = delete;
+  RemoteAtomics& operator=(const RemoteAtomics&) = delete;
+  virtual ~RemoteAtomics() = default;
+
+  /// Begins an operation on a rank's word. One is under way at a time. Never waits.
+  virtual void start(int rank, std::size_t word, Change change, std::int64_t operand) = 0;
+
+  /// Is the operation complete? Never waits.
+  virtual bool progress() = 0;
+
+  /// The word before the operation that is complete.
+  virtual std::int64_t before() const noexcept = 0;
+
+  /// This rank's own word as it stands in memory, without an operation: for waiting. While another
+  /// rank changes it, this may show a part of the change, so what counts is found out by start().
+  virtual std::int64_t own(std::size_t word) const = 0;
+
+  /// The team ends. Will all ranks free the words? Some may come here much later than others, or
+  /// never, so whoever has waited for `patience` gives it up. All ranks get the same answer.
+  virtual bool part(std::chrono::nanoseconds patience) noexcept = 0;
+
+  /// After part() on all ranks: waits for them.
+  virtual void free() noexcept = 0;
+};
+
+/// Ranks that are about to do something together that none may do alone, and that none may wait for
+/// either: all do it, or none does.
+///
+/// Each rank counts itself in, by one word of rank 0 that all change. Who has lost patience
+/// cancels. The last to come finds that nobody has cancelled, or that somebody has, and says which.
+/// So whoever sees that some are missing and that it is cancelled knows the outcome; whoever sees
+/// that all came waits for what the last one says, which it is about to.
+///
+/// Where rank 0 has to be inside MPI to answer, what is asked of it before it has come happens when
+/// it comes, and then the asker may have gone. So others count themselves in only after they have
+/// seen that rank 0 has: until then they only look, and may leave without a word.
+class AllOrNone {
+ public:
+  /// `word` of rank 0 is zero, and used for nothing else.
+  AllOrNone(RemoteAtomics& words, std::size_t word, int rank, int size) noexcept
+      : words_(words),
+        word_(word),
+        size_(size),
+        next_(rank == 0 ? 1 + home : 0),
+        counted_(rank == 0) {}
+
+  enum class Outcome : unsigned char { open, together, not_at_all };
+
+  /// Does what can be done without waiting. `impatient`: this rank would rather not wait longer.
+  Outcome step(bool impatient) {
+    if (outcome_ != Outcome::open) return outcome_;
+    if (!under_way_) {
+      words_.start(0, word_, next_ == 0 ? RemoteAtomics::Change::none : RemoteAtomics::Change::add,
+                   next_);
+      under_way_ = true;
+    }
+    if (!words_.progress()) {
+      if (impatient && !counted_) outcome_ = Outcome::not_at_all;
+      return outcome_;
+    }
+    under_way_ = false;
+    look(words_.before(), impatient);
+    return outcome_;
+  }
+
+ private:
+  static constexpr std::int64_t cancel = std::int64_t{1} << 24;
+  static constexpr std::int64_t go = std::int64_t{1} << 48;
+  static constexpr std::int64_t stay = std::int64_t{1} << 49;
+  static constexpr std::int64_t home = std::int64_t{1} << 50;  ///< rank 0 has come
+
+  void look(std::int64_t before, bool impatient) noexcept {
+    const std::int64_t added = next_;
+    next_ = 0;
+    const bool cancelled = (before & (go - 1)) >= cancel;
+    if (!counted_) {
+      counted_ = (before & home) != 0 && !cancelled;
+      next_ = counted_ ? 1 : 0;
+      if (cancelled || (impatient && !counted_)) outcome_ = Outcome::not_at_all;
+      return;
+    }
+    const bool comes = (added & (cancel - 1)) == 1;
+    const auto came = static_cast<int>(before & (cancel - 1)) + (comes ? 1 : 0);
+    if (added == go || added == stay) {
+      outcome_ = added == go ? Outcome::together : Outcome::not_at_all;
+    } else if (comes && came == size_) {
+      next_ = cancelled ? stay : go;
+    } else if ((before & go) != 0) {
+      outcome_ = Outcome::together;
+    } else if ((before & stay) != 0 || (came < size_ && (cancelled || added == cancel))) {
+      outcome_ = Outcome::not_at_all;
+    } else if (impatient && came < size_) {
+      next_ = cancel;
+    }
+  }
+
+  RemoteAtomics& words_;
+  std::size_t word_;
+  int size_;
+  std::int64_t next_;  ///< what this rank adds next; 0: it looks only
+  bool counted_;       ///< it has counted itself in, or is about to
+  bool under_way_ = false;
+  Outcome outcome_ = Outcome::open;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
