@@ -18,7 +18,7 @@ END
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 
-containers=base/vector.hpp,base/owned.hpp,base/shared.hpp
+containers=base/vector.hpp,base/pointers.hpp,base/pointers.hpp
 names=() compiler=mpicxx checkouts=("$PWD")
 while (($# > 0)); do
   case "$1" in

@@ -6,7 +6,7 @@
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
-#include <papcoll/base/contract.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/explain.hpp>

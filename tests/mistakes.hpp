@@ -10,8 +10,7 @@
 #include <papcoll/alltoall.hpp>
 #include <papcoll/alltoallv.hpp>
 #include <papcoll/barrier.hpp>
-#include <papcoll/base/indexed.hpp>
-#include <papcoll/base/layouts.hpp>
+#include <papcoll/base/buffers.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/names/algorithm_by_name.hpp>

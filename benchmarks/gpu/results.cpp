@@ -2,7 +2,7 @@
 #include "parts.hpp"
 
 #include <papcoll/algorithms/static/three_stage.hpp>
-#include <papcoll/base/built_in_pair.hpp>
+#include <papcoll/base/built_in_operators.hpp>
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/built_in_table.hpp>
 #include <papcoll/gpu/transport/cuda_ipc_transport.hpp>

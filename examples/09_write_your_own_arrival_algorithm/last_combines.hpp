@@ -2,7 +2,6 @@
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/policies.hpp>
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/node/site.hpp>
 

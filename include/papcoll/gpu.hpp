@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/op.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/gpu/device_call.hpp>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/team_of.hpp>
 
 #include <concepts>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/runtime/memory/registered_buffer.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/topology/options.hpp>

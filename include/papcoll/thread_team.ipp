@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/runtime/thread_team_state.hpp>
 #include <papcoll/thread_team.hpp>
 

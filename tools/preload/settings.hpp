@@ -4,8 +4,8 @@
 
 #include "counted.hpp"
 
-#include <papcoll/base/contract.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 
 #include <strings.h>

@@ -2,7 +2,7 @@
 
 #include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/contract.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/node/waiting/waiter.hpp>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/contract.hpp>
+#include <papcoll/base/policy.hpp>
 
 #include <concepts>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/policies.hpp>
-#include <papcoll/base/capability.hpp>
+#include <papcoll/base/policy.hpp>
 
 #include <string_view>
 

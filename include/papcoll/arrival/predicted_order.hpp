@@ -2,8 +2,8 @@
 
 #include <papcoll/arrival/policies.hpp>
 #include <papcoll/arrival/predictor.hpp>
-#include <papcoll/base/capability.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 
 #include <string>
 #include <string_view>

@@ -2,11 +2,10 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/floating.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/floating_order.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/text.hpp>
 
 #include <charconv>
 #include <concepts>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/contract.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <string_view>

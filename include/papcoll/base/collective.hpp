@@ -1,12 +1,13 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 
 #include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -236,3 +237,21 @@ using Scan = CollectiveTag<Collective::scan>;                     ///< as a type
 using Exscan = CollectiveTag<Collective::exscan>;                 ///< as a type
 
 }  // namespace papcoll::inline PAPCOLL_ABI
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+template <Collective... Cs>
+struct CollectiveList {};
+
+template <std::size_t... Is>
+CollectiveList<static_cast<Collective>(Is)...> list_collectives(std::index_sequence<Is...>);
+
+using AllCollectives = decltype(list_collectives(std::make_index_sequence<collective_count>{}));
+
+/// Calls f.operator()<C>() for the collective of the list that `c` is: compiles f for those only.
+template <Collective... Cs, class F>
+void with_collective(CollectiveList<Cs...>, Collective c, F&& f) {
+  static_cast<void>(((Cs == c ? (f.template operator()<Cs>(), true) : false) || ...));
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/base/built_in_operators.hpp>
-#include <papcoll/base/built_in_pair.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/kernels.hpp>
 

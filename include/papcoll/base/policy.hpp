@@ -1,12 +1,48 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/contract.hpp>
 
+#include <array>
+#include <compare>
 #include <concepts>
+#include <cstddef>
+#include <optional>
+#include <string_view>
 #include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
+
+/// What a collective promises about the bits of its result, weakest first.
+enum class NumericalContract : unsigned char {
+  fast,             ///< ranks may differ in the last bits
+  rank_consistent,  ///< all ranks get the same bits
+  reproducible,  ///< bits depend only on inputs, operator, type, count and placement of the ranks
+};
+
+/// The names of contracts, by their values.
+inline constexpr std::array<std::string_view, 3> contract_names{"Fast", "RankConsistent",
+                                                                "Reproducible"};
+
+/// The name as in algorithms' names.
+constexpr std::string_view name_of(NumericalContract c) noexcept {
+  return contract_names[static_cast<std::size_t>(c)];
+}
+
+/// The contract of that name, or nothing.
+constexpr std::optional<NumericalContract> contract_named(std::string_view name) noexcept {
+  for (std::size_t i = 0; i < contract_names.size(); ++i) {
+    if (contract_names[i] == name) return static_cast<NumericalContract>(i);
+  }
+  return {};
+}
+
+/// The weakest contract: ranks may get results that differ in the last bits. A permission for
+/// algorithms to come; all that papcoll has give RankConsistent at least.
+struct Fast;
+/// The default contract: all ranks get the same bits, run by run they may differ.
+struct RankConsistent;
+/// The strongest contract: bits never depend on who arrived when.
+struct Reproducible;
 
 // The four kinds a policy can be. A policy is a type with a member `policy_kind` naming one of
 // them.
@@ -74,5 +110,42 @@ template <class Kind, class Default, class... Ps>
 using pick_policy = typename PickPolicy<Kind, Default, Ps...>::type;
 
 }  // namespace detail
+
+// What one policy needs of another is a bit. What is said where it does not get it:
+// choice/policies/requirements.hpp.
+
+/// What a schedule needs of its arrival and transport policies; static schedules do not say,
+/// since they all need the same.
+template <class S>
+inline constexpr unsigned needs_of = [] {
+  if constexpr (requires { S::needs; }) {
+    return unsigned{S::needs};
+  } else {
+    return 1U;
+  }
+}();
+
+/// What an arrival or transport policy gives to schedules.
+template <class P>
+inline constexpr unsigned offers_of = [] {
+  if constexpr (requires { P::offers; }) {
+    return unsigned{P::offers};
+  } else {
+    return 0U;
+  }
+}();
+
+namespace capability {
+
+inline constexpr unsigned positions = 1;  ///< every rank knows its position before the call starts
+inline constexpr unsigned leader = 2;     ///< one rank is the leader
+inline constexpr unsigned node_memory = 4;  ///< ranks read each other's memory
+inline constexpr unsigned tickets = 8;      ///< ranks learn in which order they arrive
+inline constexpr unsigned forecast = 16;    ///< it is predicted how late each rank will be
+/// Ranks without common memory learn in which order they arrive.
+inline constexpr unsigned remote_tickets = 32;
+inline constexpr unsigned device_memory = 64;  ///< ranks read each other's memory of devices
+
+}  // namespace capability
 
 }  // namespace papcoll::inline PAPCOLL_ABI

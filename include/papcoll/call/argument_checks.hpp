@@ -3,9 +3,9 @@
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/joined.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 
 #include <concepts>

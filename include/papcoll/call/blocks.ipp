@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/heap_sort.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/call/block_arguments.hpp>
 #include <papcoll/call/call_arguments.ipp>

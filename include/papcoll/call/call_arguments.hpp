@@ -2,7 +2,7 @@
 
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/call/call_arguments.hpp>
 #include <papcoll/call/persistent.ipp>
 #include <papcoll/call/request.ipp>

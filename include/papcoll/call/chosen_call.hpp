@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/persistent.ipp>
 #include <papcoll/call/request.hpp>

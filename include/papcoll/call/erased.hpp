@@ -8,7 +8,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/op.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/call_arguments.hpp>
 #include <papcoll/call/persistent.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/base/collective_list.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/call/automatic.hpp>
 #include <papcoll/call/block_arguments.hpp>

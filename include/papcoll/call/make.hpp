@@ -2,7 +2,7 @@
 
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/op.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/argument_kinds.hpp>
 #include <papcoll/call/block_arguments.hpp>

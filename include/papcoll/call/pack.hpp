@@ -2,7 +2,6 @@
 
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/layouts.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/call/argument_kinds.hpp>

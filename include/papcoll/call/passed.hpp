@@ -4,8 +4,6 @@
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/indexed.hpp>
-#include <papcoll/base/layouts.hpp>
 #include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/call_arguments.hpp>
 

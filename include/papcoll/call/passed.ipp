@@ -2,7 +2,7 @@
 
 #include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/heap_sort.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/call/overlap.hpp>
 #include <papcoll/call/passed.hpp>

@@ -1,8 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/owned.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>

@@ -2,8 +2,8 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/run.ipp>
 #include <papcoll/runtime/request_runs.hpp>

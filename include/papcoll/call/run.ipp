@@ -2,10 +2,9 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/call/run_registered.hpp>
 #include <papcoll/call/team_of.hpp>
-#include <papcoll/choice/policies/needs.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/runtime/memory/packed_call.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/built_in_pair.hpp>
+#include <papcoll/base/built_in_operators.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/gpu/built_in_table.hpp>
 #include <papcoll/gpu/device_reducer.hpp>

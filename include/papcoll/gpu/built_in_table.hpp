@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/built_in_pair.hpp>
+#include <papcoll/base/built_in_operators.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 
@@ -8,7 +8,7 @@
 #include <cstdint>
 
 // The reducers of all built-in pairs, for whoever can make one: the host (built_in_on_host.hpp) or
-// nvcc (impl/kernels.cu). What pairs there are, base/built_in_pair.hpp says.
+// nvcc (impl/kernels.cu). What pairs there are, base/built_in_operators.hpp says.
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {

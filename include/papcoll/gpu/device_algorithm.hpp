@@ -1,8 +1,6 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/capability.hpp>
-#include <papcoll/base/contract.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/gpu/device_site.hpp>
 

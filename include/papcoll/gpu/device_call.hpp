@@ -7,11 +7,10 @@
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/segmented_ring.hpp>
-#include <papcoll/base/contract.hpp>
-#include <papcoll/base/joined.hpp>
 #include <papcoll/base/op.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/call/call_arguments.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/team_of.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/gpu/device_call.hpp>
 #include <papcoll/gpu/transport/device_endpoint.hpp>

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/contract.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/gpu/device_algorithm.hpp>
 #include <papcoll/gpu/device_site.hpp>

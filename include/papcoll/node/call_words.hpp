@@ -3,7 +3,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 
 #include <cstddef>
 #include <cstdint>

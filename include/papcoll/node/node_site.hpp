@@ -2,7 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/exposed_buffers.hpp>

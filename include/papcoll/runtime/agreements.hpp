@@ -4,7 +4,7 @@
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/arrival/remote_arrival_monitor.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/waiting/time_waited.hpp>
 #include <papcoll/runtime/parts.hpp>

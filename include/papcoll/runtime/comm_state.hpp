@@ -1,9 +1,8 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/waiter.hpp>

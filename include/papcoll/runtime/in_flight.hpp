@@ -2,7 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/runtime/errors/nonblocking_checks.hpp>
 #include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/plan_runs.hpp>

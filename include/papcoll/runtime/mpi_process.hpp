@@ -2,8 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/owned.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/waiting/process_id.hpp>
 #include <papcoll/runtime/setup/rank_set_cache.hpp>

@@ -2,7 +2,7 @@
 
 #include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/call_words.hpp>

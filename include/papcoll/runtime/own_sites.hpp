@@ -3,7 +3,7 @@
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/call_counter.hpp>

@@ -2,8 +2,7 @@
 
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/owned.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_costs.hpp>

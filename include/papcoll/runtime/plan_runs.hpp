@@ -4,7 +4,7 @@
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/runtime/request_runs.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/schedule/endpoint.hpp>

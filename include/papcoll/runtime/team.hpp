@@ -8,7 +8,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/waiting/waiter.hpp>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/call_counter.hpp>
 #include <papcoll/topology/options.hpp>

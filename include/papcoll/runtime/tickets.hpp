@@ -2,10 +2,10 @@
 
 #include <papcoll/arrival/remote_tickets.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/plan_runs.hpp>
 #include <papcoll/schedule/endpoint.hpp>

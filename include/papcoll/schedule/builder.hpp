@@ -2,7 +2,7 @@
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/function_ref.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/step_sink.hpp>

@@ -4,7 +4,7 @@
 #include <papcoll/schedule/locations.hpp>
 #include <papcoll/schedule/message_throttle.hpp>
 #include <papcoll/schedule/plan.hpp>
-#include <papcoll/schedule/scratch_allocator.hpp>
+#include <papcoll/schedule/scratch.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/make_plan.hpp>

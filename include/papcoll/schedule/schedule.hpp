@@ -1,11 +1,10 @@
 #pragma once
 
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/mapping_hint.hpp>
 #include <papcoll/schedule/traffic.hpp>

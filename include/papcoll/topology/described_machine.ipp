@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/topology/check_machine.hpp>
 #include <papcoll/topology/described_machine.hpp>
 #include <papcoll/topology/linux.hpp>

@@ -11,8 +11,8 @@ this file with -DPAPCOLL_WITH_HWLOC and link the program with -lhwloc"
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>

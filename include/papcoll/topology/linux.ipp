@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/heap_sort.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/processor_set.hpp>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/heap_sort.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/topology/machine.hpp>
 
 #include <algorithm>

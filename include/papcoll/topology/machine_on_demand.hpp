@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
 

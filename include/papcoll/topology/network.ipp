@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/floating.hpp>
+#include <papcoll/base/floating_order.hpp>
 #include <papcoll/base/heap_sort.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/topology/network.hpp>
 

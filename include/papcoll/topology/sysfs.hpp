@@ -3,7 +3,7 @@
 // How Linux writes what it tells in small files.
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
 #include <cstddef>

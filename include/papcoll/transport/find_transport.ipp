@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/transport/find_transport.hpp>
 #include <papcoll/transport/shm_transport.hpp>
 #include <papcoll/transport/transport.hpp>

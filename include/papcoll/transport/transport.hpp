@@ -1,9 +1,8 @@
 #pragma once
 
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/base/shared.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>

@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-#include <papcoll/base/floating.hpp>
+#include <papcoll/base/floating_order.hpp>
 
 #include <clocale>
 #include <cmath>

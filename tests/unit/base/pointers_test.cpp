@@ -1,7 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/base/owned.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/base/collective_list.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 
 #include <papcoll/arrival/remote_arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/collective_list.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/choice/names/transport_names.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/learner.hpp>

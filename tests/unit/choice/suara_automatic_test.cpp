@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/base/collective_list.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/thread_team.hpp>

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/base/collective_list.hpp>
+#include <papcoll/base/collective.hpp>
 
 #include <cstddef>
 #include <string>

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/cost/bandwidth_bound.hpp>
 #include <papcoll/algorithms/cost/closed_forms.hpp>
+#include <papcoll/algorithms/cost/hockney.hpp>
 #include <suara_printed_forms.hpp>
 
 #include <array>

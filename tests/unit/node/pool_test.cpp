@@ -4,7 +4,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/board.hpp>
@@ -12,7 +12,6 @@
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/pool.hpp>
-#include <papcoll/node/taken_pools.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // `papcoll report --expect RULE`: what a run must be like.
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/words.hpp>
 #include <papcoll/tools/written.hpp>

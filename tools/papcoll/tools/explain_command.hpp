@@ -3,7 +3,7 @@
 // `papcoll explain`: what a call without a named algorithm would run, and why, by the code that
 // answers papcoll::explain(comm, …) in a program. It needs no MPI.
 
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
 #include <papcoll/choice/names/transport_names.hpp>
 #include <papcoll/choice/selection/automatic.hpp>

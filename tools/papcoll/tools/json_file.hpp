@@ -4,7 +4,7 @@
 // file, the field, the reason and what to write instead.
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/plain_text.hpp>

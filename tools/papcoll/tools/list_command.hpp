@@ -4,7 +4,7 @@
 
 #include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/transport_names.hpp>
 #include <papcoll/choice/policies/requirements.hpp>

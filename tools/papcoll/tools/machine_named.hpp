@@ -3,8 +3,7 @@
 // Machines as command lines name them.
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/tools/machine_shape.hpp>
 #include <papcoll/tools/optional_parts.hpp>
 #include <papcoll/tools/output_file.hpp>

@@ -3,8 +3,7 @@
 // Machines of equal nodes in a few words: "nodes=8,packages=2,l3=2,cores=8,leaf=4".
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/sysfs.hpp>
 

@@ -4,9 +4,9 @@
 // what the thesis's heuristic and SCOTCH would gain.
 
 #include <papcoll/arrival/on_topology.hpp>
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/baselines/greedy.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/parsed_name.hpp>

@@ -4,7 +4,7 @@
 // name all that follows, too, and no remedy.
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/text.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -6,7 +6,7 @@
 
 #ifdef PAPCOLL_WITH_HWLOC
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/topology/hwloc.hpp>
 

@@ -3,7 +3,7 @@
 // How a job's ranks come to the places of a machine.
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/topology/machine.hpp>
 

@@ -4,8 +4,8 @@
 // Omni-Path.
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/floating.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/floating_order.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/tools/fabric.hpp>
 #include <papcoll/topology/sysfs.hpp>
 

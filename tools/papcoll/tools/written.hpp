@@ -3,9 +3,8 @@
 // Sizes, times and names of collectives as people write them on a command line.
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/floating.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/floating_order.hpp>
+#include <papcoll/base/text.hpp>
 
 #include <array>
 #include <cmath>

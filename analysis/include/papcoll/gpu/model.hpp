@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/model/machine.hpp>
 #include <papcoll/gpu/model/process.hpp>

@@ -3,7 +3,7 @@
 #include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/floating.hpp>
+#include <papcoll/base/floating_order.hpp>
 
 #include <cstddef>
 #include <cstdint>

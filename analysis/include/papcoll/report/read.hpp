@@ -4,7 +4,7 @@
 // what comes out is safe to use: positions are within their tables, times below 2⁶⁰.
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/floating.hpp>
+#include <papcoll/base/floating_order.hpp>
 #include <papcoll/profile/trace_files.hpp>
 #include <papcoll/profile/trace_format.hpp>
 #include <papcoll/report/run.hpp>

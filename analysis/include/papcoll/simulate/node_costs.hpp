@@ -2,7 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/floating.hpp>
+#include <papcoll/base/floating_order.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/floating.hpp>
+#include <papcoll/base/floating_order.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/simulate/limits.hpp>

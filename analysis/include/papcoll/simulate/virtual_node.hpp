@@ -5,10 +5,9 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/floating.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/floating_order.hpp>
 #include <papcoll/base/op.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/simulate/node_costs.hpp>

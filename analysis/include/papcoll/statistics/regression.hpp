@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/floating.hpp>
+#include <papcoll/base/floating_order.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/statistics/student_t.hpp>
 

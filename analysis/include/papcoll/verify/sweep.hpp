@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/verify/verify.hpp>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/contract.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/verify/memory.hpp>
 #include <papcoll/verify/messages.hpp>

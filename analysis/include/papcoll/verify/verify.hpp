@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/base/contract.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/verify/memory.hpp>
 #include <papcoll/verify/messages.hpp>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/pattern/trace.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 

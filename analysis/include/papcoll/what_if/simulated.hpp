@@ -5,7 +5,7 @@
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/schedule/make_plan.hpp>

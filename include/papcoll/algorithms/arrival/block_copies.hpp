@@ -3,7 +3,7 @@
 #include <papcoll/algorithms/arrival/block_exchange.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/site.hpp>
 
 #include <algorithm>

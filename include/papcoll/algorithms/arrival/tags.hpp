@@ -3,10 +3,8 @@
 #include <papcoll/algorithms/static/ticket_chain.hpp>
 #include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/policies.hpp>
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/contract.hpp>
 #include <papcoll/base/policy.hpp>
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/contract.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/schedule/parameter.hpp>
 

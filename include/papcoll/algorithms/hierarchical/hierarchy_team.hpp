@@ -2,7 +2,6 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/collective_list.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 

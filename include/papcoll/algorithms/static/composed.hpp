@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/binomial.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <type_traits>

@@ -2,7 +2,7 @@
 
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/algorithms/static/tree_shapes.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {

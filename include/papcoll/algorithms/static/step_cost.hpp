@@ -3,7 +3,7 @@
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/schedule/parameter.hpp>
 
 #include <array>

@@ -3,7 +3,7 @@
 #include <papcoll/algorithms/static/composed.hpp>
 #include <papcoll/algorithms/static/grid.hpp>
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>

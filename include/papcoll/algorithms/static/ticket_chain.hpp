@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
-#include <papcoll/base/contract.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {

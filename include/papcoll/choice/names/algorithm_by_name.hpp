@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/choice/names/name_parser.hpp>

@@ -3,7 +3,7 @@
 #include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 

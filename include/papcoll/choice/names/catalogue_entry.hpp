@@ -4,12 +4,10 @@
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/contract.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/transport_names.hpp>
-#include <papcoll/choice/policies/needs.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>

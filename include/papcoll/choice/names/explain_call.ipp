@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/explain_call.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
 #include <papcoll/choice/selection/automatic.hpp>

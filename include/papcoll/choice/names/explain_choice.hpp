@@ -2,13 +2,12 @@
 
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/collective_list.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/choice/names/explanation.hpp>
 #include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
-#include <papcoll/choice/policies/needs.hpp>
 #include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/choice/selection/automatic.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_monitor.hpp>
-#include <papcoll/base/contract.hpp>
+#include <papcoll/base/policy.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/contract.hpp>
+#include <papcoll/base/policy.hpp>
 
 #include <cstddef>
 #include <optional>

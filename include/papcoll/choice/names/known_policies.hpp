@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/arrival/order_source.hpp>
-#include <papcoll/base/contract.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/transport_names.hpp>
 

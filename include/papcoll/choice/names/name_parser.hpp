@@ -2,10 +2,9 @@
 
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/arrival/order_source.hpp>
-#include <papcoll/base/contract.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/spelling.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/hierarchy_names.hpp>
 #include <papcoll/choice/names/known_policies.hpp>

@@ -2,8 +2,8 @@
 
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/ticketed_algorithm.hpp>
-#include <papcoll/base/contract.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/schedule/schedule.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/config.hpp>
+#include <papcoll/base/policy.hpp>
 
 #include <array>
 #include <string_view>

@@ -4,11 +4,10 @@
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/base/capability.hpp>
-#include <papcoll/base/contract.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>

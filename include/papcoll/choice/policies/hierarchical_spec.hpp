@@ -4,7 +4,7 @@
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/transport/transport.hpp>

@@ -3,7 +3,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/runtime/team.hpp>
 

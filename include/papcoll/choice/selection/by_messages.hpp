@@ -1,13 +1,8 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/closed_forms/allgather.hpp>
-#include <papcoll/algorithms/cost/closed_forms/allreduce.hpp>
-#include <papcoll/algorithms/cost/closed_forms/barrier.hpp>
-#include <papcoll/algorithms/cost/closed_forms/bcast.hpp>
-#include <papcoll/algorithms/cost/closed_forms/gather_scatter.hpp>
-#include <papcoll/algorithms/cost/closed_forms/reduce.hpp>
-#include <papcoll/algorithms/cost/closed_forms/reduce_scatter.hpp>
 #include <papcoll/algorithms/cost/hockney.hpp>
+#include <papcoll/algorithms/cost/movement_forms.hpp>
+#include <papcoll/algorithms/cost/reduction_forms.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>

@@ -3,9 +3,8 @@
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
-#include <papcoll/choice/policies/needs.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/by_messages.hpp>

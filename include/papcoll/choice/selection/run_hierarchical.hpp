@@ -4,7 +4,6 @@
 #include <papcoll/algorithms/hierarchical/hierarchy_team.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
-#include <papcoll/choice/policies/needs.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>
 #include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>

@@ -2,8 +2,8 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/joined.hpp>
 #include <papcoll/base/json_reader.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/thresholds.hpp>

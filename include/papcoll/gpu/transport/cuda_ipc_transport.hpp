@@ -2,8 +2,8 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
 #include <papcoll/base/op.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/built_in_reducers.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>

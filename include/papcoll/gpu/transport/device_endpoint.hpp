@@ -2,8 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/owned.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/transport/device_control_block.hpp>
 #include <papcoll/gpu/transport/device_memory.hpp>

@@ -3,8 +3,8 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
 #include <papcoll/base/op.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 #include <papcoll/gpu/device_site.hpp>

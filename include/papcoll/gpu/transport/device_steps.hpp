@@ -3,7 +3,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/op.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 #include <papcoll/gpu/transport/device_memory.hpp>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/policy.hpp>

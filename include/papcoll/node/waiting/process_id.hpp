@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/text_hash.hpp>
+#include <papcoll/base/text.hpp>
 
 #include <array>
 #include <cerrno>

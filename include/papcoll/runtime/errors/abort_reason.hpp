@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/runtime/team_context.hpp>
 #include <papcoll/transport/transport.hpp>

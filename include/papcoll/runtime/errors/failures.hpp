@@ -1,11 +1,11 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/peer_memory.hpp>
-#include <papcoll/node/waiting/sleep.hpp>
+#include <papcoll/node/waiting/futex.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/errors/abort_reason.hpp>
 #include <papcoll/runtime/in_flight.hpp>

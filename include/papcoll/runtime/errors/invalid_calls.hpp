@@ -3,7 +3,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/errors/failures.hpp>
 #include <papcoll/runtime/messages.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/runtime/memory/freed_buffer_watch.hpp>

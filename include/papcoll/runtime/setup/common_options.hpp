@@ -2,11 +2,12 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
+#include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 
 #include <array>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <papcoll/base/capability.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/transport/group_endpoint.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/shared.hpp>
-#include <papcoll/base/text_hash.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/topology/bound_processors.hpp>
 #include <papcoll/topology/described_machine.hpp>
@@ -12,6 +12,7 @@
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
+#include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 

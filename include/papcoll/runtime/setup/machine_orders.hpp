@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/schedule.hpp>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/runtime/memory/freed_buffer_watch.hpp>
 #include <papcoll/runtime/setup/machine_of_ranks.hpp>

@@ -2,8 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/text_hash.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/topology/sysfs.hpp>
 

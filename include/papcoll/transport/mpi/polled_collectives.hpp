@@ -2,7 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/function_ref.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/nonblocking_collectives.hpp>
-#include <papcoll/transport/mpi/peer_failure.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 
 #include <string>

@@ -2,9 +2,9 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
-#include <papcoll/node/waiting/sleep.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
+#include <papcoll/node/waiting/futex.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/base/copying.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/queue.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/schedule/endpoint.hpp>

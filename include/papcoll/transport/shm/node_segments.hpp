@@ -2,14 +2,13 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/joined.hpp>
-#include <papcoll/base/owned.hpp>
-#include <papcoll/base/shared.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/taken_pools.hpp>
+#include <papcoll/node/pool.hpp>
 #include <papcoll/transport/shm/shm_file.hpp>
 #include <papcoll/transport/shm/shm_segment.hpp>
 

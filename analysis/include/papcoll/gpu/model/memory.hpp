@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/joined.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/model/handle.hpp>
 #include <papcoll/gpu/model/pages.hpp>
