@@ -60,7 +60,11 @@ inline papcoll::Algorithm named(const std::string& name) {
 
 /// May a call that fails have written to outputs? BlockCopies and PrefixRuns write as ranks come.
 inline bool may_write(const std::string& name, const mistakes::Mistake<Rank>& mistake) {
-  if (name.empty()) return mistake.uneven || mistakes::may_have_blocks(mistake.collective);
+  if (name.empty()) {  // where ranks come late, partial results may lie in outputs
+    const bool may_be_late =
+        mistake.collective == Collective::allreduce || mistake.collective == Collective::reduce;
+    return mistake.uneven || may_be_late || mistakes::may_have_blocks(mistake.collective);
+  }
   return named(name).spec().arrival->lends_results || name == "BlockCopies" || name == "PrefixRuns";
 }
 
