@@ -7,8 +7,8 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// One of the library's algorithms by its name, for calls to run: "Rabenseifner+MpiTransport",
-/// "DynamicLeader", "KNomial:8"; "auto": chosen for each call. grammar.hpp has the grammar. Throws
-/// unknown_algorithm, argument_error.
+/// "DynamicLeader", "KNomial:8"; "auto": chosen for each call. The grammar is in
+/// name_parser.hpp. Throws unknown_algorithm, argument_error.
 PAPCOLL_DECL Algorithm algorithm(std::string_view name);
 
 }  // namespace papcoll::inline PAPCOLL_ABI
