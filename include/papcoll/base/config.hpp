@@ -40,7 +40,7 @@
 #define PAPCOLL_ABI PAPCOLL_ABI_OF(PAPCOLL_ABI_OF_VERSION, PAPCOLL_ABI_CHECKS, PAPCOLL_ABI_LIBRARY)
 
 // Code that is the same in every program is declared by PAPCOLL_DECL in a header and defined in
-// impl/*.ipp, which the header includes if PAPCOLL_HAS_SHARED_CODE; templates whose arguments are
+// an .ipp beside it, which it includes if PAPCOLL_HAS_SHARED_CODE; templates whose arguments are
 // known are named by PAPCOLL_COMPILE_ONCE, and by PAPCOLL_COMPILED_ONCE in a header that cannot
 // compile them. By default every file compiles what it uses; where all files define
 // PAPCOLL_COMPILED, call/papcoll.cpp alone does.

@@ -7,7 +7,7 @@
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 /// The reducer of an operator of papcoll on an arithmetic type, for devices and for the host; null:
-/// there is none for that pair. Compiled by nvcc: the target papcoll::gpu has it (impl/kernels.cu).
+/// there is none for that pair. Compiled by nvcc: the target papcoll::gpu has it (kernels.cu).
 const DeviceReducer* built_in_reducer(BuiltInPair pair) noexcept;
 
 }  // namespace papcoll::inline PAPCOLL_ABI::gpu

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 // The reducers of all built-in pairs, for whoever can make one: the host (built_in_on_host.hpp) or
-// nvcc (impl/kernels.cu). What pairs there are, base/built_in_operators.hpp says.
+// nvcc (kernels.cu). What pairs there are, base/built_in_operators.hpp says.
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {

@@ -47,7 +47,7 @@ TEST_CASE("an invalid call on one rank, arrival floor", "[team]") {
               CHECK(result[i].kind == "peer_error");
               CHECK(result[i].says("on rank " + std::to_string(wrong)));
               CHECK(result[i].says(mistake.says));
-              CHECK((buffers[i].untouched() || may_write(name, mistake)));
+              CHECK((buffers[i].untouched() || may_write(name, mistake, team)));
             }
           }
           for (const Outcome& o : heard(team, result)) CHECK(!o.is_fine());

@@ -38,7 +38,7 @@ TEST_CASE("calls that do not match, arrival floor", "[team]") {
             if (result[i].is_fine() && (empty || may_leave_early(mistake.collective))) continue;
             CHECK(result[i].kind == "peer_error");
             CHECK(result[i].says(mistake.says));
-            CHECK((buffers[i].untouched() || may_write(name, mistake)));
+            CHECK((buffers[i].untouched() || may_write(name, mistake, team)));
           }
           for (const Outcome& o : heard(team, result)) {
             CAPTURE(o);

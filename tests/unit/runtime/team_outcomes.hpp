@@ -8,8 +8,10 @@
 
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/names/algorithm_by_name.hpp>
+#include <papcoll/explain.hpp>
 #include <papcoll/thread_team.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -58,12 +60,24 @@ inline papcoll::Algorithm named(const std::string& name) {
   return name.empty() ? papcoll::Algorithm{} : papcoll::algorithm(name);
 }
 
+/// Has some rank run an algorithm whose partial results lie in outputs?
+inline bool has_lent_results(papcoll::ThreadTeam& team) {
+  std::atomic<bool> found{false};
+  team.run([&found](Rank& comm) {
+    for (const papcoll::AlgorithmCount& ran : papcoll::algorithm_counts(comm)) {
+      const auto* const arrival = named(std::string{ran.algorithm}).spec().arrival;
+      if (arrival != nullptr && arrival->lends_results) found = true;
+    }
+  });
+  return found;
+}
+
 /// May a call that fails have written to outputs? BlockCopies and PrefixRuns write as ranks come.
-inline bool may_write(const std::string& name, const mistakes::Mistake<Rank>& mistake) {
-  if (name.empty()) {  // where ranks come late, partial results may lie in outputs
-    const bool may_be_late =
-        mistake.collective == Collective::allreduce || mistake.collective == Collective::reduce;
-    return mistake.uneven || may_be_late || mistakes::may_have_blocks(mistake.collective);
+inline bool may_write(const std::string& name, const mistakes::Mistake<Rank>& mistake,
+                      papcoll::ThreadTeam& team) {
+  if (name.empty()) {
+    return mistake.uneven || mistakes::may_have_blocks(mistake.collective) ||
+           has_lent_results(team);
   }
   return named(name).spec().arrival->lends_results || name == "BlockCopies" || name == "PrefixRuns";
 }

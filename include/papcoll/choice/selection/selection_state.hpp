@@ -67,9 +67,10 @@ struct SelectionState final : TeamPart {
   std::array<Candidates, collective_count> candidates{};
   TeamLikeness like;  ///< known once it is asked
   /// Kinds of calls of which it was looked up what is kept; a slot has the last of those it is for.
-  std::array<CallKind::Bits, 128> asked{};
+  static constexpr std::size_t slots = 128;
+  std::array<CallKind::Bits, slots> asked{};
   static constexpr std::size_t slot_of(CallKind::Bits of) noexcept {
-    return (of * 0x9e3779b9U >> 16U) % 128;
+    return (of * 0x9e3779b9U >> 16U) % slots;
   }
   bool has_begun = false;  ///< costs that are kept were told
   std::uint32_t told = 0;  ///< of the learner's changes, those by what is kept
