@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/recovery.hpp>
@@ -70,11 +71,9 @@ inline detail::Shared<CommState> state_or_null(MPI_Comm comm) {
 }
 
 /// A communicator and the MPI communicator that it is of, which ends with it.
-struct Shrunk {
+struct Shrunk : Pinned {
   Shrunk(OwnedComm made, detail::Shared<TeamCore> team)
       : comm(std::move(made)), core(std::move(team)) {}
-  Shrunk(const Shrunk&) = delete;
-  Shrunk& operator=(const Shrunk&) = delete;
   static Communicator whole(detail::Shared<Shrunk> made) {
     TeamCore* const team = made->core.get();
     return Communicator{detail::Shared<TeamCore>{std::move(made), team}};

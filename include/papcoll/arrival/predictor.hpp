@@ -140,11 +140,8 @@ struct Exponential {
 static_assert(Predictor<Exponential>);
 
 /// What a predictor saw of one rank, whatever the predictor.
-class ArrivalHistory {
+class ArrivalHistory : Pinned {
  public:
-  ArrivalHistory() = default;
-  ArrivalHistory(const ArrivalHistory&) = delete;
-  ArrivalHistory& operator=(const ArrivalHistory&) = delete;
   virtual ~ArrivalHistory() = default;
 
   virtual void observe(double seconds) = 0;  ///< takes note of an arrival

@@ -109,6 +109,13 @@ inline constexpr std::size_t cache_line = 64;
 /// The level of checks this translation unit was built with, see PAPCOLL_ASSERTIONS.
 inline constexpr int assertion_level = PAPCOLL_ASSERTIONS;
 
+/// Base of what is neither copied nor moved.
+struct Pinned {
+  Pinned() = default;
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+};
+
 namespace detail {
 // Files that define PAPCOLL_COMPILED need the code of papcoll.cpp (libpapcoll.a), compiled from the
 // same version, with the same PAPCOLL_ASSERTIONS and sanitizer, by a compiler that gives functions

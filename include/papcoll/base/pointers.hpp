@@ -86,15 +86,12 @@ requires std::is_array_v<T> Owned<T> make_owned(std::size_t n) {
 
 /// Counts who shares an object and who only watches it. Its functions know no type, so that a
 /// program has them once.
-class SharedCount {
+class SharedCount : Pinned {
  public:
   /// Destroys the object, or, with `whole`, frees the memory of the count and of the object.
   using End = void(SharedCount& count, bool whole) noexcept;
 
   explicit SharedCount(End* end) noexcept : end_(end) {}
-  SharedCount(const SharedCount&) = delete;
-  SharedCount& operator=(const SharedCount&) = delete;
-  ~SharedCount() = default;
 
   // Who adds itself holds a reference already, which keeps the count above 0: relaxed.
   void share() noexcept { sharers_.fetch_add(1, std::memory_order_relaxed); }

@@ -4,6 +4,7 @@
 #include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
@@ -29,7 +30,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// A call that was checked, and what of its way through the library stays from time to time.
-class PreparedCall {
+class PreparedCall : Pinned {
  public:
   [[gnu::cold]] PreparedCall(const Caller& caller, const AlgorithmSpec& spec, const Call& call,
                              const CallActions& actions, const Algorithm& named,
@@ -47,8 +48,6 @@ class PreparedCall {
     settle();
     watch_->add(buffers_);
   }
-  PreparedCall(const PreparedCall&) = delete;
-  PreparedCall& operator=(const PreparedCall&) = delete;
   [[gnu::cold]] ~PreparedCall() { watch_->remove(buffers_); }
 
   const TeamCore& core() const noexcept { return *core_; }

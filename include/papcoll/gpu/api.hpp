@@ -67,11 +67,8 @@ struct EventHandle {
 /// Operations of GPUs as one process sees them; device 0 to devices() - 1. Nothing waits. Functions
 /// throw device_error; those that are noexcept end the program's claim to what they are given, and
 /// if that fails there is nothing to be done about it. One thread at a time uses a stream.
-class Api {
+class Api : Pinned {
  public:
-  Api() = default;
-  Api(const Api&) = delete;
-  Api& operator=(const Api&) = delete;
   virtual ~Api() = default;
 
   /// How many devices this process sees, at least 1.

@@ -17,7 +17,7 @@ namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 /// The driver's functions. Each returns a CUresult, and 0 if all is well.
-class CudaDriver {
+class CudaDriver : Pinned {
  public:
   using Context = void*;  ///< a CUcontext
 
@@ -61,8 +61,6 @@ class CudaDriver {
       throw;
     }
   }
-  CudaDriver(const CudaDriver&) = delete;
-  CudaDriver& operator=(const CudaDriver&) = delete;
   ~CudaDriver() { ::dlclose(library_); }
 
   /// A CUresult's name.
@@ -90,12 +88,10 @@ class CudaDriver {
 
 /// In its lifetime a context is its thread's current one. What the thread had before comes back,
 /// also if that was nothing: cudaSetDevice could only have made a context for the device before.
-class CurrentContext {
+class CurrentContext : Pinned {
  public:
   CurrentContext(const CudaDriver& driver, CudaDriver::Context context) noexcept
       : driver_(driver), code_(driver.push_context(context)) {}
-  CurrentContext(const CurrentContext&) = delete;
-  CurrentContext& operator=(const CurrentContext&) = delete;
   ~CurrentContext() {
     CudaDriver::Context popped = nullptr;
     if (code_ == CudaDriver::success) driver_.pop_context(&popped);

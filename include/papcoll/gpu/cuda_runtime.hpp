@@ -136,11 +136,9 @@ inline void forget(cudaError_t code) noexcept {
 
 /// In its lifetime, calls of its thread that a capture of streams elsewhere would forbid are none
 /// of the capture's business, and do not break it.
-class BesideCaptures {
+class BesideCaptures : Pinned {
  public:
   BesideCaptures() noexcept { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  BesideCaptures(const BesideCaptures&) = delete;
-  BesideCaptures& operator=(const BesideCaptures&) = delete;
   ~BesideCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
 
  private:

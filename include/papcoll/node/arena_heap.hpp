@@ -24,16 +24,13 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 ///
 /// Its notes are in private memory, of which a child of fork() has a copy: there the heap gives
 /// nothing, and takes nothing back.
-class ArenaHeap {
+class ArenaHeap : Pinned {
  public:
   /// How it gets pages: see Node::reserve.
   using Reserve = void (*)(void* context, const std::byte* at, std::size_t bytes);
 
   ArenaHeap(std::byte* memory, std::size_t bytes, Reserve reserve, void* context) noexcept
       : memory_(memory), most_(bytes), reserve_(reserve), context_(context), process_(getpid()) {}
-  ArenaHeap(const ArenaHeap&) = delete;
-  ArenaHeap& operator=(const ArenaHeap&) = delete;
-  ~ArenaHeap() = default;
 
   /// Where it begins, and how long it may get.
   std::byte* memory() const noexcept { return memory_; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/errors/failures.hpp>
@@ -14,14 +15,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// As long as it lives, this thread is the only one in a blocking call of the team: a second one
 /// throws.
-class OnlyCall {
+class OnlyCall : Pinned {
  public:
   explicit OnlyCall(TeamContext& basis) : in_call_(basis.in_call) {
     basis.require_no_call();
     in_call_.store(true, std::memory_order_relaxed);
   }
-  OnlyCall(const OnlyCall&) = delete;
-  OnlyCall& operator=(const OnlyCall&) = delete;
   ~OnlyCall() { in_call_.store(false, std::memory_order_relaxed); }
 
  private:
@@ -30,7 +29,7 @@ class OnlyCall {
 
 /// One blocking call, from entering its frame on the node's board to leaving it; or, in a team
 /// without a board, as long as messages about failures name it.
-class CallScope {
+class CallScope : Pinned {
  public:
   /// Always inline, so that a call costs the same however many kinds of calls a program makes.
   [[gnu::always_inline]] CallScope(TeamContext& basis, NodeCallTracker& node, InFlight& in_flight,
@@ -45,8 +44,6 @@ class CallScope {
       failures.set_call(words);
     }
   }
-  CallScope(const CallScope&) = delete;
-  CallScope& operator=(const CallScope&) = delete;
   [[gnu::always_inline]] ~CallScope() {
     if (node_.is_there()) {
       node_.end();

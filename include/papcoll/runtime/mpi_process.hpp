@@ -22,11 +22,8 @@
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// State that papcoll attaches to an MPI communicator and that ends with it.
-class Attached {
+class Attached : Pinned {
  public:
-  Attached() = default;
-  Attached(const Attached&) = delete;
-  Attached& operator=(const Attached&) = delete;
   virtual ~Attached() = default;
 
   /// The MPI communicator, or MPI itself, is about to go: last chance for MPI calls. Never waits

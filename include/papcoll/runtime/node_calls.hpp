@@ -2,6 +2,7 @@
 
 #include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/buffer_pages.hpp>
@@ -33,7 +34,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// call, whatever it runs, enters a frame there: so calls are compared, arrivals are watched, and
 /// failures are told. In a team whose ranks do not share memory it is absent: what needs the board
 /// must not be called, and what asks it finds nothing.
-class NodeCallTracker {
+class NodeCallTracker : Pinned {
  public:
   explicit NodeCallTracker(TeamContext& basis) : basis_(basis) {
     if (const Node* node = basis.surroundings.node) {
@@ -41,9 +42,6 @@ class NodeCallTracker {
       basis.waiter.bells = &shared_->bells;
     }
   }
-  NodeCallTracker(const NodeCallTracker&) = delete;
-  NodeCallTracker& operator=(const NodeCallTracker&) = delete;
-  ~NodeCallTracker() = default;
 
   /// Do all ranks of the team share a board?
   bool is_there() const noexcept { return shared_.has_value(); }
@@ -246,11 +244,9 @@ class NodeCallTracker {
 
  private:
   /// Leaves the frame, also where a wait throws.
-  class Left {
+  class Left : Pinned {
    public:
     explicit Left(NodeCallTracker& node) noexcept : node_(node) {}
-    Left(const Left&) = delete;
-    Left& operator=(const Left&) = delete;
     ~Left() { node_.end(); }
 
    private:

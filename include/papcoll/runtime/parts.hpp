@@ -25,11 +25,8 @@ enum class PartKind : unsigned char {
 
 /// A part of a rank's side of a team: made by the first call that wants it, so that a program none
 /// of whose calls does neither compiles nor has it. Each names its `kind`.
-class TeamPart {
+class TeamPart : Pinned {
  public:
-  TeamPart() = default;
-  TeamPart(const TeamPart&) = delete;
-  TeamPart& operator=(const TeamPart&) = delete;
   virtual ~TeamPart() = default;
 
   /// Is something of it in flight that is too old to be so beside a call of this number?

@@ -7,6 +7,7 @@
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/call_words.hpp>
@@ -72,13 +73,10 @@ struct Division;
 ///     parts            what only some calls want, made by the first of them: see TeamPart
 ///
 /// Blocking calls of arrival-driven algorithms, where nanoseconds count, are here.
-class TeamCore final {
+class TeamCore final : Pinned {
  public:
   [[gnu::cold]] TeamCore(TeamEnvironment surroundings, const Options& options)
       : basis_(std::move(surroundings), options), in_flight_(basis_) {}
-  TeamCore(const TeamCore&) = delete;
-  TeamCore& operator=(const TeamCore&) = delete;
-  ~TeamCore() = default;
 
   int rank() const noexcept { return basis_.rank(); }
   int size() const noexcept { return basis_.size(); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
@@ -41,15 +42,12 @@ struct TeamHooks {
 
 /// What all parts of a rank's side of a team read: who and where the ranks are, how this one waits,
 /// and how many calls it has made.
-struct TeamContext {
+struct TeamContext : Pinned {
   TeamContext(TeamEnvironment s, const Options& o)
       : surroundings(std::move(s)), options(o), calls(o.first_epoch) {
     waiter.rank = surroundings.rank;
     waiter.deadline = std::chrono::duration_cast<Waiter::Clock::duration>(options.deadline);
   }
-  TeamContext(const TeamContext&) = delete;
-  TeamContext& operator=(const TeamContext&) = delete;
-  ~TeamContext() = default;
 
   TeamEnvironment surroundings;
   const Options options;

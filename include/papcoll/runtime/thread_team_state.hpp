@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
@@ -36,7 +37,7 @@
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The memory of a team of threads, and each rank's side of it.
-class ThreadTeamState {
+class ThreadTeamState : Pinned {
  public:
   [[gnu::cold]] ThreadTeamState(int ranks, const Options& options)
       : memory_(checked(ranks, options), options) {
@@ -74,8 +75,6 @@ class ThreadTeamState {
     }
   }
 
-  ThreadTeamState(const ThreadTeamState&) = delete;
-  ThreadTeamState& operator=(const ThreadTeamState&) = delete;
   [[gnu::cold]] ~ThreadTeamState() { cores_[0]->keep_parts(); }
 
   TeamCore& core(int rank) noexcept { return *cores_[static_cast<std::size_t>(rank)]; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/schedule/plan.hpp>
@@ -56,11 +57,8 @@ inline void perform_locally(const TransportOp& w) noexcept {
 /// One rank's end of a transport: what the engine needs of it, and all that a new transport has to
 /// write. A message is identified by (sequence, block, number) between two ranks; sends and
 /// receives may be started in any order and must not wait for each other's progress.
-class Endpoint {
+class Endpoint : Pinned {
  public:
-  Endpoint() = default;
-  Endpoint(const Endpoint&) = delete;
-  Endpoint& operator=(const Endpoint&) = delete;
   virtual ~Endpoint() = default;
 
   /// Begins the step. True: it is complete already. False: progress() will call

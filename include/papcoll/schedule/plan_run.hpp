@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
@@ -23,12 +24,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One run of a plan by one rank: starts each step on the endpoint as soon as the steps before it
 /// are complete. Nothing here waits; whoever waits calls Endpoint::progress() until done(). An
 /// object may be used again when done, and then keeps its memory.
-class PlanRun {
+class PlanRun : Pinned {
  public:
-  PlanRun() = default;
-  PlanRun(const PlanRun&) = delete;
-  PlanRun& operator=(const PlanRun&) = delete;
-
   /// Starts the call. The call's buffers and operator must stay until done(); `window` blocks at
   /// most are in flight at once. `held`: nothing moves, nor is it done, before go().
   void start(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, const Order& order,

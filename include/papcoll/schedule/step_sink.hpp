@@ -12,13 +12,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a Builder tells one position's steps to: PlanAssembler makes a plan of them, TrafficReader
 /// (topology/mapping/read_traffic.hpp) counts who sends how much to whom.
-class StepSink {
+class StepSink : Pinned {
  public:
   static constexpr std::size_t no_flow = ~std::size_t{0};  ///< the number of no flow
-
-  StepSink() = default;
-  StepSink(const StepSink&) = delete;
-  StepSink& operator=(const StepSink&) = delete;
 
   virtual int size() const noexcept = 0;                  ///< how many positions there are
   virtual int position() const noexcept = 0;              ///< whose steps are told

@@ -41,12 +41,10 @@ inline void require_scotch(int failed, std::string_view what) {
 
 /// An object of SCOTCH's, which is made and ended by functions of its own.
 template <class T, auto init, auto end>
-class ScotchObject {
+class ScotchObject : Pinned {
  public:
   ScotchObject() { require_scotch(init(&object_), "allocate"); }
   ~ScotchObject() { end(&object_); }
-  ScotchObject(const ScotchObject&) = delete;
-  ScotchObject& operator=(const ScotchObject&) = delete;
   T* get() noexcept { return &object_; }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/profile/clock.hpp>
 #include <papcoll/profile/mpi_calls.hpp>
 #include <papcoll/profile/rank_file.hpp>
@@ -46,15 +47,13 @@ struct Origin {
 /// Communicators by handle. The members of one agree on its identity without a message: a hash of
 /// their world ranks in order and of its origin, and how many with the same hash this rank had
 /// before.
-class Communicators {
+class Communicators : Pinned {
  public:
   Communicators(RankFile& file, const MpiCalls& mpi) : file_(file), mpi_(mpi) {
     check_mpi(mpi_.Comm_create_keyval(&not_copied, &freed, &keyval_, this),
               "MPI_Comm_create_keyval");
     check_mpi(mpi_.Comm_group(MPI_COMM_WORLD, &world_), "MPI_Comm_group");
   }
-  Communicators(const Communicators&) = delete;
-  Communicators& operator=(const Communicators&) = delete;
 
   /// Gives what MPI holds back to it, at MPI_Finalize; nothing is noted any more.
   void end() noexcept {

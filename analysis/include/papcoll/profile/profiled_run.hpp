@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/profile/clock.hpp>
 #include <papcoll/profile/clock_rounds.hpp>
 #include <papcoll/profile/mpi_calls.hpp>
@@ -33,12 +34,8 @@ namespace profile {
 
 /// The life of a profile in a process: from MPI_Init to the end. Nothing here throws or ends the
 /// program: what goes wrong is said once, on stderr, and the program runs on without a profile.
-class ProfiledRun {
+class ProfiledRun : Pinned {
  public:
-  ProfiledRun() = default;
-  ProfiledRun(const ProfiledRun&) = delete;
-  ProfiledRun& operator=(const ProfiledRun&) = delete;
-
   /// The recorder, between MPI_Init and MPI_Finalize.
   Recorder* recorder() noexcept {
     // Acquire: what begin() wrote before it handed the recorder out.

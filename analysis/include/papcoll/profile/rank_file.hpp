@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/profile/profile_error.hpp>
 #include <papcoll/profile/trace_format.hpp>
 
@@ -80,7 +81,7 @@ inline std::string absolute(const std::string& path) {
 }
 
 /// A trace file that is being written, mapped and in memory from its first page to its last.
-class RankFile {
+class RankFile : Pinned {
  public:
   RankFile() = default;
 
@@ -125,8 +126,6 @@ class RankFile {
     header() = layout;
   }
 
-  RankFile(const RankFile&) = delete;
-  RankFile& operator=(const RankFile&) = delete;
   ~RankFile() {
     if (descriptor_ >= 0) close(descriptor_);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/profile/clock.hpp>
 #include <papcoll/profile/messages.hpp>
 #include <papcoll/profile/profiled_run.hpp>
@@ -88,13 +89,11 @@ inline PersistentCalls& persistent_calls() noexcept {
 /// While it lives, what this thread calls from deeper frames is a recorded call's own. An error
 /// handler that leaves the call by longjmp leaves a frame behind that counts no more for callers
 /// above it.
-class Inside {
+class Inside : Pinned {
  public:
   explicit Inside(ThreadState& thread) noexcept : thread_(thread), outer_(thread.inside) {
     thread_.inside = here();
   }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
   ~Inside() { thread_.inside = outer_; }
 
   /// Is this thread inside a recorded call? Stacks grow downwards.

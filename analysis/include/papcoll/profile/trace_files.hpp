@@ -6,6 +6,7 @@
 //     rank-RANK-RUN.trace.part   a piece of it, while it is copied from where it was written
 //     rank-RANK-RUN.elsewhere    until then: "HOST PATH", where it is
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/profile/trace_format.hpp>
 
 #include <fcntl.h>
@@ -82,13 +83,11 @@ inline void write_note(const std::string& file, const std::string& trace) {
 namespace detail {
 
 /// A file that is opened to ask for its lock and header. Never waits for the writer of a pipe.
-class TraceProbe {
+class TraceProbe : Pinned {
  public:
   explicit TraceProbe(const std::string& path) noexcept
       : descriptor_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)),
         is_refused_(descriptor_ < 0 && errno == EACCES) {}
-  TraceProbe(const TraceProbe&) = delete;
-  TraceProbe& operator=(const TraceProbe&) = delete;
   ~TraceProbe() {
     if (descriptor_ >= 0) close(descriptor_);
   }

@@ -2,6 +2,7 @@
 
 // What a program or library says of itself: its build id, and the functions in its tables.
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/profile/loaded_objects.hpp>
 #include <papcoll/profile/trace_format.hpp>
 
@@ -24,7 +25,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 
 /// An ELF file of this machine's kind. What cannot be read of it is not there.
-class ElfFile {
+class ElfFile : Pinned {
  public:
   explicit ElfFile(const std::string& path) {
     fd_ = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait
@@ -41,8 +42,6 @@ class ElfFile {
     if (h.e_phentsize == sizeof(Elf64_Phdr)) notes(table<Elf64_Phdr>(h.e_phoff, h.e_phnum));
     if (h.e_shentsize == sizeof(Elf64_Shdr)) symbols(table<Elf64_Shdr>(h.e_shoff, h.e_shnum));
   }
-  ElfFile(const ElfFile&) = delete;
-  ElfFile& operator=(const ElfFile&) = delete;
   ~ElfFile() {
     if (fd_ >= 0) ::close(fd_);
   }

@@ -3,6 +3,7 @@
 // Reads the trace files of a run, also while the program writes them. Whatever bytes a file has,
 // what comes out is safe to use: positions are within their tables, times below 2⁶⁰.
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/floating_order.hpp>
 #include <papcoll/profile/trace_files.hpp>
@@ -50,7 +51,7 @@ std::string text_in(const std::array<char, n>& field, std::size_t most = n) {
 }
 
 /// A regular file that is read at any place.
-class TraceFile {
+class TraceFile : Pinned {
  public:
   /// `home`: where the file is if it was brought there meanwhile.
   TraceFile(std::string name, const std::string& home) : name_(std::move(name)) {
@@ -65,8 +66,6 @@ class TraceFile {
       ::close(std::exchange(fd_, -1));
     }
   }
-  TraceFile(const TraceFile&) = delete;
-  TraceFile& operator=(const TraceFile&) = delete;
   ~TraceFile() {
     if (fd_ >= 0) ::close(fd_);
   }

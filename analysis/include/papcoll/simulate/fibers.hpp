@@ -16,13 +16,11 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Functions of one thread that give way to each other in the middle: only one runs, until it says
 /// who is next.
-class Fibers {
+class Fibers : Pinned {
  public:
   using Body = std::function<void(std::size_t)>;
 
   explicit Fibers(std::size_t count) : fibers_(count) {}
-  Fibers(const Fibers&) = delete;
-  Fibers& operator=(const Fibers&) = delete;
 
   /// Runs body(i) on each fiber, `first` first. `next()` names who goes on when one has ended, or
   /// nobody by count(). Throws what a body throws; the other fibers' stacks are then dropped as

@@ -35,11 +35,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// A second thread on a processor of its own, which does what it is told while the first one waits.
-class OtherProcessor {
+class OtherProcessor : Pinned {
  public:
   explicit OtherProcessor(int processor) : thread_([this, processor] { serve(processor); }) {}
-  OtherProcessor(const OtherProcessor&) = delete;
-  OtherProcessor& operator=(const OtherProcessor&) = delete;
   ~OtherProcessor() {
     work_ = nullptr;
     post();
@@ -87,15 +85,13 @@ class OtherProcessor {
 
 /// As long as it lives, the calling thread may use all processors that its process could have, also
 /// those that a launcher has not given it.
-class AllProcessors {
+class AllProcessors : Pinned {
  public:
   AllProcessors() {
     ProcessorSet all;
     for (int p = 0; p < ProcessorSet::most; ++p) all.add(p);
     static_cast<void>(all.bind_this_thread());
   }
-  AllProcessors(const AllProcessors&) = delete;
-  AllProcessors& operator=(const AllProcessors&) = delete;
   ~AllProcessors() { static_cast<void>(before_.bind_this_thread()); }
 
   static std::vector<int> numbers() {

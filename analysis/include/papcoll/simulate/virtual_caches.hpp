@@ -18,7 +18,7 @@
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Zeroed memory whose pages come when they are touched.
-class LazyMemory {
+class LazyMemory : Pinned {
  public:
   explicit LazyMemory(std::size_t bytes) : bytes_(std::max<std::size_t>(bytes, 1)) {
     void* const at = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
@@ -28,8 +28,6 @@ class LazyMemory {
     }
     data_ = static_cast<std::byte*>(at);
   }
-  LazyMemory(const LazyMemory&) = delete;
-  LazyMemory& operator=(const LazyMemory&) = delete;
   ~LazyMemory() { munmap(data_, bytes_); }
 
   std::byte* data() const noexcept { return data_; }

@@ -162,11 +162,9 @@ class VirtualCores {
   };
 
   /// As long as it lives, ranks reach these cores.
-  class Running {
+  class Running : Pinned {
    public:
     explicit Running(VirtualCores& cores) noexcept : before_(running()) { running() = &cores; }
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
     ~Running() { running() = before_; }
 
    private:

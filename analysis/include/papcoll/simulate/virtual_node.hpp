@@ -4,6 +4,7 @@
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/floating_order.hpp>
 #include <papcoll/base/op.hpp>
@@ -129,7 +130,7 @@ inline const VirtualAlgorithm* find_virtual_algorithm(std::string_view name) {
 
 /// The ranks of one node in virtual time, which make calls of one kind by one algorithm, one after
 /// the other. What they leave in caches, the next call finds.
-class VirtualNode {
+class VirtualNode : Pinned {
  public:
   /// Ranks of a node, at most.
   static constexpr std::size_t most_ranks = detail::RankSet::most;
@@ -169,9 +170,6 @@ class VirtualNode {
       calls_.push_back(call_of(r));
     }
   }
-  VirtualNode(const VirtualNode&) = delete;
-  VirtualNode& operator=(const VirtualNode&) = delete;
-  ~VirtualNode() = default;
 
   /// Makes the next call: rank r arrives at `arrivals`[r] seconds. Throws argument_error for
   /// another number of them, or if one is no finite number.

@@ -2,6 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <cstddef>
@@ -12,11 +13,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// What a hierarchical collective may ask of its team. Roots are numbers within the group, or of
 /// groups. Calls with counts are also allgathers, gathers, scatters and alltoalls; with own_counts,
 /// each rank knows those of its own blocks only.
-class HierarchyTeam {
+class HierarchyTeam : Pinned {
  public:
-  HierarchyTeam() = default;
-  HierarchyTeam(const HierarchyTeam&) = delete;
-  HierarchyTeam& operator=(const HierarchyTeam&) = delete;
   virtual ~HierarchyTeam() = default;
 
   virtual const Groups& groups() const = 0;

@@ -17,7 +17,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// Memory of a rank's device that its peers may map: its own, from which scratch and staging memory
 /// are taken and which stays until the end, and what the user shares.
-class DeviceMemory {
+class DeviceMemory : Pinned {
  public:
   /// Memory that peers may map.
   struct Allocation {
@@ -30,8 +30,6 @@ class DeviceMemory {
 
   /// On a device.
   DeviceMemory(gpu::Api& api, int device) : api_(&api), device_(device) {}
-  DeviceMemory(const DeviceMemory&) = delete;
-  DeviceMemory& operator=(const DeviceMemory&) = delete;
 
   /// The allocation that has the address, or null if peers may not map it.
   Allocation* find(const std::byte* address) {

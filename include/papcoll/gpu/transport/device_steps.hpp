@@ -66,10 +66,8 @@ class DeviceSteps {
   }
 
  private:
-  struct Scratch {
+  struct Scratch : Pinned {
     explicit Scratch(detail::Shared<DeviceMemory> from) noexcept : memory(std::move(from)) {}
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
     ~Scratch() {
       if (bytes != nullptr) memory->give_back(bytes, scratch_order);
     }
@@ -116,11 +114,8 @@ class DeviceSteps {
 };
 
 /// How the messages of a device's plans get from rank to rank.
-class DeviceMessages {
+class DeviceMessages : Pinned {
  public:
-  DeviceMessages() = default;
-  DeviceMessages(const DeviceMessages&) = delete;
-  DeviceMessages& operator=(const DeviceMessages&) = delete;
   virtual ~DeviceMessages() = default;
 
   /// As Endpoint::start(), of a send or a receive in that lane.

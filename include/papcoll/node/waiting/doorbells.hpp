@@ -97,12 +97,10 @@ class BasicDoorbells {
   };
 
   /// The end of a sleep, also when ready() throws: a rank that was woken owes others their wake-up.
-  struct Awake {
+  struct Awake : Pinned {
     BasicDoorbells& bells;
     int me;
     Awake(BasicDoorbells& b, int rank) noexcept : bells(b), me(rank) {}
-    Awake(const Awake&) = delete;
-    Awake& operator=(const Awake&) = delete;
     ~Awake() {
       bells.bells_[me].state.exchange(awake, std::memory_order_seq_cst);
       if (bells.shared_->sleepers.fetch_sub(1, std::memory_order_seq_cst) != 1) {

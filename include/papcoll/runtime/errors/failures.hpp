@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
@@ -25,7 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// How a team breaks, how its ranks tell each other, and what a rank that waits looks out for; in
 /// this team, the one around it, and those within it.
-class TeamFailures {
+class TeamFailures : Pinned {
  public:
   TeamFailures(TeamContext& basis, NodeCallTracker& node, InFlight& in_flight)
       : basis_(basis), node_(node), in_flight_(in_flight) {
@@ -33,9 +34,6 @@ class TeamFailures {
                           &TeamFailures::check_hook,   &TeamFailures::watch_hook,
                           &TeamFailures::expired_hook, this};
   }
-  TeamFailures(const TeamFailures&) = delete;
-  TeamFailures& operator=(const TeamFailures&) = delete;
-  ~TeamFailures() = default;
 
   void set_parent(TeamFailures& parent) noexcept {
     parent_ = &parent;
@@ -57,11 +55,9 @@ class TeamFailures {
   void set_call(const CallWords& words) noexcept { called_ = words; }
 
   /// Stands as long as a run is waited for, which is that of a request.
-  class Awaited {
+  class Awaited : Pinned {
    public:
     Awaited(TeamFailures& team, const PlanRun& run) : now_(team.awaited_) { now_ = &run; }
-    Awaited(const Awaited&) = delete;
-    Awaited& operator=(const Awaited&) = delete;
     ~Awaited() { now_ = nullptr; }
 
    private:
@@ -69,11 +65,9 @@ class TeamFailures {
   };
 
   /// Stands as long as a call's phases run in the teams within this one.
-  class InPhases {
+  class InPhases : Pinned {
    public:
     explicit InPhases(TeamFailures& team) : now_(team.in_phases_) { now_ = true; }
-    InPhases(const InPhases&) = delete;
-    InPhases& operator=(const InPhases&) = delete;
     ~InPhases() { now_ = false; }
 
    private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/arena_heap.hpp>
@@ -16,7 +17,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// What a communicator's user has of one rank's part of the node's shared memory. All ranks map it
 /// whole from the beginning. What is freed is used again, but not while a communicator of the same
 /// ranks is broken.
-class Arena {
+class Arena : Pinned {
  public:
   /// The arena of a node's rank; ordinary memory if `node` is null or has none. `watch` hears what
   /// users free.
@@ -28,9 +29,6 @@ class Arena {
     any_broken_ = node->any_broken;
     context_ = node->context;
   }
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
-  ~Arena() = default;
 
   /// Aligned to a cache line. Throws std::bad_alloc.
   void* allocate(std::size_t bytes) {

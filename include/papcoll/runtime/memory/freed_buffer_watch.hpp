@@ -11,14 +11,11 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// The buffers of one prepared call, which is not to be made any more when one of them has gone.
-class WatchedBuffers {
+class WatchedBuffers : Pinned {
  public:
   /// Null: this rank has no such buffer.
   WatchedBuffers(const void* in, const void* out) noexcept
       : in_(reinterpret_cast<std::uintptr_t>(in)), out_(reinterpret_cast<std::uintptr_t>(out)) {}
-  WatchedBuffers(const WatchedBuffers&) = delete;
-  WatchedBuffers& operator=(const WatchedBuffers&) = delete;
-  ~WatchedBuffers() = default;
 
   /// Was the memory of one of them freed?
   bool freed() const noexcept { return freed_.load(std::memory_order_relaxed); }

@@ -64,15 +64,12 @@ class PackedMemory final : public TeamPart {
 /// A blocking call whose elements lie apart, as one of neighbours: of copies of those buffers that
 /// lie apart. A buffer whose elements are neighbours stays as it is. Where the call throws, an
 /// output that lies apart is as it was.
-class PackedCall {
+class PackedCall : Pinned {
  public:
   PackedCall(TeamCore& core, const Call& given)
       : parts_(given, core.rank(), core.size()),
         memory_(memory_of(core, parts_.bytes())),
         packed_(parts_.pack(memory_)) {}
-  PackedCall(const PackedCall&) = delete;
-  PackedCall& operator=(const PackedCall&) = delete;
-  ~PackedCall() = default;
 
   const Call& call() const noexcept { return packed_; }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
@@ -23,7 +24,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A buffer whose whole pages lie in the arena, for as long as this lives. Without its
 /// communicator, too.
-class RegisteredBuffer {
+class RegisteredBuffer : Pinned {
  public:
   /// `data` has whole pages. Throws argument_error, system_error; then nothing has changed.
   [[gnu::cold]] RegisteredBuffer(TeamCore& core, const AddressRange& data, std::size_t page)
@@ -44,8 +45,6 @@ class RegisteredBuffer {
     taken.at = nullptr;
     known_->add(memory_);
   }
-  RegisteredBuffer(const RegisteredBuffer&) = delete;
-  RegisteredBuffer& operator=(const RegisteredBuffer&) = delete;
 
   [[gnu::cold]] ~RegisteredBuffer() {
     known_->remove(memory_);
@@ -60,12 +59,10 @@ class RegisteredBuffer {
 
  private:
   /// Given back where something is thrown.
-  struct Pages {
+  struct Pages : Pinned {
     Arena& arena;
     std::byte* at;
     Pages(Arena& arena_, std::byte* at_) : arena(arena_), at(at_) {}
-    Pages(const Pages&) = delete;
-    Pages& operator=(const Pages&) = delete;
     ~Pages() {
       if (at != nullptr) arena.deallocate(at);
     }

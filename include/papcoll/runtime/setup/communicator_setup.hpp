@@ -61,7 +61,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// A peer's death is seen on the same machine, in the same PID namespace, after the two have met
 /// in any communicator; other deaths are a matter for the deadline, or for MPI, where it fails by
 /// itself when it connects to the dead rank.
-class CommunicatorSetup {
+class CommunicatorSetup : Pinned {
  public:
   [[gnu::cold]] CommunicatorSetup(MPI_Comm comm, const Options& options,
                                   detail::Shared<MpiProcess> process)
@@ -80,9 +80,6 @@ class CommunicatorSetup {
     if (!shares && process_->lost_a_slice_lately()) all_ranks_.expect_lost_slice();
     if (!process_->is_busy(nullptr)) wait_inside_mpi();
   }
-  CommunicatorSetup(const CommunicatorSetup&) = delete;
-  CommunicatorSetup& operator=(const CommunicatorSetup&) = delete;
-  ~CommunicatorSetup() = default;
 
   const PolledCollectives& all_ranks() const noexcept { return all_ranks_; }
   const detail::Shared<MpiProcess>& process() const noexcept { return process_; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/buffer_pages.hpp>
@@ -111,11 +112,8 @@ class HierarchyPlans {
 };
 
 /// Memory that a call keeps for the next one.
-class CallMemory {
+class CallMemory : Pinned {
  public:
-  CallMemory() = default;
-  CallMemory(const CallMemory&) = delete;
-  CallMemory& operator=(const CallMemory&) = delete;
   ~CallMemory() { release(); }
 
   std::byte* get(std::size_t bytes) {
@@ -142,10 +140,7 @@ class CallMemory {
 };
 
 /// A team's hierarchy as one rank of it sees it.
-struct Hierarchy {
-  Hierarchy() = default;
-  Hierarchy(const Hierarchy&) = delete;
-  Hierarchy& operator=(const Hierarchy&) = delete;
+struct Hierarchy : Pinned {
   ~Hierarchy() {
     const auto holds_on = [](const auto& team) { return team && team->holds_on(); };
     if (!holds_on(intra) && !holds_on(inter)) return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
@@ -40,13 +41,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 ///
 /// Bells and words have pages at once, so that no rank, however it ends, meets one that cannot be
 /// had; the rest gets them when it is used.
-class NodeMemory {
+class NodeMemory : Pinned {
  public:
-  NodeMemory() = default;
-  NodeMemory(const NodeMemory&) = delete;
-  NodeMemory& operator=(const NodeMemory&) = delete;
-  ~NodeMemory() = default;
-
   /// What the ranks of a node want for a communicator.
   [[gnu::cold]] static NodeSegmentPool::AreaRequest area_of(const NodeRanks& here,
                                                             const Options& options,

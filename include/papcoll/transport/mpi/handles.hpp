@@ -22,15 +22,13 @@ inline bool mpi_is_usable() noexcept {
 
 /// While it lives, errors on a communicator are returned and not fatal. The user's error handler is
 /// back afterwards.
-class ErrorsReturned {
+class ErrorsReturned : Pinned {
  public:
   ErrorsReturned(MPI_Comm comm, const char* where) : comm_(comm), before_(MPI_ERRHANDLER_NULL) {
     check(error_handler(comm_, &before_), "MPI_Comm_get_errhandler", where);
     if (before_ == MPI_ERRHANDLER_NULL) return;
     check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler", where);
   }
-  ErrorsReturned(const ErrorsReturned&) = delete;
-  ErrorsReturned& operator=(const ErrorsReturned&) = delete;
   /// The user's; MPI_ERRHANDLER_NULL: none has to be put back.
   MPI_Errhandler before() const noexcept { return before_; }
   ~ErrorsReturned() {

@@ -26,11 +26,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// A team's way into MPI: the user's communicator, and, once something needs it, the team's private
 /// duplicate, the only one it ever makes.
-class MpiLink {
+class MpiLink : Pinned {
  public:
   [[gnu::cold]] explicit MpiLink(MPI_Comm user) : user_(user), all_ranks_(user) {}
-  MpiLink(const MpiLink&) = delete;
-  MpiLink& operator=(const MpiLink&) = delete;
   /// Leaks the private communicator of a team that was never made whole: peers may be dead.
   ~MpiLink() { close(true); }
 

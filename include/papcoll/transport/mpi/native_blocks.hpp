@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/transport/mpi/check.hpp>
@@ -15,7 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// One side of an MPI_Ialltoallw: a block of a buffer for each rank. Where it lies is a datatype's
 /// offset, as MPI's own displacements are ints.
-class NativeBlocks {
+class NativeBlocks : Pinned {
  public:
   [[gnu::cold]] NativeBlocks(int size, const char* where)
       : where_(where),
@@ -23,8 +24,6 @@ class NativeBlocks {
         displacements_(static_cast<std::size_t>(size)) {
     types_.resize(static_cast<std::size_t>(size), MPI_BYTE);
   }
-  NativeBlocks(const NativeBlocks&) = delete;
-  NativeBlocks& operator=(const NativeBlocks&) = delete;
   [[gnu::cold]] ~NativeBlocks() {
     for (std::size_t r = 0; r < used_.size(); ++r) {
       if (used_[r] != 0) MPI_Type_free(&types_[r]);

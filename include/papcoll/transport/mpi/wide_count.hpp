@@ -11,7 +11,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// A number of bytes as the (count, datatype) pair that MPI-3 functions take, whose counts are
 /// ints: plain bytes, or above 1 GiB one element of a datatype made for the message.
-class WideCount {
+class WideCount : Pinned {
  public:
   explicit WideCount(std::size_t bytes) {
     constexpr std::size_t plain = std::size_t{1} << 30;
@@ -21,8 +21,6 @@ class WideCount {
       make_type(bytes);
     }
   }
-  WideCount(const WideCount&) = delete;
-  WideCount& operator=(const WideCount&) = delete;
   ~WideCount() {
     if (made_) MPI_Type_free(&type_);
   }

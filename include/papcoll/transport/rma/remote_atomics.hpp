@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/topology/options.hpp>
 
 #include <chrono>
@@ -11,13 +12,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Words of 64 bits in the memory of every rank of a team, zero at the beginning, which any rank
 /// changes by atomic operations. One rank's view. A word knows one kind of change only, adding or
 /// replacing, besides being read.
-class RemoteAtomics {
+class RemoteAtomics : Pinned {
  public:
   enum class Change : unsigned char { none, add, replace };
 
-  RemoteAtomics() = default;
-  RemoteAtomics(const RemoteAtomics&) = delete;
-  RemoteAtomics& operator=(const RemoteAtomics&) = delete;
   virtual ~RemoteAtomics() = default;
 
   /// Begins an operation on a rank's word. One is under way at a time. Never waits.

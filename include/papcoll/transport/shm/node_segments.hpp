@@ -35,7 +35,7 @@ class CommunicatorSegment;
 ///
 /// All of this but the areas is mapped as long as the share is there; an area only by those that
 /// are in its communicator. It is used again when all ranks have left. Threads may use it at once.
-class NodeSegmentPool {
+class NodeSegmentPool : Pinned {
  public:
   /// What a communicator gets. The same on all ranks, and for all communicators of a share.
   struct AreaRequest {
@@ -67,9 +67,6 @@ class NodeSegmentPool {
     arena_ = make_owned<ArenaHeap>(mine + pool, arena_bytes - pool, &NodeSegmentPool::reserve,
                                    &segment_);
   }
-  NodeSegmentPool(const NodeSegmentPool&) = delete;
-  NodeSegmentPool& operator=(const NodeSegmentPool&) = delete;
-  ~NodeSegmentPool() = default;
 
   const ShmSegment& segment() const noexcept { return segment_; }
   int rank() const noexcept { return rank_; }
@@ -232,7 +229,7 @@ class NodeSegmentPool {
 
 /// One communicator's memory on a node, as one of its ranks sees it. Ends when the last of those
 /// that use it does.
-class CommunicatorSegment {
+class CommunicatorSegment : Pinned {
  public:
   /// By rank 0, which tells the others its number. Throws system_error.
   [[gnu::cold]] static detail::Shared<CommunicatorSegment> make(
@@ -273,8 +270,6 @@ class CommunicatorSegment {
     if (memory_.data() == nullptr) throw_system_error("cannot map shared memory", errno);
     share_->expect();
   }
-  CommunicatorSegment(const CommunicatorSegment&) = delete;
-  CommunicatorSegment& operator=(const CommunicatorSegment&) = delete;
   [[gnu::cold]] ~CommunicatorSegment() {
     if (getpid() != process_) return;  // a child has no part in it
     share_->retire(*this, std::move(memory_), {number_, std::move(pools_), is_broken()});

@@ -27,11 +27,8 @@ inline bool is_within(const void* address, const void* base, std::size_t bytes) 
 }
 
 /// Ranges of addresses that nobody can dereference unless Pages lets them.
-class AddressSpace {
+class AddressSpace : Pinned {
  public:
-  AddressSpace() = default;
-  AddressSpace(const AddressSpace&) = delete;
-  AddressSpace& operator=(const AddressSpace&) = delete;
   ~AddressSpace() {
     for (const auto& [base, bytes] : ranges_) munmap(base, bytes);
   }
@@ -74,7 +71,7 @@ class AddressSpace {
 };
 
 /// A range of addresses, given back at the end.
-class Pages {
+class Pages : Pinned {
  public:
   /// At least so many bytes, which the host may use if `reachable`.
   Pages(AddressSpace& space, std::size_t bytes, bool reachable)
@@ -96,8 +93,6 @@ class Pages {
       throw;
     }
   }
-  Pages(const Pages&) = delete;
-  Pages& operator=(const Pages&) = delete;
   ~Pages() { space_.give(base_, bytes_); }
 
   /// The first byte.

@@ -15,11 +15,8 @@ namespace detail {
 struct Queue;
 
 /// Hears of records that are done.
-class RecordObserver {
+class RecordObserver : Pinned {
  public:
-  RecordObserver() = default;
-  RecordObserver(const RecordObserver&) = delete;
-  RecordObserver& operator=(const RecordObserver&) = delete;
   virtual ~RecordObserver() = default;
   /// One of its records is.
   virtual void done() = 0;

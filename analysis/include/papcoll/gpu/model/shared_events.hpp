@@ -38,7 +38,7 @@ static_assert(std::is_trivially_destructible_v<EventWords>);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// The events of one process that others may have: its own table, or another's.
-class EventTable {
+class EventTable : Pinned {
  public:
   static constexpr std::size_t places = std::size_t{1} << 16U;  ///< events at once
 
@@ -46,8 +46,6 @@ class EventTable {
   EventTable() : EventTable(SharedFile{places * sizeof(EventWords)}) {}
   /// That of another process.
   explicit EventTable(SharedFile file) : file_(std::move(file)), base_(file_.map()) {}
-  EventTable(const EventTable&) = delete;
-  EventTable& operator=(const EventTable&) = delete;
   ~EventTable() { munmap(base_, file_.bytes()); }
 
   /// The words of a place. Zeros are their beginning.

@@ -13,12 +13,10 @@ namespace detail {
 /// A thread that lets time pass in a model whose events other processes wait for: streams of a GPU
 /// go on while their host is in MPI or computes. It sleeps when nothing is under way, and looks
 /// again and again while a stream waits for another process.
-class Stepper {
+class Stepper : Pinned {
  public:
   /// Of a model that stays longer.
   explicit Stepper(ModelState& model) : model_(model), thread_([this] { run(); }) {}
-  Stepper(const Stepper&) = delete;
-  Stepper& operator=(const Stepper&) = delete;
   ~Stepper() {
     {
       const std::lock_guard lock(model_.mutex);
