@@ -1,6 +1,6 @@
 #include "options.hpp"
 
-#include "quantities.hpp"
+#include "timing/quantities.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "problem.hpp"
+#include "candidates/problem.hpp"
 
 #include <papcoll/tools/placements.hpp>
 #include <papcoll/topology/options.hpp>

@@ -1,12 +1,12 @@
 #include "simulated.hpp"
 
-#include "arrivals.hpp"
-#include "candidates.hpp"
-#include "contents.hpp"
-#include "native.hpp"
-#include "report.hpp"
-#include "statistics.hpp"
-#include "together.hpp"
+#include "timing/arrivals.hpp"
+#include "candidates/candidates.hpp"
+#include "candidates/contents.hpp"
+#include "candidates/native.hpp"
+#include "timing/report.hpp"
+#include "timing/statistics.hpp"
+#include "timing/together.hpp"
 
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/smpi/simulated_time.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "options.hpp"
-#include "placement.hpp"
+#include "timing/placement.hpp"
 
 namespace bench {
 

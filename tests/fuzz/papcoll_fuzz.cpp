@@ -36,7 +36,7 @@
 #include <string>
 #include <string_view>
 
-#include "../../benchmarks/quantities.hpp"
+#include "timing/quantities.hpp"
 #include "../../tools/preload/settings.hpp"
 #include "temporary_directory.hpp"
 #include "trace_writer.hpp"

@@ -1,4 +1,4 @@
-#include "../../../benchmarks/bound.hpp"
+#include "timing/bound.hpp"
 
 #include "catch.hpp"
 

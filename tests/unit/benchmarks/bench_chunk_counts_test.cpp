@@ -1,8 +1,8 @@
 #include "catch.hpp"
 
-#include "../../../benchmarks/chunk_counts.hpp"
-#include "../../../benchmarks/modelled.hpp"
-#include "../../../benchmarks/schedule_fit.hpp"
+#include "fit/chunk_counts.hpp"
+#include "fit/modelled.hpp"
+#include "fit/schedule_fit.hpp"
 
 #include <cstddef>
 #include <stdexcept>

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
-#include "../../../benchmarks/cost_fit.hpp"
-#include "../../../benchmarks/one_way.hpp"
+#include "fit/cost_fit.hpp"
+#include "machine/one_way.hpp"
 
 #include <papcoll/algorithms/cost/closed_forms.hpp>
 

@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include "../../../benchmarks/fit.hpp"
+#include "fit/fit.hpp"
 
 #include <papcoll/choice/selection/between_nodes.hpp>
 

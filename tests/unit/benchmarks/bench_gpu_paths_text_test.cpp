@@ -1,4 +1,4 @@
-#include "../../../benchmarks/gpu_paths_text.hpp"
+#include "gpu/gpu_paths_text.hpp"
 
 #include "catch.hpp"
 

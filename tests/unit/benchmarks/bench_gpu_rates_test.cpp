@@ -1,6 +1,6 @@
-#include "../../../benchmarks/gpu/bounds.hpp"
-#include "../../../benchmarks/gpu/json_line.hpp"
-#include "../../../benchmarks/gpu/rates.hpp"
+#include "gpu/bounds.hpp"
+#include "gpu/json_line.hpp"
+#include "gpu/rates.hpp"
 
 #include "catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "../../../benchmarks/layout.hpp"
+#include "candidates/layout.hpp"
 
 #include "catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "../../../benchmarks/neighbourhood.hpp"
+#include "timing/neighbourhood.hpp"
 
 #include "catch.hpp"
 

@@ -1,4 +1,4 @@
-#include "../../../benchmarks/quantities.hpp"
+#include "timing/quantities.hpp"
 
 #include "catch.hpp"
 

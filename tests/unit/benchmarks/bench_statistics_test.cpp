@@ -1,4 +1,4 @@
-#include "../../../benchmarks/statistics.hpp"
+#include "timing/statistics.hpp"
 
 #include "catch.hpp"
 

@@ -1,5 +1,5 @@
-#include "../../../benchmarks/bound.hpp"
-#include "../../../benchmarks/uneven.hpp"
+#include "timing/bound.hpp"
+#include "candidates/uneven.hpp"
 
 #include "catch.hpp"
 

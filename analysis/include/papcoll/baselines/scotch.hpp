@@ -297,7 +297,7 @@ struct ScotchOrder {
 ///   all but the lowest go to the nearest free places; the machine is turned so that position 0
 ///   comes to the root or, where its branches are not alike, the two concerned change places.
 /// Cost: tens of milliseconds for 1,000 positions, and more of a machine whose branches are not
-///   alike (benchmarks/mapping_bench.cpp).
+///   alike (benchmarks/parts/mapping_bench.cpp).
 /// Prefer it to nothing here: it is what GreedyMapper and arrangements are measured against.
 /// Limits: integers: a small share may be rounded up to one unit. Neither is the heaviest link
 ///   looked at, nor whether the order is better than rank order. SCOTCH's random numbers are of the
