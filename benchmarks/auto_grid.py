@@ -47,7 +47,7 @@ def parser():
         epilog="DIR gets the rows of papcoll-bench, a file a collective and pattern, and grid.md, "
                "which is also printed.\nExit status: 0, whatever was found; 2 if something cannot be measured.")
     made.add_argument("--bench", default="papcoll-bench", metavar="FILE")
-    made.add_argument("--mpirun", required=True, metavar="COMMAND",
+    made.add_argument("--launcher", required=True, metavar="COMMAND",
                       help="with its flags: 'mpirun --bind-to core -n 2'")
     made.add_argument("--output", required=True, metavar="DIR", help="made if it is not there")
     made.add_argument("--collectives", default="allreduce", metavar="NAME,…",
@@ -56,7 +56,7 @@ def parser():
                       help="the others (default: those of each collective that may be the best on a "
                            "node)")
     made.add_argument("--patterns", default=PATTERNS, metavar="NAME,…", help="(default: %(default)s)")
-    made.add_argument("--sizes", default=SIZES, help="(default: %(default)s)")
+    made.add_argument("--bytes", default=SIZES, help="(default: %(default)s)")
     made.add_argument("--mif", default="20", metavar="X",
                       help="of the patterns that are not balanced (default: %(default)s)")
     made.add_argument("--time-limit", default="300ms", metavar="DURATION",
@@ -78,8 +78,8 @@ def measure(arguments, collective, pattern, directory):
     if not (arguments.resume and result.exists()):
         unfinished = result.with_suffix(".unfinished")
         names = ["auto", *(arguments.algorithms or NODE[collective]).split(",")]
-        sizes = [] if collective == "barrier" else ["--sizes", arguments.sizes]
-        command = [*shlex.split(arguments.mpirun), arguments.bench, collective,
+        sizes = [] if collective == "barrier" else ["--bytes", arguments.bytes]
+        command = [*shlex.split(arguments.launcher), arguments.bench, collective,
                    "--algorithm", *names, *sizes, "--arrival", pattern,
                    *(["--mif", arguments.mif] if pattern != "balanced" else []),
                    "--time-limit", arguments.time_limit, *shlex.split(arguments.bench_options),
@@ -87,7 +87,7 @@ def measure(arguments, collective, pattern, directory):
         try:
             status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
         except OSError as problem:
-            raise BadInput(f"--mpirun: {problem}") from problem
+            raise BadInput(f"--launcher: {problem}") from problem
         if status != 0:
             raise BadInput(f"exit status {status} of\n  {shlex.join(command)}")
         unfinished.replace(result)

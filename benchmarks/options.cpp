@@ -130,7 +130,7 @@ void check_layout(const Options& options) {
   for (const std::size_t size : options.sizes) {
     const std::size_t elements = size / size_of(options.type);
     if (elements % options.layout.block == 0) continue;
-    fail(fmt::format("--sizes: {} bytes are no whole number of blocks of {} {}s", size,
+    fail(fmt::format("--bytes: {} bytes are no whole number of blocks of {} {}s", size,
                      options.layout.block, name_of(options.type)));
   }
 }
@@ -139,7 +139,7 @@ void check_layout(const Options& options) {
 void check_together(Options& options, bool sizes_given) {
   const auto fail = [](const std::string& text) { throw CLI::ValidationError(text); };
   if (!papcoll::has_data(options.collective)) {
-    if (sizes_given) fail("--sizes: a barrier moves no data");
+    if (sizes_given) fail("--bytes: a barrier moves no data");
     options.sizes = {0};
   }
   if (papcoll::has_one_buffer(options.collective)) options.in_place = true;
@@ -150,7 +150,7 @@ void check_together(Options& options, bool sizes_given) {
   const std::size_t element = size_of(options.type);
   for (const std::size_t size : options.sizes) {
     if (size % element != 0) {
-      fail(fmt::format("--sizes: {} bytes are no whole number of {}", size, name_of(options.type)));
+      fail(fmt::format("--bytes: {} bytes are no whole number of {}", size, name_of(options.type)));
     }
   }
   check_layout(options);
@@ -203,7 +203,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
          "auto (a call without policies) or a name that `papcoll list` shows; repeatable\n"
          "(default: mpi auto)")
       ->type_name("NAME");
-  auto* sizes = add_quantity(app, "--sizes", options.sizes, parse_sizes, "SIZES",
+  auto* sizes = add_quantity(app, "--bytes", options.sizes, parse_sizes, "SIZES",
                              "Bytes: 8, 64k, 8:64M (doubling), and lists of these by commas "
                              "(default 8:1M)");
   auto* counts =

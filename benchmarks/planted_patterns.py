@@ -51,20 +51,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build/release", type=pathlib.Path)
     parser.add_argument("--rounds", default=5, type=int)
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="bytes, by commas")
+    parser.add_argument("--bytes", default=",".join(map(str, SIZES)), help="bytes, by commas")
     parser.add_argument("--most", default=1.2, type=float)
-    parser.add_argument("--mpirun", default="mpirun --bind-to core")
+    parser.add_argument("--launcher", default="mpirun --bind-to core")
     parser.add_argument("--output", type=pathlib.Path)
     arguments = parser.parse_args()
     tool = arguments.build / "tools" / "papcoll"
     rows = []
     with tempfile.TemporaryDirectory() as directory:
         trace = pathlib.Path(directory) / "trace"
-        for size in map(int, arguments.sizes.split(",")):
+        for size in map(int, arguments.bytes.split(",")):
             for name, lines in patterns(size).items():
                 trace.write_text("".join(" ".join(map(repr, line)) + "\n" for line in lines))
                 words = ["--trace", trace, "--bytes", str(size)]
-                replay = [*words, "--replay", "--mpirun", arguments.mpirun]
+                replay = [*words, "--replay", "--launcher", arguments.launcher]
                 chosen = {"simulated": what_if(tool, [*words, "--simulate"])["best"],
                           "replayed": what_if(tool, replay)["best"]}
                 # Each round is a replay of its own, in which the candidates take turns.

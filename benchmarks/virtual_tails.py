@@ -55,7 +55,7 @@ def alike(a, b):
 
 
 def measured(launch, bench, size, trace, iterations):
-    text = run([*launch, bench, "allreduce", "--algorithm", *ALGORITHMS.values(), "--sizes", str(size),
+    text = run([*launch, bench, "allreduce", "--algorithm", *ALGORITHMS.values(), "--bytes", str(size),
                 "--arrival", f"trace:{trace}", "--start", "clock", "--precision", "0",
                 "--iterations", str(iterations), "--format", "json"])
     return {r["algorithm"]: r for r in map(json.loads, text.splitlines())}
@@ -66,12 +66,12 @@ def main():
     parser.add_argument("--build", default="build/release", type=pathlib.Path)
     parser.add_argument("--rounds", default=5, type=int)
     parser.add_argument("--most", default=0.25, type=float, help="part that a tail may be off by")
-    parser.add_argument("--launch", default="mpirun --bind-to core -n 2")
+    parser.add_argument("--launcher", default="mpirun --bind-to core -n 2")
     parser.add_argument("--output", type=pathlib.Path, help="all rounds, as JSON")
     arguments = parser.parse_args()
     bench = arguments.build / "benchmarks" / "papcoll-bench"
     tool = arguments.build / "tools" / "papcoll"
-    launch = arguments.launch.split()
+    launch = arguments.launcher.split()
     rows = []
     left_out = 0
     with tempfile.TemporaryDirectory() as directory:

@@ -48,7 +48,7 @@ class Fitter {
   void run() {
     if (placement_.ranks() < 2) throw usage_error("--fit: there is 1 rank, and it takes two");
     if (options_.sizes.size() < 3) {
-      throw usage_error("--fit: a line through fewer than 3 sizes proves nothing: see --sizes");
+      throw usage_error("--fit: a line through fewer than 3 sizes proves nothing: see --bytes");
     }
     together(placement_.comm(), [&] {
       if (placement_.rank() == 0) require_writable(options_.fit);

@@ -8,7 +8,7 @@ the program is started several times, each build first in turn, and the median o
 printed, with the least and the greatest.
 
     benchmarks/paired/paired.py ../papcoll-before
-    benchmarks/paired/paired.py ../papcoll-before . --ranks 4 --calls allreduce barrier --sizes 8 65536
+    benchmarks/paired/paired.py ../papcoll-before . --ranks 4 --calls allreduce barrier --bytes 8 65536
 
 The two may be one, compiled in two ways: with --new-flags=-O0, or with the code that is compiled once:
 
@@ -38,14 +38,14 @@ def parse_arguments():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--calls", nargs="+", default=CALLS, metavar="CALL",
                         help="of: " + "; ".join(CALLS))
-    parser.add_argument("--sizes", nargs="+", type=int, metavar="BYTES",
+    parser.add_argument("--bytes", nargs="+", type=int, metavar="BYTES",
                         default=[8 << i for i in range(10)])
     parser.add_argument("--starts", type=int, default=10)
     parser.add_argument("--blocks", type=int, default=100, help="a start, build and size")
     parser.add_argument("--block-ms", type=float, default=0.08, help="how long one takes")
     parser.add_argument("--compiler", default="mpicxx")
     parser.add_argument("--new-flags", default="", metavar="FLAGS", help="more of them, for new")
-    parser.add_argument("--launch", default="mpirun", help="a launcher and its options")
+    parser.add_argument("--launcher", default="mpirun", help="a launcher and its options")
     return parser.parse_args()
 
 
@@ -65,18 +65,18 @@ def build(arguments, directory):
 def measure(arguments, directory, call):
     """For each size the medians in µs and the ratios new/old, a start each."""
     found = {}
-    sizes = arguments.sizes if call != "barrier" else arguments.sizes[:1]
+    sizes = arguments.bytes if call != "barrier" else arguments.bytes[:1]
     for start in range(arguments.starts):
         swapped = start % 2 == 1
         libraries = [str(directory / name) for name in ("old.so", "new.so")]
         if swapped:
             libraries.reverse()
         result = subprocess.run(
-            [*arguments.launch.split(), "-n", str(arguments.ranks), str(directory / "main"),
+            [*arguments.launcher.split(), "-n", str(arguments.ranks), str(directory / "main"),
              *libraries, str(arguments.blocks), str(arguments.block_ms), call, *map(str, sizes)],
             stdout=subprocess.PIPE, text=True)
         if result.returncode != 0:
-            sys.exit(f"paired.py: {' '.join(result.args)} failed: see --launch and --calls")
+            sys.exit(f"paired.py: {' '.join(result.args)} failed: see --launcher and --calls")
         for line in result.stdout.splitlines():
             size, first, second, ratio = (float(word) for word in line.split())
             old, new = (second, first) if swapped else (first, second)

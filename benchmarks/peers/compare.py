@@ -54,7 +54,7 @@ def parser():
                       help=f"of {','.join(sweep.ARRIVALS)} (default: balanced)")
     made.add_argument("--buffers", **listed,
                       help=f"of {','.join(sweep.BUFFERS)} (default: private)")
-    made.add_argument("--sizes", default=sweep.SIZES, type=numbers, metavar="BYTES,…",
+    made.add_argument("--bytes", default=sweep.SIZES, type=numbers, metavar="BYTES,…",
                       help="(default: nine from 8 to 4194304)")
     made.add_argument("--neighbourhoods", **listed, default=["any"],
                       help="in which each point is to be measured: any (default), near,apart")
@@ -97,7 +97,7 @@ def check(arguments):
             if name not in known:
                 raise ValueError(f"{flag}: '{name}' is none of {', '.join(known)}")
     if arguments.quick:
-        arguments.sizes = sweep.QUICK
+        arguments.bytes = sweep.QUICK
     return mpi.named(arguments.only)
 
 
@@ -259,7 +259,7 @@ class Session:
         """What is missing, by setting and library."""
         seen = sweep.measured(self.rows.all)
         for setting in self.settings:
-            sizes = sweep.served(setting, self.arguments.sizes)
+            sizes = sweep.served(setting, self.arguments.bytes)
             here = [bench for bench in self.ready
                     if (setting, bench.library.name) not in self.failed]
             for bench in here:

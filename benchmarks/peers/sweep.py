@@ -98,7 +98,7 @@ def effort(sizes, crowded, quick, point_time):
 def bench_options(setting, sizes, spread, crowded, how_long):
     """Of papcoll-bench. Where ranks share processors, a late rank must leave its own, and an instant
     that all agree on comes too early."""
-    sized = [] if setting.call == "barrier" else ["--sizes", ",".join(map(str, sizes))]
+    sized = [] if setting.call == "barrier" else ["--bytes", ",".join(map(str, sizes))]
     options = [*CALLS[setting.call], "--algorithm", *candidates(setting.call), *sized,
                "--arrival", setting.arrival, *BUFFERS[setting.buffers],
                "--start", "barrier" if crowded else "clock",

@@ -47,14 +47,14 @@ def alltoalls(ranks, size):
 
 
 def blocks_of(arguments, ranks):
-    if arguments.sizes:
-        return arguments.sizes
+    if arguments.bytes:
+        return arguments.bytes
     return (8, 2048, 32768) if arguments.quick else BLOCKS if ranks < MANY else FEW_BLOCKS
 
 
 def vectors_of(arguments, ranks):
-    if arguments.sizes:
-        return arguments.sizes
+    if arguments.bytes:
+        return arguments.bytes
     return (8, 1 << 20) if arguments.quick else VECTORS if ranks < MANY else FEW_VECTORS
 
 

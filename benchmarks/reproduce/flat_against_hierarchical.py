@@ -80,7 +80,7 @@ def main():
     parser = reproduction.parser_of(STUDY)
     parser.add_argument("--nodes", type=int, default=4, metavar="N", help="default: %(default)s")
     parser.add_argument("--cluster", choices=("virtual", "real", "groups"), default="virtual",
-                        help="virtual: this machine pretends to be one (default); real: --mpirun "
+                        help="virtual: this machine pretends to be one (default); real: --launcher "
                              "starts ranks on nodes, filling one after the other; groups: on one "
                              "machine, neighbours in rank order are taken for nodes")
     parser.add_argument("--rate", default="1gbit", metavar="RATE",

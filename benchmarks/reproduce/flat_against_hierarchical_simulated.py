@@ -33,7 +33,7 @@ def options_of(mif, iterations):
 def measure(arguments):
     quick = arguments.quick
     ranks = arguments.ranks or ((8,) if quick else RANKS)
-    sizes = arguments.sizes or ((65536,) if quick else SIZES)
+    sizes = arguments.bytes or ((65536,) if quick else SIZES)
     rows = study.rows_of(arguments)
     if arguments.report:
         return rows

@@ -6,7 +6,7 @@ are those that the thesis publishes for ResNet50 on Beluga: the shares of the co
 of their messages, and the means of the imbalance factors, cluster-wide and node-wide. What it does
 not publish is assumed: one-way times as of InfiniBand EDR, imbalance times that are steady for long
 and then jump (the thesis says phased), log-normal around their mean. `papcoll report DIR` and
-papcoll-figures read it; `papcoll report DIR --trace-text` makes of it arrivals for papcoll-bench.
+papcoll-figures read it; `papcoll report DIR --export-arrivals` makes of it arrivals for papcoll-bench.
 
 Source: P. Alizadeh, Efficient Process Arrival Pattern Aware Collective Communication for HPC and
 Deep Learning, MASc thesis, Queen's University, 2021, sections 3.2.2 to 3.2.4, tables 3.1 and 3.3.

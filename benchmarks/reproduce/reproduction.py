@@ -80,14 +80,14 @@ def parser_of(study):
                "lose.")
     parser.add_argument("--bench", default="papcoll-bench", metavar="FILE",
                         help="papcoll-bench (default: that on the PATH)")
-    parser.add_argument("--mpirun", default="mpirun", metavar="COMMAND",
+    parser.add_argument("--launcher", default="mpirun", metavar="COMMAND",
                         help="the launcher. Where it is one word, the flags that this machine "
                              "needs are added; otherwise it is taken as it is (default: "
                              "%(default)s)")
     parser.add_argument("--ranks", type=int, metavar="N",
                         help=f"default here: {default_ranks(study)}")
     parser.add_argument("--output", required=True, metavar="DIR", help="made if it is not there")
-    parser.add_argument("--sizes", metavar="SIZES",
+    parser.add_argument("--bytes", metavar="SIZES",
                         help=f"bytes, as papcoll-bench takes them (default: {study.sizes})")
     parser.add_argument("--mif", metavar="X,X…", type=mifs_of,
                         help="maximum imbalance factors; 0 for balanced arrivals (default: "
@@ -135,7 +135,7 @@ def sizes_of(text):
             while last and 0 < 2 * sizes[-1] <= number(last):
                 sizes.append(2 * sizes[-1])
     except ValueError as problem:
-        raise BadInput(f"--sizes: {text!r} is no list of sizes such as 8,64k,1M:16M") from problem
+        raise BadInput(f"--bytes: {text!r} is no list of sizes such as 8,64k,1M:16M") from problem
     return sizes
 
 
@@ -156,9 +156,9 @@ def ranks_of(arguments, study):
 
 
 def launcher_of(arguments):
-    words = shlex.split(arguments.mpirun)
+    words = shlex.split(arguments.launcher)
     if not words or shutil.which(words[0]) is None:
-        raise BadInput(f"--mpirun: there is no program {arguments.mpirun!r}")
+        raise BadInput(f"--launcher: there is no program {arguments.launcher!r}")
     return words
 
 
@@ -188,7 +188,7 @@ def that_fit(sizes, ranks):
         if size not in fit:
             print(f"{plot.size_label(size)} bytes are left out: they do not fit the memory")
     if not fit:
-        raise BadInput("--sizes: there is no memory for any of them")
+        raise BadInput("--bytes: there is no memory for any of them")
     return fit
 
 
@@ -198,7 +198,7 @@ def run_bench(place, arguments, collective, names, mif, sizes, result):
     unfinished = result.with_suffix(".unfinished")
     limit = arguments.time_limit
     command = [*place.launch, arguments.bench, collective, "--algorithm", *names,
-               "--sizes", ",".join(map(str, sizes)), "--type", "float", *place.bench_options,
+               "--bytes", ",".join(map(str, sizes)), "--type", "float", *place.bench_options,
                *(["--arrival", place.arrival, "--mif", f"{mif:g}"] if mif > 0 else []),
                # Ranks that compute until they arrive would take the processors of those that came.
                "--delay", "sleep" if place.oversubscribed else "busy",
@@ -220,7 +220,7 @@ def measure(study, arguments, place, directory):
     """The rows of each collective and MIF, from runs that are made or are there already."""
     mifs = arguments.mif or ((study.mifs[0], study.mifs[-2]) if arguments.quick
                              else study.mifs)
-    sizes = arguments.sizes or (study.quick_sizes if arguments.quick else study.sizes)
+    sizes = arguments.bytes or (study.quick_sizes if arguments.quick else study.sizes)
     sizes = that_fit(sizes_of(sizes), place.ranks)
     runs = [(collective, candidates.names(), mif)
             for collective, candidates in study.candidates.items() for mif in mifs]

@@ -59,7 +59,7 @@ def parser_of(about, ranks, sizes):
     parser.add_argument("--output", required=True, metavar="DIR", help="made if it is not there")
     parser.add_argument("--ranks", metavar="P,P…", type=rank_counts,
                         help="(default: " + ",".join(map(str, ranks)) + ")")
-    parser.add_argument("--sizes", metavar="BYTES,BYTES…", type=byte_counts,
+    parser.add_argument("--bytes", metavar="BYTES,BYTES…", type=byte_counts,
                         help="as 65536,4M (default: " + ",".join(map(str, sizes)) + ")")
     parser.add_argument("--gamma", type=seconds, default=GAMMA, metavar="SECONDS",
                         help="that combining a byte takes (default: %(default)g)")
@@ -141,7 +141,7 @@ def sieve_of(arguments):
 
 
 def trial_of(bench, name, collective):
-    program = [bench, collective, "--algorithm", name, "--sizes", "64", "--in-place"]
+    program = [bench, collective, "--algorithm", name, "--bytes", "64", "--in-place"]
     return simulate.run(program, 4, stdout=subprocess.PIPE, quiet=True)
 
 
@@ -179,7 +179,7 @@ class Sieve:
         if not missing:
             return
         program = [self.tool, "simulate", missing[0], "--collective", collective, "--ranks",
-                   str(ranks), "--bytes", str(size), "--ports", "shared", "--window", str(window),
+                   str(ranks), "--bytes", str(size), "--ports", "shared", "--pipeline-depth", str(window),
                    "--json", "--compare", *missing]
         done = subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True)
         with self.file.open("a", encoding="utf-8") as out:
@@ -225,7 +225,7 @@ class Rows:
             return
         program = [bench, run.collective, "--warmup", "0", "--format", "json",
                    *(["--in-place"] if run.in_place else []), *run.options,
-                   "--sizes", ",".join(map(str, run.sizes)), "--algorithm", *run.algorithms]
+                   "--bytes", ",".join(map(str, run.sizes)), "--algorithm", *run.algorithms]
         settings = [run.setting] if run.setting else []
         what = ", ".join([run.platform, f"{run.ranks} ranks", run.collective,
                           " ".join(map(report.in_words, run.sizes)),

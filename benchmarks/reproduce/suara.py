@@ -56,7 +56,7 @@ def grids(ranks, parts):
 def measure(arguments):
     quick = arguments.quick
     ranks = arguments.ranks or ((12,) if quick else RANKS)
-    sizes = arguments.sizes or ((65536,) if quick else SIZES)
+    sizes = arguments.bytes or ((65536,) if quick else SIZES)
     native = NATIVE[1:2] if quick else NATIVE
     platforms = PLATFORMS[:1] if quick else arguments.platform or PLATFORMS
     rows, sieve = study.rows_of(arguments), study.sieve_of(arguments)

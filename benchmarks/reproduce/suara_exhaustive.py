@@ -49,7 +49,7 @@ def measure(arguments):
     rows = {}
     if arguments.resume and file.exists():
         rows = {key_of(row): row for row in json.loads(file.read_text(encoding="utf-8"))}
-    for size in arguments.sizes:
+    for size in arguments.bytes:
         missing = [p for p in arguments.ranks if (p, size, arguments.dimensions) not in rows]
         if not missing:
             continue
@@ -161,7 +161,7 @@ def main():
     parser.add_argument("--program", default="suara_exhaustive_bench", metavar="FILE")
     parser.add_argument("--output", required=True, metavar="DIR", help="made if it is not there")
     parser.add_argument("--ranks", metavar="P,P…", type=study.rank_counts, default=RANKS)
-    parser.add_argument("--sizes", metavar="BYTES,BYTES…", type=study.byte_counts, default=SIZES)
+    parser.add_argument("--bytes", metavar="BYTES,BYTES…", type=study.byte_counts, default=SIZES)
     parser.add_argument("--dimensions", type=int, choices=(2, 3), default=2,
                         help="at most; 3 takes long for many ranks")
     parser.add_argument("--resume", action="store_true", help="keep the rows that DIR has")

@@ -39,7 +39,7 @@ def runs(arguments):
     found = [(kind, ranks, placement, *call, size)
              for (kind, ranks), calls in clusters.items()
              if kind in (arguments.cluster or platforms.CLUSTERS)
-             for call in calls for size in arguments.sizes or SIZES[:1 if arguments.quick else None]
+             for call in calls for size in arguments.bytes or SIZES[:1 if arguments.quick else None]
              for placement in arguments.placement or placements_of(kind)
              if (not arguments.ranks or ranks in arguments.ranks)
              and (not arguments.schedule or call[1] in arguments.schedule)]

@@ -70,7 +70,7 @@ def sieved(sieve, ranks, collective, sizes, own, candidates):
 
 def measure(arguments):
     ranks = arguments.ranks or ((8, 17) if arguments.quick else RANKS)
-    sizes = arguments.sizes or ((256, LARGE) if arguments.quick else SIZES)
+    sizes = arguments.bytes or ((256, LARGE) if arguments.quick else SIZES)
     selectors = study.SELECTORS[:1] if arguments.quick else study.SELECTORS
     rows, sieve = study.rows_of(arguments), study.sieve_of(arguments)
     if arguments.report:

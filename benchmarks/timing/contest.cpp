@@ -86,7 +86,7 @@ std::string announced(std::string_view option, double limits, const Options& opt
                                                  : std::pair{hour, "hour"};
   const double units = std::fmax(1, std::ceil(seconds / unit));
   return fmt::format(
-      "{} takes up to about {:.0f} {}{}, {:g} s a size and candidate beside the warm-up: --sizes "
+      "{} takes up to about {:.0f} {}{}, {:g} s a size and candidate beside the warm-up: --bytes "
       "and --time-limit make it less",
       option, units, name, units > 1 ? "s" : "", options.time_limit);
 }

@@ -19,8 +19,8 @@ failures = []
 
 def run(directory, *arguments):
     return subprocess.run(
-        ["timeout", "100", sys.executable, SCRIPT, "--bench", BENCH, "--mpirun",
-         shlex.join([*LAUNCHER, "-n", "2"]), "--output", directory, "--sizes", "8,64k",
+        ["timeout", "100", sys.executable, SCRIPT, "--bench", BENCH, "--launcher",
+         shlex.join([*LAUNCHER, "-n", "2"]), "--output", directory, "--bytes", "8,64k",
          "--patterns", "balanced,one-late", "--algorithms", "DynamicLeader,Exchange",
          "--bench-options=--iterations 40 --warmup 1", *arguments],
         capture_output=True, text=True, check=False)
@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory() as name:
                  "imbalanced: the worst 1.20, geometric mean 1.200"):
         expect(line in result.stdout, f"'{line}'", result)
 
-    for arguments in (["--bench", "/nonexistent"], ["--mpirun", "/nonexistent"],
+    for arguments in (["--bench", "/nonexistent"], ["--launcher", "/nonexistent"],
                       ["--patterns", "nonsense"], ["--collectives", "nonsense"]):
         result = run(scratch, *arguments)
         expect(result.returncode == 2 and "Traceback" not in result.stderr and result.stderr,

@@ -61,7 +61,7 @@ def check_refusals(directory, refused):
     refused("--tune times collectives of its own choice: leave allreduce out", "allreduce",
             "--tune=t.json")
     refused("--fit times collectives of its own choice: leave bcast out", "bcast", "--fit=f.json")
-    refused("fewer than 3 sizes", "--fit=f.json", "--sizes", "64k,128k")
+    refused("fewer than 3 sizes", "--fit=f.json", "--bytes", "64k,128k")
     refused("--quick requires --tune", "--quick", "allreduce")
     refused("--tune excludes --fit", "--fit=f.json", "--tune=t.json")
     for option in ("--tune", "--fit"):
@@ -77,12 +77,12 @@ def check_refusals(directory, refused):
     refused("--machine excludes --measure-links", "--measure-links", "--machine", "nodes=2")
     refused("'sum' is none of allreduce", "sum")
     refused("there is no --fast: see papcoll-bench --help", "allreduce", "--fast")
-    refused("there is no --size: did you mean --sizes?", "allreduce", "--size", "8")
+    refused("there is no --size: did you mean --bytes?", "allreduce", "--size", "8")
     refused("there is no --tun: did you mean --tune?", "--tun=t.json")
     refused("not expected: reduce\nRun papcoll-bench --help", "allreduce", "reduce")
-    refused("'8:4' is not a range", "allreduce", "--sizes", "8:4")
-    refused("12 bytes are no whole number of double", "allreduce", "--sizes", "12")
-    refused("a barrier moves no data", "barrier", "--sizes", "8")
+    refused("'8:4' is not a range", "allreduce", "--bytes", "8:4")
+    refused("12 bytes are no whole number of double", "allreduce", "--bytes", "12")
+    refused("a barrier moves no data", "barrier", "--bytes", "8")
     refused("'alltoallw' is none of allreduce", "alltoallw")
     refused("the blocks of alltoall do not differ in length: take alltoallv", "alltoall",
             "--counts", "random")
@@ -92,7 +92,7 @@ def check_refusals(directory, refused):
     refused("'rows' is no layout (write strided:BLOCK:STRIDE", "allreduce", "--layout", "rows")
     refused("'strided:8:4' has blocks that overlap", "allreduce", "--layout", "strided:8:4")
     refused("8 bytes are no whole number of blocks of 2 doubles", "allreduce", "--layout",
-            "strided:2:4", "--sizes", "8")
+            "strided:2:4", "--bytes", "8")
     refused("--layout: alltoallv has none", "alltoallv", "--layout", "column")
     refused("--layout: barrier has none", "barrier", "--layout", "column")
     refused("mpi:packed packs what lies apart: it needs --layout", "allreduce", "--algorithm",
@@ -124,8 +124,8 @@ def check_refusals(directory, refused):
     refused("--seed: '-1' is no whole number from 0 to", "bcast", "--seed", "-1")
     refused("papcoll-bench: 'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
     refused("DynamicLeader does not serve gather, only", "gather", "--algorithm", "DynamicLeader",
-            "--sizes", "8")
-    refused("ReduceThenBcast:Binomial,Chain does not serve reduce, only allreduce: take", "reduce", "--sizes", "8",
+            "--bytes", "8")
+    refused("ReduceThenBcast:Binomial,Chain does not serve reduce, only allreduce: take", "reduce", "--bytes", "8",
             "--algorithm", "ReduceThenBcast:Binomial,Chain+MpiTransport")
     refused("--output: --check follows, and no value", "allreduce", "--output", "--check")
     refused("cannot write /nonexistent/out", "allreduce", "--output", "/nonexistent/out")
@@ -141,7 +141,7 @@ def check_refusals(directory, refused):
 
 def test_json(directory):
     out = directory / "rows.json"
-    result = measures("allreduce", "--sizes", "8,4k", "--arrival", "uniform", "--mif", "20",
+    result = measures("allreduce", "--bytes", "8,4k", "--arrival", "uniform", "--mif", "20",
                       "--format", "json", "--output", str(out), "--check", "--type", "int32",
                       "--op", "max", "--in-place", "--seed", "7")
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
@@ -169,7 +169,7 @@ def test_json(directory):
 def test_csv(directory):
     trace = directory / "trace"
     trace.write_text("# two ranks\n0 2e-5\n3e-5 0\n", encoding="utf-8")
-    result = measures("allreduce", "--sizes", "64", "--algorithm",
+    result = measures("allreduce", "--bytes", "64", "--algorithm",
                       "ReduceThenBcast:Binomial,Chain+MpiTransport", "mpi", "--format", "csv",
                       "--arrival", f"trace:{trace}")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
@@ -181,7 +181,7 @@ def test_csv(directory):
 def test_buffers():
     for arguments, kind in (([], "private"), (["--buffers", "arena"], "arena"),
                             (["--arena"], "arena")):
-        result = measures("allreduce", "--sizes", "64", "--format", "json", "--check", *arguments)
+        result = measures("allreduce", "--bytes", "64", "--format", "json", "--check", *arguments)
         rows = [json.loads(line) for line in result.stdout.splitlines()]
         expect([r["buffers"] for r in rows] == [kind] * 2
                and all(r["arena"] == (kind == "arena") for r in rows), f"buffers: {kind}", result)
@@ -189,7 +189,7 @@ def test_buffers():
 
 def test_uneven():
     for collective in ("alltoallv", "allgatherv", "gatherv", "scatterv"):
-        result = measures(collective, "--sizes", "0,24,4k", "--format", "json", "--check",
+        result = measures(collective, "--bytes", "0,24,4k", "--format", "json", "--check",
                           "--persistent", "--counts", "random", "--gap", "2", "--root", "1",
                           "--algorithm", "mpi", "auto", "MpiTransport")
         rows = [json.loads(line) for line in result.stdout.splitlines()]
@@ -199,13 +199,13 @@ def test_uneven():
         expect([r["resolved"] for r in rows[:2]]
                == [f"MPI_{collective.capitalize()}", "BlockCopies+ShmTransport"],
                f"what ran for {collective}", result)
-        measures(collective, "--sizes", "4k", "--check", "--in-place", "--type", "uint8")
-    result = measures("alltoallv", "--sizes", "64")
+        measures(collective, "--bytes", "4k", "--check", "--in-place", "--type", "uint8")
+    result = measures("alltoallv", "--bytes", "64")
     expect(", counts: power-law, arrival" in result.stdout, "the usual counts", result)
 
 
 def test_layout():
-    result = measures("allreduce", "--sizes", "0,80,4000", "--layout", "strided:2:5", "--check",
+    result = measures("allreduce", "--bytes", "0,80,4000", "--layout", "strided:2:5", "--check",
                       "--format", "json", "--persistent", "--algorithm", "mpi", "mpi:packed", "auto")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([(r["algorithm"], r["layout"]) for r in rows[:4]]
@@ -213,23 +213,23 @@ def test_layout():
                for name in ("mpi", "mpi:packed", "auto", "persistent auto")], "a layout", result)
     expect([r["resolved"] for r in rows[:2]] == ["MPI_Allreduce", "MPI_Allreduce of a packed copy"],
            "what ran natively", result)
-    measures("allreduce", "--sizes", "4k", "--layout", "column:3", "--check", "--in-place",
+    measures("allreduce", "--bytes", "4k", "--layout", "column:3", "--check", "--in-place",
              "--op", "max", "--type", "int32")
     for collective in ("reduce", "bcast", "allgather", "reduce_scatter", "gather", "scatter",
                        "alltoall", "scan", "exscan"):
-        measures(collective, "--sizes", "4k", "--layout", "strided:2:5", "--check",
+        measures(collective, "--bytes", "4k", "--layout", "strided:2:5", "--check",
                  "--persistent", "--algorithm", "mpi", "mpi:packed", "auto")
 
 
 def test_persistent():
-    result = measures("exscan", "--sizes", "64", "--persistent", "--check", "--format", "json")
+    result = measures("exscan", "--bytes", "64", "--persistent", "--check", "--format", "json")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([r["algorithm"] for r in rows] == ["mpi", "auto", "persistent auto"],
            "a persistent exscan", result)
 
 
 def test_alone():
-    result = run("allreduce", "--sizes", "8", "--format", "json", *QUICK, ranks=1)
+    result = run("allreduce", "--bytes", "8", "--format", "json", *QUICK, ranks=1)
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect(result.returncode == 0 and len(rows) == 2
            and all((r["neighbourhood"], r["signal_ns"]) == ("none", None) for r in rows),
@@ -237,7 +237,7 @@ def test_alone():
 
 
 def test_groups():
-    result = measures("allreduce", "--sizes", "64", "--group-size", "1", "--format", "json",
+    result = measures("allreduce", "--bytes", "64", "--group-size", "1", "--format", "json",
                       "--check", "--algorithm", "Hierarchical:Exchange,Ring", "Ring")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([r["resolved"] for r in rows] == ["Hierarchical:Exchange,Ring", "Ring+ShmTransport"]
@@ -245,7 +245,7 @@ def test_groups():
 
 
 def test_machine():
-    result = measures("allreduce", "--sizes", "64", "--machine", "nodes=1,cores=4", "--placement",
+    result = measures("allreduce", "--bytes", "64", "--machine", "nodes=1,cores=4", "--placement",
                       "random", "--format", "json", "--check", "--algorithm", "OnTopology+Ring")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([(r["machine"], r["placement"], r["routes"]) for r in rows]
@@ -261,7 +261,7 @@ def test_links():
 
 
 def test_library_options():
-    result = measures("allreduce", "--sizes", "300k", "--chunk-bytes", "16k", "--peer-access",
+    result = measures("allreduce", "--bytes", "300k", "--chunk-bytes", "16k", "--peer-access",
                       "staged", "--copy-method", "streamed", "--agreement-period", "4", "--selection",
                       "repeatable", "--format", "json", "--check", "--algorithm", "PeerSlices")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
@@ -293,7 +293,7 @@ def test_fit(directory):
     file.write_text("the one before", encoding="utf-8")
     with file.open(encoding="utf-8") as reader:
         # A hundred candidates, ten calls each at least: beside other tests each call waits for a turn.
-        result = measures(f"--fit={file}", "--sizes", "8k:32k", seconds=300)
+        result = measures(f"--fit={file}", "--bytes", "8k:32k", seconds=300)
         expect(reader.read() == "the one before" and not file.with_suffix(".json.part").exists(),
                "whoever reads the file meanwhile has all of one", result)
     expect(result.stdout.startswith("--fit takes up to about "), "how long it takes", result)
@@ -315,7 +315,7 @@ def test_tune(directory):
     file = directory / "tuning.json"
     link = directory / "link_to_tuning.json"
     link.symlink_to(file)  # which is not there yet
-    result = measures(f"--tune={link}", "--sizes", "64,1k", seconds=300)
+    result = measures(f"--tune={link}", "--bytes", "64,1k", seconds=300)
     expect(link.is_symlink(), "a link that stays one", result)
     tuning = json.loads(file.read_text(encoding="utf-8"))
     found = tuning["thresholds"]
@@ -325,17 +325,17 @@ def test_tune(directory):
     expect_schema(file, result)
     file.write_text(json.dumps(tuning, indent=1), encoding="utf-8")
     environment = {**os.environ, "PAPCOLL_TUNING": str(file)}
-    result = run("allreduce", "--sizes", "8", *QUICK, env=environment)
+    result = run("allreduce", "--bytes", "8", *QUICK, env=environment)
     expect(result.returncode == 0, "a program that reads it", result)
     file.write_text('{"papcoll_selection": 1,\n"thresholds": {"tre": {"value": 1}}}', encoding="utf-8")
-    result = run("allreduce", "--sizes", "8", *QUICK, env=environment)
+    result = run("allreduce", "--bytes", "8", *QUICK, env=environment)
     expect(result.returncode != 0 and "line 2, field thresholds.tre:" in result.stderr,
            "a corrupt one is refused", result)
 
 
 def test_tune_quick(directory):
     file = directory / "learned.json"
-    result = measures(f"--tune={file}", "--quick", "--sizes", "64,1k", seconds=120)
+    result = measures(f"--tune={file}", "--quick", "--bytes", "64,1k", seconds=120)
     learned = json.loads(file.read_text(encoding="utf-8"))
     expect(f" kinds of calls are settled, in {file}" in result.stdout
            and {c["collective"] for c in learned["learned"][0]["calls"]} >= {"allreduce", "gather"},

@@ -152,7 +152,7 @@ class Sweep(unittest.TestCase):
         self.assertEqual([(s.call, s.buffers) for s in found],
                          [("scan", "arena"), ("barrier", "private"), ("scan", "registered")])
         self.assertEqual(sweep.served(BARRIER, sweep.SIZES), [0])
-        self.assertNotIn("--sizes", sweep.bench_options(BARRIER, [0], None, False, []))
+        self.assertNotIn("--bytes", sweep.bench_options(BARRIER, [0], None, False, []))
 
     def missing(self, setting, library, sizes, seen, wanted, libraries=("intel", "mpich")):
         return sweep.missing(setting, library, libraries, sizes, seen, wanted)
@@ -187,7 +187,7 @@ class Sweep(unittest.TestCase):
 
     def test_options_of_papcoll_bench(self):
         text = " ".join(sweep.bench_options(PAIR, [8, 16], None, False, []))
-        self.assertIn("--algorithm mpi auto --sizes 8,16 --arrival balanced --buffers private "
+        self.assertIn("--algorithm mpi auto --bytes 8,16 --arrival balanced --buffers private "
                       "--start clock --delay busy", text)
         text = " ".join(sweep.bench_options(LATE, [8], 10.0, True, ["--warmup", "10"]))
         self.assertIn("--buffers arena --start barrier --delay sleep", text)
@@ -205,10 +205,10 @@ class Sweep(unittest.TestCase):
         found = list(sweep.settings([2], ["balanced"], ["private"], 2, ["scan", "alltoallv"]))
         self.assertEqual([s.call for s in found], ["scan", "alltoallv"])
         text = " ".join(sweep.bench_options(found[1], [8], None, False, []))
-        self.assertTrue(text.startswith("alltoallv --algorithm mpi auto --sizes 8"), text)
+        self.assertTrue(text.startswith("alltoallv --algorithm mpi auto --bytes 8"), text)
         text = " ".join(sweep.bench_options(STRIDED, [64], None, False, []))
         self.assertTrue(text.startswith("allreduce --layout strided:8:64 --algorithm mpi mpi:packed "
-                                        "auto --sizes 64"), text)
+                                        "auto --bytes 64"), text)
         self.assertEqual(sweep.served(SCAN, [8, 64]), [8, 64])
         self.assertEqual(sweep.served(STRIDED, sweep.QUICK), [2**16])
         self.assertEqual(sweep.setting_of(rows(INTEL, STRIDED, 64, "near", 1, 1)[0]), STRIDED)

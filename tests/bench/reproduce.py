@@ -29,7 +29,7 @@ PYTHON = next(filter(draws, [sys.executable, "/usr/bin/python3"]), None)
 def run(script, directory, *arguments):
     return subprocess.run(
         ["timeout", "100", PYTHON or sys.executable, SCRIPTS / f"{script}.py", "--bench", BENCH,
-         "--mpirun", shlex.join(LAUNCHER), "--output", directory, "--ranks", "2", *arguments],
+         "--launcher", shlex.join(LAUNCHER), "--output", directory, "--ranks", "2", *arguments],
         capture_output=True, text=True, check=False)
 
 
@@ -101,9 +101,9 @@ def test_gains(directory):
 
 
 def test_bad_input(directory):
-    for arguments in (["--mif", "x"], ["--mif", "-1"], ["--sizes", "8z"], ["--ranks", "1"],
+    for arguments in (["--mif", "x"], ["--mif", "-1"], ["--bytes", "8z"], ["--ranks", "1"],
                       ["--against", "Nobody"], ["--bench", "/nonexistent"], ["--time-limit", "0"],
-                      ["--mpirun", "/nonexistent"], ["--resume", "--mif", "20", "--ranks", "3"]):
+                      ["--launcher", "/nonexistent"], ["--resume", "--mif", "20", "--ranks", "3"]):
         result = run("small_allreduce", directory, *arguments)
         expect(result.returncode == 2 and "Traceback" not in result.stderr and result.stderr,
                f"exit status 2 for {arguments}", result)

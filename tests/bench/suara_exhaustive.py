@@ -18,7 +18,7 @@ def run(folder, *more, program=sys.argv[1]):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        few = ("--ranks", "6,8", "--sizes", "64k")
+        few = ("--ranks", "6,8", "--bytes", "64k")
         done = run(folder, *few)
         assert done.returncode == 0, done.stderr
         rows = json.loads((pathlib.Path(folder) / "results.json").read_text(encoding="utf-8"))
@@ -30,7 +30,7 @@ def main():
         assert "| 6 | 64 KB |" in text, text
         again = run(folder, *few, "--resume")
         assert again.returncode == 0 and again.stderr == "", again.stderr
-    for wrong, words in ((["--ranks", "six"], "write numbers"), (["--sizes", "0"], "write bytes")):
+    for wrong, words in ((["--ranks", "six"], "write numbers"), (["--bytes", "0"], "write bytes")):
         done = run(folder, *wrong)
         assert done.returncode == 2 and words in done.stderr, (done.returncode, done.stderr)
     done = run(folder, program="no-such-program")

@@ -38,7 +38,7 @@ def expect(condition, what, result):
 
 
 def test_tune(file):
-    result = run(f"--tune={file}", "--sizes", "64,1k")
+    result = run(f"--tune={file}", "--bytes", "64,1k")
     expect(result.returncode == 0, "success of --tune", result)
     if not file.exists():
         expect(False, "a file that is written", result)
@@ -65,12 +65,12 @@ def test_tune(file):
 
 def test_read_again(file):
     environment = {**os.environ, "PAPCOLL_TUNING": str(file)}
-    result = run("allreduce", "--sizes", "8", "--check", env=environment)
+    result = run("allreduce", "--bytes", "8", "--check", env=environment)
     expect(result.returncode == 0, "a program that reads the file on all nodes", result)
     tuning = json.loads(file.read_text(encoding="utf-8"))
     tuning["thresholds"]["network"]["alpha_ns"] = -1
     file.write_text(json.dumps(tuning), encoding="utf-8")
-    result = run("allreduce", "--sizes", "8", env=environment)
+    result = run("allreduce", "--bytes", "8", env=environment)
     expect(result.returncode != 0 and "thresholds.network.alpha_ns:" in result.stderr,
            "that it is read: a negative latency is refused", result)
 

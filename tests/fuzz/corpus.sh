@@ -36,7 +36,7 @@ for file in */*; do
     expect/*) run report . --expect "$(<"$file")" ;;
     elf/*) ;;  # is named by a trace
     ibnetdiscover/* | opareport/*) run topology --from "${file%/*}" "$file" ;;
-    links/*) run "${simulate[@]}" --topology "$file" ;;
+    links/*) run "${simulate[@]}" --link-costs "$file" ;;
     model/*) run "${simulate[@]}" --model "$file" ;;
     name/* | rules/*) run simulate "$(<"$file")" --ranks 4 --bytes 8 ;;
     network/*) run topology --machine "$file" ;;
@@ -48,7 +48,7 @@ for file in */*; do
       rm -r "$directory/traces"
       ;;
     shape/*) run topology --machine "$(<"$file")" ;;
-    sizes/*) run report . --ranges "$(<"$file")" ;;
+    sizes/*) run report . --size-classes "$(<"$file")" ;;
     synthetic/*) run topology --machine "synthetic:$(<"$file")" ;;
     tuning/*) run explain allreduce --bytes 8 --ranks 4 --tuning "$file" ;;
     xml/*)

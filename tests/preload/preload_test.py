@@ -66,15 +66,15 @@ def case_collectives(job):
     """Every collective in every form, by 1 to 5 ranks."""
     program = job.compiled("cases_collectives.cpp")
     for ranks in (2, 3, 4, 5):
-        found = job.right(job.launch(ranks, program), "--after", "1")
+        found = job.right(job.launch(ranks, program), "--take-over-after", "1")
         check(len(found) == 11 and found["communicators"] == 2, found)
         check_all_taken(found)
         check(all(FIRST_CALLS not in f for f in found.values() if isinstance(f, dict)), found)
-    found = job.right(job.launch(1, program), "--after", "1")
+    found = job.right(job.launch(1, program), "--take-over-after", "1")
     check(all(f["left: one rank"] == f["calls"] for f in found.values() if isinstance(f, dict)),
           found)
     # The 32nd call on is papcoll's, of the one communicator; MPI_COMM_WORLD has one call.
-    found = job.right(job.launch(3, program), "--after", "32")
+    found = job.right(job.launch(3, program), "--take-over-after", "32")
     check_all_taken(found)
     check(sum(f.get(FIRST_CALLS, 0) for f in found.values() if isinstance(f, dict)) == 3 * 32,
           found)
@@ -84,13 +84,13 @@ def case_contracts(job):
     """The same under other contracts and by other algorithms, whether or not they serve all calls."""
     program = job.compiled("cases_collectives.cpp")
     for options in (["--contract", "Fast"], ["--contract=RankConsistent"]):
-        check_all_taken(job.right(job.launch(3, program), "--after", "1", *options))
+        check_all_taken(job.right(job.launch(3, program), "--take-over-after", "1", *options))
     # Operators that do not commute and long elements are not for all of them, nor are collectives.
     unfit = "taken over by Auto, since the algorithm asked for does not serve them"
     for algorithm in ("MpiTransport", "Chain", "DynamicLeader", "Rabenseifner+MpiTransport",
                       "MPI_Allreduce[..4K] = RecursiveDoubling; allreduce=Ring;"
                       "bcast[1k..]=Chain+MpiTransport;reduce=DynamicLeader;allgather=Ring"):
-        found = job.right(job.launch(3, program), "--after", "1", "--algorithm", algorithm)
+        found = job.right(job.launch(3, program), "--take-over-after", "1", "--algorithm", algorithm)
         for fates in found.values():
             if isinstance(fates, dict):
                 check(fates.get("taken over", 0) + fates.get(unfit, 0) == fates["calls"], found)
@@ -129,7 +129,7 @@ def case_arguments(job):
         survived += len(plain)
         # Also with communicators that are taken over between the wrong call and the next.
         done = job.run(job.launch(2, program, handler, *map(str, plain)),
-                       "--after", "1" if handler == "return" else "2")
+                       "--take-over-after", "1" if handler == "return" else "2")
         check(said_of(done) == plain, f"plain:\n{plain}\npreloaded:\n{done.stdout}{done.stderr}")
     check(survived > 50, survived)
 
@@ -138,10 +138,10 @@ def case_errors(job):
     """What papcoll finds wrong is an error of MPI's, with papcoll's sentence."""
     program = job.compiled("cases_errors.cpp")
     for handler in ("return", "user"):
-        done = job.run(job.launch(2, program, handler), "--after", "1")
+        done = job.run(job.launch(2, program, handler), "--take-over-after", "1")
         check(done.stdout.count("papcoll") == 2, done.stdout + done.stderr)
         check("all right" in done.stdout, done.stdout + done.stderr)
-    done = job.run(job.launch(2, program, "fatal"), "--after", "1", status=None)
+    done = job.run(job.launch(2, program, "fatal"), "--take-over-after", "1", status=None)
     check(done.returncode != 0, done.stdout + done.stderr)
 
 
@@ -149,16 +149,16 @@ def case_communicators(job):
     """Which communicators are taken over, and that what ends with them ends."""
     program = job.compiled("cases_communicators.cpp")
     for ranks in (1, 2, 3, 5):
-        found = job.right(job.launch(ranks, program, "kinds"), "--after", "3")["MPI_Allreduce"]
+        found = job.right(job.launch(ranks, program, "kinds"), "--take-over-after", "3")["MPI_Allreduce"]
         if ranks > 1:
             check(found["left: inter-communicator"] == 5 * ranks, found)
             check(found["left: one rank"] >= 10 * ranks, found)
             check(found["taken over"] > 0 and found[FIRST_CALLS] > 0, found)
     for what in ("ends", "finalize", "handler", "threads"):
-        job.right(job.launch(3, program, what), "--after", "1")
-        job.right(job.launch(2, program, what), "--after", "3")
-    job.right(job.launch(3, program, "short"), "--after", "5")
-    check_all_taken(job.right(job.launch(2, program, "many", "60"), "--after", "1"))
+        job.right(job.launch(3, program, what), "--take-over-after", "1")
+        job.right(job.launch(2, program, what), "--take-over-after", "3")
+    job.right(job.launch(3, program, "short"), "--take-over-after", "5")
+    check_all_taken(job.right(job.launch(2, program, "many", "60"), "--take-over-after", "1"))
     job.right(job.launch(2, program, "many", "300"))
 
 
@@ -170,8 +170,8 @@ def case_take_over(job):
                                      ((), ("127", "8"), 127), ((), ("12000", "8"), 12000),
                                      ((), ("17000", "8"), 16383), ((), ("500", "65536"), 127),
                                      ((), ("40", "4000000"), 31),
-                                     (("--after", "auto"), ("600", "8", "65536"), 255),
-                                     (("--after", "5"), ("40", "8", "64"), 4)):
+                                     (("--take-over-after", "auto"), ("600", "8", "65536"), 255),
+                                     (("--take-over-after", "5"), ("40", "8", "64"), 4)):
         found = job.right(job.launch(2, program, *arguments), *options)["MPI_Allreduce"]
         # The call that MPI refuses may be one of them.
         check(found[FIRST_CALLS] - 2 * left in (0, 1), (options, arguments, found))
@@ -185,9 +185,9 @@ def case_gpu(job):
     subprocess.run([job.wrapper("mpicc"), "-shared", "-fPIC", str(job.directory / "driver.c"),
                     "-Wl,-soname,libcuda.so.1", "-o", str(driver)], check=True)
     launch = job.launch(3, job.compiled("cases_communicators.cpp"), "gpu", str(driver))
-    found = job.right(launch, "--after", "1")["MPI_Allreduce"]
+    found = job.right(launch, "--take-over-after", "1")["MPI_Allreduce"]
     check(found == {"calls": 18, "left: a GPU driver is loaded": 18}, found)
-    found = job.right(launch, "--after", "1", "--ignore-gpu")["MPI_Allreduce"]
+    found = job.right(launch, "--take-over-after", "1", "--ignore-gpu")["MPI_Allreduce"]
     check(found == {"calls": 18, "taken over": 18}, found)
 
 
@@ -209,7 +209,7 @@ def case_python(job):
 def case_each_rank(job):
     """The launcher before papcoll-run, and no launcher at all."""
     program = job.compiled("cases_communicators.cpp")
-    done = job.plain(job.launch(2, job.options.run, "--summary", "--after=2", program, "handler"))
+    done = job.plain(job.launch(2, job.options.run, "--summary", "--take-over-after=2", program, "handler"))
     check("all right" in done.stdout and "taken over" in done.stderr, done.stdout + done.stderr)
     job.environment = {k: v for k, v in job.environment.items()
                        if not k.startswith(("OMPI_", "PMI"))}
@@ -227,7 +227,7 @@ def case_processes(job):
                           text=True, check=False)
     check("all right" in done.stdout and not done.stderr, done.stdout + done.stderr)
     launch = job.launch(1, "bash", "-c", f"x=$(bash -c 'exit 0'); {program} handler")
-    found = job.right([*launch, ":", "-n", "2", program, "handler"], "--abi", job.mpi, "--after=1")
+    found = job.right([*launch, ":", "-n", "2", program, "handler"], "--abi", job.mpi, "--take-over-after=1")
     check(found["MPI_Allreduce"]["taken over"] > 30, found)
     symbols = subprocess.run(["nm", "-D", "--undefined-only", job.options.library],
                              capture_output=True, text=True, check=True).stdout
@@ -247,16 +247,16 @@ def case_settings(job):
                            (["--algorithm", "bcast[4q..]=Chain"], "is no number of bytes"),
                            (["--algorithm", "SplitTail"], "eproducible"),
                            (["--contract", "Slow"], "is no contract"),
-                           (["--after", "0"], "is no number of calls"),
+                           (["--take-over-after", "0"], "is no number of calls"),
                            (["--algorithm", "allreduce=Ring,bcast=auto"], "';' between rules")):
-        done = job.run(launch, "--after", "1", *options)
+        done = job.run(launch, "--take-over-after", "1", *options)
         check(done.stdout == "all right\n", done.stdout + done.stderr)
         check("Rign+Reproducible" not in done.stderr, done.stderr)
         check(done.stderr.count("papcoll: ") == 1 and words in done.stderr and
               done.stderr.endswith("the program runs without papcoll\n"), done.stderr)
     tuning = job.directory / "bad.tuning"
     tuning.write_text("{broken")
-    done = job.run(["env", f"PAPCOLL_TUNING={tuning}", *launch], "--after", "1")
+    done = job.run(["env", f"PAPCOLL_TUNING={tuning}", *launch], "--take-over-after", "1")
     check(done.stdout == "all right\n" and done.stderr.count("papcoll: ") == 1 and
           "bad.tuning (PAPCOLL_TUNING) of rank 0, line 1" in done.stderr, done.stdout + done.stderr)
     # papcoll-run refuses it where it sees it; the content by `papcoll`, if that is there.
@@ -264,28 +264,28 @@ def case_settings(job):
     if (pathlib.Path(job.options.run).parent.parent / "papcoll").is_file():
         files.append(("bad.tuning", "line 1: "))
     for name, words in files:
-        done = job.run(launch, "--after", "1", environment={"PAPCOLL_TUNING": name}, status=2)
+        done = job.run(launch, "--take-over-after", "1", environment={"PAPCOLL_TUNING": name}, status=2)
         check(not done.stdout and done.stderr.startswith("papcoll-run: ") and
               f"{job.directory.resolve() / name}" in done.stderr and words in done.stderr,
               done.stdout + done.stderr)
         job.run(launch, "--off", environment={"PAPCOLL_TUNING": name})
     done = job.run(["printenv", "PAPCOLL_LEARN"], "--abi", job.mpi, "--learn", "kept.json")
     check(done.stdout == f"{job.directory.resolve() / 'kept.json'}\n", done.stdout + done.stderr)
-    for off, summary, shm, words in (("nein", "1", "", "PAPCOLL_OFF: 'nein' is not known: there "),
+    for off, summary, shm, words in (("nein", "1", "", "PAPCOLL_RUN_OFF: 'nein' is not known: there "),
                                      ("No", "0", "Named", "PAPCOLL_SHM: 'Named' is not known: "),
                                      ("No", "On", "", "left: one rank"), ("yes", "False", "", "")):
-        done = job.run(launch[-2:], environment={"PAPCOLL_OFF": off, "PAPCOLL_SUMMARY": summary,
+        done = job.run(launch[-2:], environment={"PAPCOLL_RUN_OFF": off, "PAPCOLL_RUN_SUMMARY": summary,
                                                  "PAPCOLL_SHM": shm})
         check(words in done.stderr and bool(words) == bool(done.stderr), done.stderr)
     found = job.right(launch, "--off")["MPI_Allreduce"]
     check(found == {"calls": found["calls"], "left: switched off": found["calls"]}, found)
     # Of one rank only.
-    script = 'rank=${OMPI_COMM_WORLD_RANK-${PMI_RANK-}}; PAPCOLL_AFTER=$((rank + 1)) exec "$@"'
+    script = 'rank=${OMPI_COMM_WORLD_RANK-${PMI_RANK-}}; PAPCOLL_RUN_TAKE_OVER_AFTER=$((rank + 1)) exec "$@"'
     program = launch[-2:]
     done = job.run([*launch[:-2], "sh", "-c", script, "sh", *program], "--abi", job.mpi)
     check(done.stdout == "all right\n" and "differ between ranks" in done.stderr,
           done.stdout + done.stderr)
-    for arguments, words in ((["--after"], "needs a value"),
+    for arguments, words in ((["--take-over-after"], "needs a value"),
                              (["--abi", "y", "true"], "there are openmpi"),
                              (["--nonsense", "true"], "there is no option"),
                              (["/no/program"], "cannot find")):
@@ -340,7 +340,7 @@ def case_limits(job):
         if plain.returncode != 0:
             print(f"ulimit {limit}: not even the plain program runs")
             continue
-        done = job.run(launch, "--abi", job.mpi, "--after", "1", "--summary")
+        done = job.run(launch, "--abi", job.mpi, "--take-over-after", "1", "--summary")
         check(done.stdout == "all right\n", done.stdout + done.stderr)
         said = [line for line in done.stderr.splitlines() if "stays with MPI" in line]
         check(len(said) < 3, done.stderr)
@@ -348,13 +348,13 @@ def case_limits(job):
     program = job.compiled("cases_address_space.c")
     for megabytes in (600, 1000, 3000, 6000):
         launch = job.launch(2, "sh", "-c", f"ulimit -v {megabytes}000; exec {program}")
-        plain, done = job.plain(launch), job.run(launch, "--abi", job.mpi, "--after", "1")
+        plain, done = job.plain(launch), job.run(launch, "--abi", job.mpi, "--take-over-after", "1")
         left, most = (int(text.split()[0]) for text in (done.stdout, plain.stdout))
         check(left > most * 0.6, f"of {megabytes} MB {left} MB can be taken, plain {most} MB")
     # Where there is no memory to pack elements, that is an error of MPI's.
     for megabytes in (700, 2000):
         launch = job.launch(2, "sh", "-c", f"ulimit -v {megabytes}000; exec {program} pack")
-        done = job.run(launch, "--abi", job.mpi, "--after", "1", status=None)
+        done = job.run(launch, "--abi", job.mpi, "--take-over-after", "1", status=None)
         check("terminate" not in done.stderr and
               (done.returncode != 0 or done.stdout == "right\n"), done.stdout + done.stderr)
 
@@ -369,17 +369,17 @@ def case_wrapped(job):
     words += [w for w in (["stdbuf", "-oL"], ["time", "-p"], ["taskset", "-c", "0"],
                           ["numactl", "--localalloc"]) if shutil.which(w[0])]
     for before in words:
-        found = job.right([*before, *launch], "--after=1")
+        found = job.right([*before, *launch], "--take-over-after=1")
         check(found["MPI_Allreduce"]["taken over"] > 20, f"{before}: {found}")
     # What they set counts, and a link to the script is as good as that.
-    found = job.right(["env", "PAPCOLL_AFTER=1000000", *launch], "--after=1")
+    found = job.right(["env", "PAPCOLL_RUN_TAKE_OVER_AFTER=1000000", *launch], "--take-over-after=1")
     check("taken over" not in found["MPI_Allreduce"], found)
     link = job.directory / "link"
     link.symlink_to(job.options.run)
-    done = job.plain([str(link), "--summary", "--after=1", *launch])
+    done = job.plain([str(link), "--summary", "--take-over-after=1", *launch])
     check("all right" in done.stdout and "taken over" in done.stderr, done.stdout + done.stderr)
     # Of each rank, and of one without a launcher.
-    done = job.plain(job.launch(2, job.options.run, "--summary", "--after=2", "nice", "-n", "1",
+    done = job.plain(job.launch(2, job.options.run, "--summary", "--take-over-after=2", "nice", "-n", "1",
                                 program, "handler"))
     check("all right" in done.stdout and "taken over" in done.stderr, done.stdout + done.stderr)
     # What such words preload stays: the ranks have it, too.
@@ -398,13 +398,13 @@ def case_wrapped(job):
         ways += [job.launch(2, program, "handler", flags=[option, "LD_PRELOAD", library])
                  for option in ("-env", "-genv")]
     for way in ways:
-        done = job.run(way, "--summary", "--after=1")
+        done = job.run(way, "--summary", "--take-over-after=1")
         check("taken over" in done.stderr and done.stderr.count("tool\n") >= 2,
               f"{way}: {done.stdout}{done.stderr}")
     job.check_words(program, job.options.run)
     # A script that names a variable of MPICH's has no MPI within itself.
     script = job.written("rank.sh", f"export MPIR_CVAR_DEBUG_SUMMARY=0\nexec {program} handler")
-    found = job.right(job.launch(2, script), "--after=1")
+    found = job.right(job.launch(2, script), "--take-over-after=1")
     check(found["MPI_Allreduce"]["taken over"] > 20, found)
 
 

@@ -137,7 +137,7 @@ def case_header(job):
                     "-I", str(HERE.parent.parent / "analysis/include"), str(source),
                     str(HERE / "all_collectives.cpp"), "-o", str(program), "-ldl"], check=True)
     done = subprocess.run(job.launch(3, str(program)), capture_output=True, text=True, check=True,
-                          env={**os.environ, "PAPCOLL_PROFILE_DIR": str(job.traces)})
+                          env={**os.environ, "PAPCOLL_PROFILE_OUTPUT": str(job.traces)})
     same_as_printed(job, done.stdout)
 
 
@@ -174,7 +174,7 @@ def case_other_tool(job):
     library = job.options.library
     done = subprocess.run(
         job.launch(2, "env", f"LD_PRELOAD={tool}:{library}", program), capture_output=True,
-        text=True, check=True, env={**os.environ, "PAPCOLL_PROFILE_DIR": str(job.traces)})
+        text=True, check=True, env={**os.environ, "PAPCOLL_PROFILE_OUTPUT": str(job.traces)})
     # This one sees the barrier that the other makes, too: to it, the other is the program.
     more = re.sub(r" Barrier (\d+)", lambda m: f" Barrier {int(m[1]) + 1}", done.stdout)
     same_as_printed(job, more)
@@ -275,7 +275,7 @@ def run_late(job, ranks, program, count, microseconds):
     if job.mpi == "mpich":  # whose waiting ranks keep their processor, of which there are too few
         preload.append(job.compiled("../mpich_yield.cpp", "-shared", "-fPIC"))
     shutil.rmtree(job.traces, ignore_errors=True)
-    settings = [f"LD_PRELOAD={':'.join(preload)}", f"PAPCOLL_PROFILE_DIR={job.traces}",
+    settings = [f"LD_PRELOAD={':'.join(preload)}", f"PAPCOLL_PROFILE_OUTPUT={job.traces}",
                 "LATE_RANK=2", f"LATE_COUNT={count}", f"LATE_US={microseconds}"]
     done = subprocess.run(job.launch(ranks, "env", *settings, *program), capture_output=True,
                           text=True, check=False, cwd=job.directory)
@@ -360,19 +360,19 @@ def case_bad(job):
     done = subprocess.run([job.options.profile, "--output", str(file / "below"), program],
                           capture_output=True, text=True, check=False)
     check(done.returncode == 2 and "cannot make the directory" in done.stderr, done.stderr)
-    done = job.run(job.launch(2, program, "fork"), environment={"PAPCOLL_PROFILE_RING": "100"})
+    done = job.run(job.launch(2, program, "fork"), environment={"PAPCOLL_PROFILE_RECORD_MIB": "100"})
     check(done.stderr.count("of two from 1 to 65536; the program runs on") == 1, done.stderr)
     # The directory by its variable, which an option goes before.
     for options, name in (((), "by-variable"), (("-o", file.with_name("by-option")), "by-option")):
         done = subprocess.run(
             [job.options.profile, *options, "--abi", job.mpi, "sh", "-c",
-             "echo $PAPCOLL_PROFILE_DIR"], capture_output=True, text=True, check=False,
-            cwd=job.directory, env={**os.environ, "PAPCOLL_PROFILE_DIR": "by-variable"})
+             "echo $PAPCOLL_PROFILE_OUTPUT"], capture_output=True, text=True, check=False,
+            cwd=job.directory, env={**os.environ, "PAPCOLL_PROFILE_OUTPUT": "by-variable"})
         check(done.stdout == f"{file.with_name(name)}\n", done.stdout + done.stderr)
     # A name like an option's.
     check(job.run(["true"], ["--output", "-x", "--abi", job.mpi]).stderr == "", "--output -x")
     check(not (job.directory / "-x").exists(), "an empty directory is left")
-    done = job.run(job.launch(3, program, "fork"), options=["--local", str(file / "below")])
+    done = job.run(job.launch(3, program, "fork"), options=["--local-dir", str(file / "below")])
     check(done.stderr.count("cannot make the directory") == 1 and
           "the program runs on without a profile\n" in done.stderr, done.stderr)
     check_full(job, program)
@@ -380,7 +380,7 @@ def case_bad(job):
         file.with_name("closed").mkdir(0o600)
         done = job.run([program], ["--output", str(file.with_name("closed"))], status=2)
         check("cannot enter the directory" in done.stderr, done.stderr)
-    for arguments, words in ((["--ring", "100"], "a power of two"),
+    for arguments, words in ((["--record-mib", "100"], "a power of two"),
                              (["--abi", "y"], "there are openmpi"),
                              (["--nonsense"], "there is no option"),
                              (["/no/program"], "cannot find"),
@@ -415,13 +415,13 @@ def case_local(job):
     program = job.compiled("ends.cpp")
     local = job.directory / "local"
     # The same directory by another name: they are there already.
-    job.run(job.launch(1, program, "fork"), options=["--local", f"{job.directory}/./traces"])
+    job.run(job.launch(1, program, "fork"), options=["--local-dir", f"{job.directory}/./traces"])
     check([path.suffix for path in job.traces.iterdir()] == [".trace"], list(job.traces.iterdir()))
-    job.run(job.launch(2, program, "fork"), options=["--local", str(local)])
+    job.run(job.launch(2, program, "fork"), options=["--local-dir", str(local)])
     check(job.calls() == {"Allreduce": 25}, job.counts())
     check(not list(local.iterdir()), f"left in {local}")
     check(not list(job.traces.glob("*.elsewhere")), "a note of where they were is left")
-    job.run(job.launch(2, program, "kill"), options=["--local", str(local)], status=None)
+    job.run(job.launch(2, program, "kill"), options=["--local-dir", str(local)], status=None)
     traces = sorted(local.glob("rank-*.trace"))
     check(len(traces) == 2, "no traces of a killed program")
     note = next(job.traces.glob("rank-00001-*.elsewhere")).read_text()
@@ -448,7 +448,7 @@ def check_full_at_the_end(job, program, local):
         return
     full = job.directory / "full_at_the_end"
     done = subprocess.run([*mounted, "sh", "-c", '"$@" && ls "$0"', str(full),
-                           job.options.profile, "--output", str(full), "--local", str(local),
+                           job.options.profile, "--output", str(full), "--local-dir", str(local),
                            *job.launch(2, program, "fork")],
                           capture_output=True, text=True, check=False, cwd=job.directory)
     check(done.returncode == 0 and "the trace stays in" in done.stderr, done.stderr)
@@ -560,7 +560,7 @@ def case_together(job):
     for ranks in (2, 3):
         local = job.directory / f"local{ranks}"
         jobs.append(subprocess.Popen(
-            [job.options.profile, "--output", str(job.traces), "--local", str(local),
+            [job.options.profile, "--output", str(job.traces), "--local-dir", str(local),
              *job.launch(ranks, program, "4")],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True))
         deadline = time.monotonic() + 60
@@ -622,7 +622,7 @@ def case_plugin(job):
 
 def stacked_orders(job, program, after):
     """How the two launchers may stand before a program, and whether a report is printed."""
-    run = [job.options.run, "--summary", "--after", after]
+    run = [job.options.run, "--summary", "--take-over-after", after]
     profile = [job.options.profile, "--output", str(job.traces)]
     launch = job.launch(2, *program)
     before, rest = launch[:-len(program)], launch[-len(program):]

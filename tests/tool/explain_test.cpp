@@ -38,13 +38,13 @@ TEST_CASE("explain: what would run, and why") {
        "because    the model of the node expects least of it");
   says({"64", "allreduce", "--ranks", "2"}, "Exchange+ShmTransport",
        "candidates Exchange: expected 0.17 µs; MultiLeader: expected ");
-  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms"}, "Accumulator+ShmTransport",
+  says({"1M", "allreduce", "--ranks", "8", "--mean-wait", "10ms"}, "Accumulator+ShmTransport",
        "mean wait for the last 10000.00 µs; imbalanced above");
-  says({"1.0M", "MPI_Allreduce", "--ranks", "8", "--imbalance", "10000\u00b5s"},
+  says({"1.0M", "MPI_Allreduce", "--ranks", "8", "--mean-wait", "10000\u00b5s"},
        "Accumulator+ShmTransport", "mean wait for the last 10000.00 µs; imbalanced above");
-  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "Other"},
+  says({"1M", "allreduce", "--ranks", "8", "--mean-wait", "10ms", "--op", "Other"},
        "MultiLeader+ShmTransport", ", Ring, SegmentedRing, ");
-  says({"1M", "allreduce", "--ranks", "8", "--imbalance", "10ms", "--op", "MPI_SUM", "--contract",
+  says({"1M", "allreduce", "--ranks", "8", "--mean-wait", "10ms", "--op", "MPI_SUM", "--contract",
         "reproducible"},
        "MultiLeader+ShmTransport+Reproducible", "bits must not depend on arrivals");
   says({"8k", "allreduce", "--ranks", "4", "--private"}, "MultiLeader+ShmTransport",
@@ -75,13 +75,13 @@ TEST_CASE("explain: what would run, and why") {
   says({"8", "gather", "--ranks", "4"}, "Exchange+ShmTransport", "BlockCopies: expected ");
   says({"8", "alltoall", "--ranks", "4"}, "BlockCopies+ShmTransport",
        "because    no other candidate is promising");
-  says({"8", "gather", "--ranks", "4", "--non-blocking"}, "Linear+ShmTransport",
+  says({"8", "gather", "--ranks", "4", "--nonblocking"}, "Linear+ShmTransport",
        "Binomial: expected 3.00 µs");
-  says({"8", "reduce_scatter", "--ranks", "4", "--op", "other", "--non-blocking"},
+  says({"8", "reduce_scatter", "--ranks", "4", "--op", "other", "--nonblocking"},
        "Linear+ShmTransport", "ranks pass messages: no other candidate is promising");
   says({"8", "allreduce", "--ranks", "4", "--nodes", "4"}, "RecursiveDoubling+MpiTransport",
        "ranks pass messages: the model of the network expects least of it");
-  says({"8", "allreduce", "--ranks", "2", "--non-blocking"}, "RecursiveDoubling+ShmTransport",
+  says({"8", "allreduce", "--ranks", "2", "--nonblocking"}, "RecursiveDoubling+ShmTransport",
        "Hierarchical: the call is non-blocking");
   CHECK(run({"explain", "barrier", "--ranks", "3"}).status == 0);
   says({"12", "allreduce", "--ranks", "8", "--type", "MPI_INT", "--op", "MPI_BAND"},
@@ -96,7 +96,7 @@ TEST_CASE("explain: by the thresholds of a tuning file") {
   REQUIRE(out != nullptr);
   std::fputs(R"({"papcoll_selection": 1, "thresholds": {"network": {"alpha_ns": 0}}})", out);
   std::fclose(out);
-  const Outcome o = run({"explain", "allreduce", "--ranks", "2", "--bytes", "64", "--non-blocking",
+  const Outcome o = run({"explain", "allreduce", "--ranks", "2", "--bytes", "64", "--nonblocking",
                          "--tuning", file.c_str(), "--json"});
   unlink(file.c_str());
   REQUIRE(o.status == 0);
@@ -203,8 +203,8 @@ TEST_CASE("explain: refusals") {
   explains({"8", "--nodes", "3"}, "--nodes 3: there are 2 ranks");
   explains({"8", "--type", "half"}, "--type: there is no half");
   explains({"8", "--op", "summ"}, "did you mean sum");
-  explains({"8", "--imbalance", "5"}, "--imbalance: '5' is not a duration: write a number and ns");
-  explains({"8", "--imbalance", "-5us"}, "--imbalance");
+  explains({"8", "--mean-wait", "5"}, "--mean-wait: '5' is not a duration: write a number and ns");
+  explains({"8", "--mean-wait", "-5us"}, "--mean-wait");
   explains({"8", "--contract", "Exact"}, "there is no Exact");
   explains({"8", "--arena", "--private"}, "--private");
   explains({"8", "--tuning", "/nonexistent"}, "cannot read the tuning file /nonexistent");

@@ -18,7 +18,7 @@ namespace {
 /// `papcoll map` with --json; rank r is on node r modulo 4, of 8 cores each.
 json mapped(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "map");
-  arguments.insert(arguments.end(), {"--machine", "nodes=4,packages=2,cores=4,leaf=2", "--initial",
+  arguments.insert(arguments.end(), {"--machine", "nodes=4,packages=2,cores=4,leaf=2", "--placement",
                                      "by-node", "--json"});
   const Outcome o = run(std::move(arguments));
   INFO(o.err);
@@ -67,7 +67,7 @@ TEST_CASE("map: why an order is not used") {
   CHECK(doubling.at("why") == "not used: it gains nothing");
   CHECK(doubling.at("rank_of_position").at(1) == 1);
   const Outcome trees = run({"map", "TwoTreeComplete", "--collective", "bcast", "--machine",
-                             "nodes=2,cores=2", "--initial", "by-node"});
+                             "nodes=2,cores=2", "--placement", "by-node"});
   CHECK(trees.status == 0);
   CHECK(contains(trees.out, "TwoTreeComplete bcast, 4 ranks by-node on 2 nodes, root 0"));
   CHECK(contains(trees.out, "not used: its heaviest link bears more than in rank order"));
@@ -80,7 +80,7 @@ TEST_CASE("map: why an order is not used") {
 TEST_CASE("map: where ranks are") {
   const auto byte_hops = [](const char* initial) {
     const Outcome o = run(
-        {"map", "Ring", "--machine", "nodes=4,packages=2,cores=4", "--initial", initial, "--json"});
+        {"map", "Ring", "--machine", "nodes=4,packages=2,cores=4", "--placement", initial, "--json"});
     REQUIRE(o.status == 0);
     return by(json::parse(o.out), "rank order").at("byte_hops").get<double>();
   };
@@ -98,7 +98,7 @@ TEST_CASE("map: a machine that a file describes") {
   const TemporaryDirectory directory;
   const std::string file = directory.write(
       "cluster.network", "node a\nnode b\nswitch s\nlink a s\nlink b s\nplaces 1 1 4\n");
-  const Outcome o = run({"map", "Ring", "--machine", file.c_str(), "--initial", "by-node"});
+  const Outcome o = run({"map", "Ring", "--machine", file.c_str(), "--placement", "by-node"});
   INFO(o.err);
   CHECK(o.status == 0);
   CHECK(contains(o.out, "8 ranks by-node on 2 nodes"));
@@ -129,7 +129,7 @@ TEST_CASE("map: what is asked for and what it takes") {
 
 TEST_CASE("map: pictures") {
   const std::vector<const char*> ring{"map",       "Ring",    "--machine", "nodes=2,cores=4",
-                                      "--initial", "by-node", "--draw",    "-"};
+                                      "--placement", "by-node", "--draw",    "-"};
   const svg::Reader reader{run(ring).out};
   std::size_t across = 0;
   std::size_t within = 0;
@@ -195,7 +195,7 @@ TEST_CASE("map: refusals") {
           "the machine has places for 2 ranks, and not for 3");
   refused({"map", "Ring", "--machine", "nodes=2", "--root", "1"}, "--root: allreduce has none");
   refused({"map", "Chain", "--machine", "nodes=2", "--root", "2"}, "there are ranks 0 to 1");
-  refused({"map", "Ring", "--machine", "nodes=2", "--initial", "by-rack"}, "--initial");
+  refused({"map", "Ring", "--machine", "nodes=2", "--placement", "by-rack"}, "--placement");
   refused({"map", "Ring", "--machine", "cores=4"}, "nodes=N is missing");
   refused({"map", "Ring", "--machine", "nodes=2,core=4"}, "'core=4' is none of nodes=N");
   refused({"map", "Ring", "--machine", "nodes=0"}, "'nodes=0' is not from 1 to 65535");
@@ -215,7 +215,7 @@ TEST_CASE("simulate and draw: along a machine") {
   const auto simulated = [](std::vector<const char*> more) {
     std::vector<const char*> words{"simulate",  "Ring",    "--ranks",   "32",
                                    "--bytes",   "64k",     "--machine", "nodes=4,cores=8",
-                                   "--initial", "by-node", "--json"};
+                                   "--placement", "by-node", "--json"};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome o = run(words);
     INFO(o.err);
@@ -228,7 +228,7 @@ TEST_CASE("simulate and draw: along a machine") {
   CHECK(simulated({"--hop-latency", "0ns"}) < in_rank_order);
   const Outcome both =
       run({"simulate", "Ring", "--ranks", "32", "--bytes", "64k", "--machine", "nodes=4,cores=8",
-           "--initial", "by-node", "--compare", "OnTopology+Ring"});
+           "--placement", "by-node", "--compare", "OnTopology+Ring"});
   CHECK(both.status == 0);
   CHECK(contains(both.out, "OnTopology+Ring"));
   CHECK(run({"simulate", "OnTopology+Ring", "--ranks", "4", "--bytes", "8", "--machine", "nodes=4"})
@@ -237,19 +237,19 @@ TEST_CASE("simulate and draw: along a machine") {
       run({"draw", "OnTopology+Ring", "--ranks", "4", "--machine", "nodes=4", "-o", "-"}).out,
       ">OnTopology+Ring allreduce of 1 MB, 4 ranks<"));
   CHECK(contains(run({"simulate", "Binomial", "--collective", "bcast", "--root", "2", "--ranks",
-                      "8", "--bytes", "8", "--machine", "nodes=2,cores=4", "--initial", "by-node",
+                      "8", "--bytes", "8", "--machine", "nodes=2,cores=4", "--placement", "by-node",
                       "--order", "machine"})
                      .out,
                  "position 0, 1, … is rank 2, 0, 4, 6, 1, 3, 5, 7\n"));
   const Outcome picture =
       run({"draw", "Chain", "--collective", "bcast", "--ranks", "4", "--machine", "nodes=2,cores=2",
-           "--initial", "by-node", "--order", "machine", "--root", "3", "-o", "-"});
+           "--placement", "by-node", "--order", "machine", "--root", "3", "-o", "-"});
   CHECK(picture.status == 0);
   CHECK(contains(picture.out, "Position 0 is rank 3."));
   refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--order", "machine"},
           "--order machine: which one");
   refused({"simulate", "OnTopology+Ring", "--ranks", "4", "--bytes", "8"}, "along which machine");
-  refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--initial", "by-node"},
+  refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--placement", "by-node"},
           "--machine");
   refused(
       {"simulate", "Ring", "--ranks", "4096", "--bytes", "8", "--machine", "nodes=128,cores=32"},
@@ -259,7 +259,7 @@ TEST_CASE("simulate and draw: along a machine") {
 TEST_CASE("simulate: ranks that are expected at the same time stay in the machine's order") {
   std::vector<const char*> words{
       "simulate", "PredictedOrder+Ring", "--ranks",         "8",         "--bytes",
-      "64k",      "--machine",           "nodes=4,cores=2", "--initial", "by-node"};
+      "64k",      "--machine",           "nodes=4,cores=2", "--placement", "by-node"};
   const Outcome o = run(words);
   CHECK(o.status == 0);
   CHECK(o.out.starts_with("PredictedOrder+Ring allreduce of 64 KB, 8 ranks\n"));

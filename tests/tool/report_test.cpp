@@ -86,7 +86,7 @@ TEST_CASE("report: the answer comes first, then tables") {
                              "- There are no imbalance factors", "- /opt/solver is not here"}) {
     CHECK(contains(o.out, remark));
   }
-  const Outcome ranges = reported(dir, {"--ranges", "16,8k,64k"});
+  const Outcome ranges = reported(dir, {"--size-classes", "16,8k,64k"});
   CHECK(contains(ranges.out, "≤ 16 bytes"));
   CHECK(contains(ranges.out, "> 64 KB"));
 }
@@ -157,7 +157,7 @@ TEST_CASE("report: bytes that are no UTF-8 are replaced in files") {
   }
   const std::string path = dir.path().string();
   const Written costs{node_costs_text()};
-  const Outcome o = run({"what-if", "--traces", path.c_str(), "--place", "+0x100", "--simulate",
+  const Outcome o = run({"what-if", "--traces", path.c_str(), "--call-site", "+0x100", "--simulate",
                          "--node-costs", costs.name(), "--json", "-"});
   CHECK(o.status == 0);
   CHECK(contains(nlohmann::json::parse(o.out)[0]["place"].get<std::string>(), "�lver+0x100"));
@@ -259,15 +259,15 @@ TEST_CASE("report: arrivals of a place as papcoll-bench reads them") {
   const TemporaryDirectory dir;
   late_run().write(dir.path());
   const std::string name = (dir.path() / "arrivals.txt").string();
-  CHECK(reported(dir, {"--trace-text", "+0x120", name}).status == 0);
+  CHECK(reported(dir, {"--export-arrivals", "+0x120", name}).status == 0);
   const auto trace = papcoll::pattern::parse_trace(file_text(name));
   CHECK(trace.ranks == 4);
   CHECK(trace.calls() == 100);
   CHECK(trace.spread() == Catch::Detail::Approx(2.04e-3).epsilon(0.02));
   const std::string path = dir.path().string();
-  refused({"report", path.c_str(), "--trace-text", "main.c:3", name.c_str()},
+  refused({"report", path.c_str(), "--export-arrivals", "main.c:3", name.c_str()},
           "there is no place 'main.c:3': there are solver+0x100, solver+0x120");
-  refused({"report", path.c_str(), "--trace-text", "solver", name.c_str()},
+  refused({"report", path.c_str(), "--export-arrivals", "solver", name.c_str()},
           "'solver' names several places");
 }
 
@@ -371,13 +371,13 @@ TEST_CASE("report: bad input is refused in a sentence") {
   refused({"report", "/no/such/directory"}, "/no/such/directory does not exist");
   refused({"report", path.c_str()}, "there is no trace file rank-….trace in");
   late_run().write(dir.path());
-  refused({"report", path.c_str(), "--ranges", "1M,1k"}, "--ranges: write sizes that grow");
+  refused({"report", path.c_str(), "--size-classes", "1M,1k"}, "--size-classes: write sizes that grow");
   for (const char* wait : {"much", "nan", "2m"}) {
     refused({"report", path.c_str(), "--wait", wait}, "is not a duration: write a number and ns");
   }
   CHECK(contains(reported(dir, {"--wait", "0.01"}).out, "late"));
   CHECK(contains(reported(dir, {"--wait", "10ms"}).out, "late"));
-  refused({"report", path.c_str(), "--ranges", "much"}, "'much' is not a number of bytes");
+  refused({"report", path.c_str(), "--size-classes", "much"}, "'much' is not a number of bytes");
   const Outcome o = reported(dir, {"--json", "/no/such/file"});
   CHECK(o.status == 2);
   CHECK(contains(o.err, "papcoll: cannot write /no/such/file: No such file or directory"));

@@ -104,7 +104,7 @@ TEST_CASE("simulate: no closed form is made up") {
   CHECK(!has({"--arrival", "one-late", "--spread", "1ms"}));
   CHECK(!has({"--ports", "shared"}));
   const Written links{R"({"ranks_per_node": 2, "within": {"latency": 0}})"};
-  CHECK(!has({"--topology", links.name()}));
+  CHECK(!has({"--link-costs", links.name()}));
   const Written bytes_cost{R"({"overhead_per_byte": 1e-10})"};
   CHECK(!has({"--model", bytes_cost.name()}));
 }

@@ -48,7 +48,7 @@ TEST_CASE("simulate: files with faults are refused with file, field, reason and 
   model(R"({"papcoll_model": 1})", "field log_gops: it is missing");
   model(R"({"papcoll_model": 1, "log_gops": {"gap": -1}})", "field log_gops.gap: it is -1");
   const auto topology = [&](const char* text, std::string_view message) {
-    check("--topology", text, message);
+    check("--link-costs", text, message);
   };
   topology("{}", "it says nothing of nodes");
   topology(R"({"ranks_per_node": 2, "nodes": []})", "it has both nodes and ranks_per_node");
@@ -79,7 +79,7 @@ TEST_CASE("simulate: a file of JSON is refused where it is deep, or has a field 
   };
   const char* const deep = "line 2: lists and objects are more than 64 deep";
   check("Ring", "--model", nested("{\n\"latency\": ", many, "}"), deep);
-  check("Ring", "--topology", nested("{\n\"nodes\": ", many, "}"), deep);
+  check("Ring", "--link-costs", nested("{\n\"nodes\": ", many, "}"), deep);
   check("DynamicLeader", "--node-costs", nested("{\n\"copy\": ", many, "}"), deep);
   check("Ring", "--model", nested("{\n\"latency\": ", 63, "}"), "field latency: it is array");
   check("Ring", "--model",

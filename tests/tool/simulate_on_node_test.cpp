@@ -85,7 +85,7 @@ TEST_CASE("simulate on a node: what makes no sense is refused in a sentence") {
     refused(std::move(words), message);
   };
   says({"Exchange", "--ports", "shared"}, "--ports is about messages");
-  says({"Exchange", "--window", "2"}, "--window is about messages");
+  says({"Exchange", "--pipeline-depth", "2"}, "--pipeline-depth is about messages");
   says({"Exchange", "--compare", "SplitTail,Ring"}, "write a blank between names");
   says({"Exchange", "--compare", "Ring"}, "Ring passes messages, and Exchange runs in the memory");
   says({"SplitTail", "--collective", "bcast"},

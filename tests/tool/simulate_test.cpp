@@ -121,7 +121,7 @@ TEST_CASE("simulate: a topology's links") {
   const Written nodes{R"({"ranks_per_node": 2, "within": {"latency": 0, "gap_per_byte": 0},
                           "between": {"latency": 1e-3, "gap_per_byte": 0}})"};
   const auto time = [](const char* file) {
-    return simulated({"Chain", "--ranks", "4", "--bytes", "8", "--topology", file})
+    return simulated({"Chain", "--ranks", "4", "--bytes", "8", "--link-costs", file})
         .at("time")
         .get<double>();
   };
@@ -207,7 +207,7 @@ TEST_CASE("simulate: refusals") {
     call({"--mif", text.c_str()}, "--mif: '" + text + "' is no number from 0 on");
   }
   call({"--seed", "-1"}, "--seed: '-1' is no whole number from 0 to 9223372036854775807");
-  for (const char* option : {"--model", "--topology", "--collective"}) {
+  for (const char* option : {"--model", "--link-costs", "--collective"}) {
     call({option, ""}, std::string(option) + ": it is empty");
   }
   call({"--model", "/nonexistent"}, "cannot read the model file /nonexistent");
@@ -299,7 +299,7 @@ TEST_CASE("simulate: what takes too much is refused at once, and told what to do
   refused({"simulate", "Ring", "--ranks", "16384", "--bytes", "16M"},
           "simulate fewer ranks or bytes, or longer segments, or allow more (most_steps; on the ");
   refused({"simulate", "Linear", "--collective", "allgather", "--ranks", "16384", "--bytes", "8"},
-          "(most_memory; on the command line --any-size)");
+          "(most_memory; on the command line --no-size-limit)");
   refused({"draw", "PipelinedChain:8", "--ranks", "128", "--bytes", "64M", "-o", "-"},
           "million steps or more");
 }

@@ -126,7 +126,7 @@ TEST_CASE("topology: machines that there are not") {
     const std::string file = directory.write("other", text);
     refused({"topology", "--machine", file.c_str()}, message);
   };
-  file_refused("{\"ranks_per_node\": 2}", "other is JSON, no machine: name it by --topology");
+  file_refused("{\"ranks_per_node\": 2}", "other is JSON, no machine: name it by --link-costs");
   file_refused("SwitchName=s0 Nodes=n[0-5]\n", "other is a file of Slurm's, no machine: write");
   file_refused(two_leafs({"n0 mlx5_0", "n1 mlx5_0"}),
                "other is what ibnetdiscover prints, no machine: make a network file");

@@ -81,7 +81,7 @@ TEST_CASE("what-if --traces: places of a recorded run, and where most is saved")
   // What ranks only start there is no time of theirs.
   CHECK_FALSE(contains(o.out, "solver+0x140: barrier"));
 
-  const Outcome one = with({"--place", "0x120", "--json", "-"});
+  const Outcome one = with({"--call-site", "0x120", "--json", "-"});
   INFO(one.out << one.err);
   REQUIRE(one.status == 0);
   const json all = json::parse(one.out);
@@ -92,16 +92,16 @@ TEST_CASE("what-if --traces: places of a recorded run, and where most is saved")
 
   CHECK_FALSE(contains(o.out, "clocks"));
   write_run(directory, 5'000'000);
-  CHECK(contains(with({"--place", "0x100"}).out,
+  CHECK(contains(with({"--call-site", "0x100"}).out,
                  "\nclocks are compared up to 5 ms only, and ranks were 77.5 µs in the call: who "
                  "waited for whom is not known, and so none of this is\n"));
 
-  const Outcome barrier = with({"--place", "0x140"});
+  const Outcome barrier = with({"--call-site", "0x140"});
   CHECK(barrier.status == 2);
   CHECK(contains(barrier.err, "there is no call that ranks wait in"));
-  const Outcome none = with({"--place", "nowhere"});
+  const Outcome none = with({"--call-site", "nowhere"});
   CHECK(none.status == 2);
-  CHECK(contains(none.err, "--place: there is no place 'nowhere'"));
+  CHECK(contains(none.err, "--call-site: there is no place 'nowhere'"));
   const Outcome two = with({"--trace", costs.name()});
   CHECK(two.status == 2);
 }
@@ -157,11 +157,11 @@ TEST_CASE("what-if: without --simulate, it says why it is not replayed") {
   for (int r = 0; r < 250; ++r) line += "0 ";
   const Written trace{line + "\n"};
   const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "MPI_Barrier",
-                         "--node-costs", costs.name(), "--mpirun", "/nowhere/mpirun"});
+                         "--node-costs", costs.name(), "--launcher", "/nowhere/mpirun"});
   INFO(o.out << o.err);
   CHECK(o.status == 0);
   CHECK(contains(o.out, "it is not replayed here: there "));
-  refused({"what-if", "--trace", trace.name(), "--collective", "barrier", "--replay", "--mpirun",
+  refused({"what-if", "--trace", trace.name(), "--collective", "barrier", "--replay", "--launcher",
            "/nowhere/mpirun"},
           "--replay: there ");
 }
@@ -171,7 +171,7 @@ TEST_CASE("what-if: ranks on several nodes") {
   const Written costs{node_costs_text()};
   const Written trace{trace_of(3, "0 0 0 1e-6\n")};
   const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "allreduce", "--bytes",
-                         "64", "--topology", topology.name(), "--node-costs", costs.name()});
+                         "64", "--link-costs", topology.name(), "--node-costs", costs.name()});
   INFO(o.out << o.err);
   CHECK(o.status == 0);
   CHECK(contains(o.out, "the ranks are on several nodes: static schedules alone were simulated"));
@@ -198,7 +198,7 @@ TEST_CASE("what-if: bad input is refused in a sentence") {
   std::string line;
   for (int r = 0; r < 257; ++r) line += "0 ";
   says(line.c_str(), {"--collective", "allreduce", "--bytes", "8"},
-       "257 ranks on one node are simulated to 256 at most: write --topology");
+       "257 ranks on one node are simulated to 256 at most: write --link-costs");
   says(good, {"--collective", "bcast", "--bytes", "8", "--simulate", "--replay"}, "--simulate");
   const Written durations{"0\n"};
   says(good, {"--collective", "bcast", "--bytes", "8", "--durations", durations.name()},

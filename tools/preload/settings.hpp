@@ -45,7 +45,7 @@ struct AlgorithmRule {
   papcoll::Algorithm algorithm;
 };
 
-/// PAPCOLL_ALGORITHM: rules, of which a call follows the first that fits.
+/// PAPCOLL_RUN_ALGORITHM: rules, of which a call follows the first that fits.
 ///
 ///     rules      =  rule { ";" rule }
 ///     rule       =  [ collective [ "[" [ bytes ] ".." [ bytes ] "]" ] "=" ] name
@@ -85,7 +85,7 @@ class RuleParser {
   }
 
   [[noreturn]] static void fail(std::string_view rule, const std::string& what) {
-    throw bad_setting("PAPCOLL_ALGORITHM: '" + std::string(rule) + "': " + what);
+    throw bad_setting("PAPCOLL_RUN_ALGORITHM: '" + std::string(rule) + "': " + what);
   }
 
   AlgorithmRule rule_of(std::string_view rule) const {
@@ -159,7 +159,7 @@ class RuleParser {
     return n << shift;
   }
 
-  /// The contract is that of PAPCOLL_CONTRACT unless the name has its own.
+  /// The contract is that of PAPCOLL_RUN_CONTRACT unless the name has its own.
   papcoll::Algorithm algorithm_of(std::string_view name) const {
     try {
       for (std::size_t begin = 0; begin < name.size();) {
@@ -172,7 +172,7 @@ class RuleParser {
       static_cast<void>(papcoll::algorithm(name));  // what is wrong with it is said in its words
       return papcoll::algorithm(std::string(name) + "+" + std::string(contract_));
     } catch (const papcoll::error& e) {
-      throw bad_setting("PAPCOLL_ALGORITHM: " + without_prefix(e.what()));
+      throw bad_setting("PAPCOLL_RUN_ALGORITHM: " + without_prefix(e.what()));
     }
   }
 
@@ -193,38 +193,35 @@ struct Settings {
 
   /// Throws bad_setting. If `off` is true, the others may be wrong.
   void read() {
-    summary = is_on("PAPCOLL_SUMMARY");
-    off = is_on("PAPCOLL_OFF");
+    summary = is_on("PAPCOLL_RUN_SUMMARY");
+    off = is_on("PAPCOLL_RUN_OFF");
     if (off) return;
-    const std::string contract = value("PAPCOLL_CONTRACT", "Reproducible");
+    const std::string contract = value("PAPCOLL_RUN_CONTRACT", "Reproducible");
     if (!papcoll::contract_named(contract)) {
-      throw bad_setting("PAPCOLL_CONTRACT: '" + contract +
+      throw bad_setting("PAPCOLL_RUN_CONTRACT: '" + contract +
                         "' is no contract: take Fast, RankConsistent or Reproducible");
     }
-    if (const std::string number = value("PAPCOLL_AFTER", "auto"); number != "auto") {
+    if (const std::string number = value("PAPCOLL_RUN_TAKE_OVER_AFTER", "auto"); number != "auto") {
       const auto [end, problem] =
           std::from_chars(number.data(), number.data() + number.size(), after);
       if (problem != std::errc{} || end != number.data() + number.size() || after == 0) {
-        throw bad_setting("PAPCOLL_AFTER: '" + number +
+        throw bad_setting("PAPCOLL_RUN_TAKE_OVER_AFTER: '" + number +
                           "' is no number of calls: take 1 or more, or auto");
       }
     }
-    const std::string gpu = value("PAPCOLL_GPU", "");
-    if (!gpu.empty() && gpu != "ignore") {
-      throw bad_setting("PAPCOLL_GPU: '" + gpu + "' is not known: there is ignore");
-    }
-    ignores_gpu = !gpu.empty();
+    ignores_gpu = is_on("PAPCOLL_RUN_IGNORE_GPU");
     const std::string shm = value("PAPCOLL_SHM", "named");
     if (shm != "named")
       throw bad_setting("PAPCOLL_SHM: '" + shm + "' is not known: there is named");
-    rules = RuleParser(value("PAPCOLL_ALGORITHM", ""), contract).parse();
+    rules = RuleParser(value("PAPCOLL_RUN_ALGORITHM", ""), contract).parse();
     otherwise = papcoll::algorithm("auto+" + contract);
   }
 
   /// Takes the text of all.
   void read_text() {
-    for (const char* name : {"PAPCOLL_AFTER", "PAPCOLL_ALGORITHM", "PAPCOLL_CONTRACT",
-                             "PAPCOLL_GPU", "PAPCOLL_OFF", "PAPCOLL_SUMMARY"}) {
+    for (const char* name :
+         {"PAPCOLL_RUN_TAKE_OVER_AFTER", "PAPCOLL_RUN_ALGORITHM", "PAPCOLL_RUN_CONTRACT",
+          "PAPCOLL_RUN_IGNORE_GPU", "PAPCOLL_RUN_OFF", "PAPCOLL_RUN_SUMMARY"}) {
       text += value(name, "") + '\n';
     }
   }

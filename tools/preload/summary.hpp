@@ -1,6 +1,6 @@
 #pragma once
 
-// What PAPCOLL_SUMMARY shows when MPI_Finalize is called: the calls of all ranks, by function and
+// What PAPCOLL_RUN_SUMMARY shows when MPI_Finalize is called: the calls of all ranks, by function and
 // by what became of them.
 
 #include "communicators.hpp"

@@ -58,7 +58,7 @@ def parser(description):
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--mpi", choices=["openmpi", "mpich"], required=True)
     p.add_argument("--run", default="", metavar="WORDS",
-                   help="put before the launcher, as 'papcoll-run --after 1'; without it plain "
+                   help="put before the launcher, as 'papcoll-run --take-over-after 1'; without it plain "
                         "runs are compared with plain runs")
     p.add_argument("--launcher", help="of this MPI (default: mpirun.openmpi or mpirun.mpich)")
     p.add_argument("--least-share", type=float, metavar="PERCENT",
@@ -84,7 +84,7 @@ class Suite:
         self.calls = {}
         self.yields = self.mpi == "mpich"
         # Environment variables. Of jobs as short as these some calls would pay for taking over.
-        self.more = {"PAPCOLL_AFTER": "32"}
+        self.more = {"PAPCOLL_RUN_TAKE_OVER_AFTER": "32"}
         self._yield = None
 
     # ------------------------------------------------------------------------------- programs
@@ -120,7 +120,7 @@ class Suite:
 
     def environment(self, more=None, delays=None):
         environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PAPCOLL_SUMMARY": "1",
+                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "PAPCOLL_RUN_SUMMARY": "1",
                        "OMP_NUM_THREADS": "1", **self.more, **(more or {})}
         preload = [p for p in environment.get("LD_PRELOAD", "").split(":") if p]
         if delays:

@@ -45,7 +45,7 @@ def killed_once(suite, words, program, preloaded, after, chooser):
     """Seconds from the kill to the end of the job, a float; if it did not end, how many ranks there
     still were, an int."""
     launch = [*(suite.preload if preloaded else ()), *suite.launch(3, words)]
-    with subprocess.Popen(launch, env=suite.environment({"PAPCOLL_AFTER": "1"}),
+    with subprocess.Popen(launch, env=suite.environment({"PAPCOLL_RUN_TAKE_OVER_AFTER": "1"}),
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, cwd=suite.directory) as job:
         wait_until(lambda: len(ranks_of(program)) >= 3 or job.poll() is not None, 20)

@@ -51,7 +51,7 @@ def case_torture(suite, options):
     # What some MPI does not survive, where papcoll takes all calls over.
     if suite.preload and options.harsh:
         words = [program, f"seed={options.seed}", f"calls={calls}", "harsh=1"]
-        status, _, err = suite.run(4, words, True, more={"PAPCOLL_AFTER": "1"})
+        status, _, err = suite.run(4, words, True, more={"PAPCOLL_RUN_TAKE_OVER_AFTER": "1"})
         suite.compare("torture, harsh: its own checks", status == 0, err[-400:] if status else "")
 
 
@@ -142,7 +142,7 @@ def case_many_communicators(suite, options):
     for name, preloaded, before in (("plain", False, ()), ("preloaded", True, ()),
                                     ("preloaded, from the first call on, with 256 descriptors",
                                      True, limit)):
-        more = {"PAPCOLL_AFTER": "1"} if before else {}
+        more = {"PAPCOLL_RUN_TAKE_OVER_AFTER": "1"} if before else {}
         status, out, err = suite.run(4, [program, str(n)], preloaded, before=before, more=more)
         suite.compare(f"{n} communicators, {name}: right", status == 0,
                       err[-300:] if status else "")
@@ -162,7 +162,7 @@ def case_churn(suite, options):
                                    ("preloaded, from the first call on", True, "1")):
         rounds = n if after is None else max(n // 10, 20)
         status, out, err = suite.run(4, [program, str(rounds)], preloaded,
-                                     more={"PAPCOLL_AFTER": after} if after else None)
+                                     more={"PAPCOLL_RUN_TAKE_OVER_AFTER": after} if after else None)
         found = re.search(r"time ([\d.]+) us", out)
         times[name] = float(found[1]) if found else float("nan")
         suite.compare(f"churn, {rounds} times, {name}: right, {times[name]:.1f} us each",

@@ -70,7 +70,7 @@ TEST_CASE("a name of any length and depth is read, or refused in a sentence") {
         "117002 characters: at most 1024");
   CHECK_THROWS_WITH(
       (preload::RuleParser{"bcast=Ring; allreduce=" + nested(9000), "Reproducible"}.parse()),
-      "PAPCOLL_ALGORITHM: the name of an algorithm that begins with "
+      "PAPCOLL_RUN_ALGORITHM: the name of an algorithm that begins with "
       "'Suara:(Suara:(Suara:(Suara:(Suar' has 117002 characters: at most 1024");
   for (const auto& [rule, says] :
        {std::pair{"alltoall=Ring",

@@ -63,14 +63,14 @@ class ExplainCommand {
     command_->add_flag("--oversubscribed", oversubscribed_,
                        "There are more ranks than processors on a node");
     command_
-        ->add_option("--imbalance", wait_,
+        ->add_option("--mean-wait", wait_,
                      "How long a rank waits for the last one, in the mean, as 20us; 0us: balanced\n"
                      "(the default)")
         ->transform(as_duration())
         ->check(CLI::Range(0.0, 1e6));
     command_->add_option("--contract", contract_, "Fast, RankConsistent or Reproducible")
         ->capture_default_str();
-    command_->add_flag("--non-blocking", non_blocking_, "iallreduce, …");
+    command_->add_flag("--nonblocking", non_blocking_, "iallreduce, …");
     command_
         ->add_option("--tuning", tuning_,
                      "A selection file (default: the one that PAPCOLL_TUNING names, if any)")
@@ -79,7 +79,7 @@ class ExplainCommand {
         command_->add_flag("--device", on_device_,
                            "Buffers are in memory of GPUs: what papcoll::gpu's collective runs");
     for (const char* const other :
-         {"--arena", "--private", "--oversubscribed", "--imbalance", "--contract", "--tuning"}) {
+         {"--arena", "--private", "--oversubscribed", "--mean-wait", "--contract", "--tuning"}) {
       device->excludes(other);
     }
     command_->add_flag("--json", as_json_, "A JSON object");

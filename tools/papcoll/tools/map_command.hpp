@@ -57,12 +57,12 @@ class MapCommand {
             ->add_option("--ranks", ranks_, "Ranks of the communicator (default: a rank a core)")
             ->transform(whole(1, most_ranks));
     command_
-        ->add_option("--initial", placement_,
+        ->add_option("--placement", placement_,
                      "Where the ranks are: by-core, by-node (in turn to all nodes), by-socket\n"
                      "(in turn to the packages of a node) or random")
         ->check(as_placement())
         ->capture_default_str();
-    command_->add_option("--seed", seed_, "Of --initial random")
+    command_->add_option("--seed", seed_, "Of --placement random")
         ->transform(whole(0, std::numeric_limits<std::uint32_t>::max()))
         ->capture_default_str();
     command_

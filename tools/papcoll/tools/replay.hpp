@@ -133,7 +133,7 @@ class Replay {
     std::string command = launcher_ + " -n " + std::to_string(shape.size) + " '" + bench_ + "' " +
                           std::string(name_of(shape.collective));
     if (has_data(shape.collective)) {
-      command += " --type uint8 --sizes " + std::to_string(shape.count * shape.element_size);
+      command += " --type uint8 --bytes " + std::to_string(shape.count * shape.element_size);
       if (shape.element_size == sizeof(double)) {
         command.replace(command.find("uint8"), std::string_view("uint8").size(), "double");
       }

@@ -40,7 +40,7 @@ class ReportCommand {
         ->check(not_empty());
     command_->add_flag("--all", all_rows_, "All rows of the tables");
     command_
-        ->add_option("--ranges", limits_,
+        ->add_option("--size-classes", limits_,
                      "Sizes up to which messages are looked at together (default: 1k,1M)")
         ->delimiter(',')
         ->transform(as_bytes())
@@ -52,7 +52,7 @@ class ReportCommand {
              "The calls as an OTF2 archive, for Vampir and others; a new directory", "DIR");
     add_file("--perfetto", perfetto_, "The calls as trace events for ui.perfetto.dev", "FILE");
     command_
-        ->add_option("--trace-text", trace_text_,
+        ->add_option("--export-arrivals", trace_text_,
                      "The arrivals at a place as papcoll-bench --arrival trace:FILE reads them;\n"
                      "PLACE is a part of what the report calls it, as solver.c:88")
         ->expected(2)
@@ -141,7 +141,7 @@ class ReportCommand {
     if (limits_.empty()) return report::usual_ranges();
     for (std::size_t i = 1; i < limits_.size(); ++i) {
       if (limits_[i] > limits_[i - 1]) continue;
-      throw argument_error("papcoll: --ranges: write sizes that grow, as 1k,64k,1M");
+      throw argument_error("papcoll: --size-classes: write sizes that grow, as 1k,64k,1M");
     }
     std::vector<report::SizeRange> ranges;
     const std::array<const char*, 3> names{"small", "medium", "large"};

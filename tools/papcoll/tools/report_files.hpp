@@ -349,7 +349,7 @@ inline void write_trace_events(const report::Report& r, const std::string& name)
 
 /// The place that a text names: a part of what the report calls it. Throws argument_error.
 inline std::uint32_t place_named(const report::Report& r, const std::string& text,
-                                 const std::string& option = "--trace-text") {
+                                 const std::string& option = "--export-arrivals") {
   std::vector<std::uint32_t> found;
   for (std::uint32_t p = 0; p < r.run.places.size(); ++p) {
     if (report::short_text(r.run.places[p]) == text || report::text_of(r.run.places[p]) == text) {
@@ -378,7 +378,7 @@ inline std::size_t write_arrivals(const report::Report& r, std::uint32_t place,
     if (c.place == place && c.complete) ++on[c.communicator];
   }
   if (on.empty()) {
-    throw argument_error("papcoll: --trace-text: at " + report::place_text(r.run, place) +
+    throw argument_error("papcoll: --export-arrivals: at " + report::place_text(r.run, place) +
                          " there is no call of which the records of all ranks are there");
   }
   const auto [communicator, calls] = *std::max_element(

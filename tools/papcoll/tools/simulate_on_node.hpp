@@ -47,7 +47,7 @@ class SimulatedOnNode {
   SimulatedOnNode(const CLI::App& command, const SimulatedCall& call, const NodeCostsOption& option)
       : call_(call), option_(option) {
     for (const char* const name :
-         {"--topology", "--order", "--hop-latency", "--ports", "--window", "--model"}) {
+         {"--link-costs", "--order", "--hop-latency", "--ports", "--pipeline-depth", "--model"}) {
       const bool matters =
           std::string(name) == "--model" && command.get_option("--mif")->count() > 0;
       if (command.get_option(name)->count() == 0 || matters) continue;

@@ -85,7 +85,7 @@ class SimulatedCall {
         ->check(not_empty())
         ->type_name("FILE");
     command
-        .add_option("--topology", topology_,
+        .add_option("--link-costs", topology_,
                     "A JSON file that says which ranks are on a node and what messages\n"
                     "within and between nodes cost")
         ->check(not_empty())
@@ -95,9 +95,9 @@ class SimulatedCall {
                                           std::string("Where ranks are: ") + machine_forms)
                               ->check(not_empty())
                               ->type_name("SPEC")
-                              ->excludes("--topology");
+                              ->excludes("--link-costs");
     command
-        .add_option("--initial", placement_,
+        .add_option("--placement", placement_,
                     "Where the ranks are on it: by-core, by-node (in turn to all nodes),\n"
                     "by-socket (in turn to the packages of a node) or random")
         ->check(as_placement())
@@ -121,7 +121,7 @@ class SimulatedCall {
                     "its bandwidth, and a model's gap means nothing")
         ->check(CLI::IsMember({"exclusive", "shared"}))
         ->capture_default_str();
-    command.add_option("--window", window_, "Blocks of a pipeline in flight at once")
+    command.add_option("--pipeline-depth", window_, "Blocks of a pipeline in flight at once")
         ->transform(whole(1, 1U << 20U))
         ->capture_default_str();
     command
@@ -142,7 +142,7 @@ class SimulatedCall {
     command.add_option("--seed", seed_, "Of arrivals that are drawn by lot")
         ->transform(whole(0, std::numeric_limits<std::int64_t>::max()))
         ->capture_default_str();
-    command.add_flag("--any-size", any_size_,
+    command.add_flag("--no-size-limit", any_size_,
                      "Also what takes more than 4 GB of memory, or about half an hour");
   }
 

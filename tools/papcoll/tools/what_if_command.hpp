@@ -132,11 +132,11 @@ class WhatIfCommand {
     auto* const traces = command_
                              ->add_option("--traces", traces_,
                                           "What papcoll-profile recorded: asks of its dearest\n"
-                                          "places, or of one by --place")
+                                          "places, or of one by --call-site")
                              ->check(not_empty())
                              ->type_name("DIR");
     command_
-        ->add_option("--place", place_,
+        ->add_option("--call-site", place_,
                      "A part of what papcoll report calls a place, as solver.c:88")
         ->needs(traces)
         ->check(not_empty());
@@ -167,7 +167,7 @@ class WhatIfCommand {
                        ->transform(rank_number())
                        ->capture_default_str();
     command_
-        ->add_option("--topology", topology_,
+        ->add_option("--link-costs", topology_,
                      "A JSON file that says which ranks are on a node, as for `papcoll simulate`\n"
                      "(default: all are on one)")
         ->check(not_empty())
@@ -184,7 +184,7 @@ class WhatIfCommand {
                    "On this machine, by papcoll-bench (the default where it has a processor for\n"
                    "each rank)")
         ->excludes(simulate);
-    command_->add_option("--mpirun", launcher_, "What starts papcoll-bench, with options")
+    command_->add_option("--launcher", launcher_, "What starts papcoll-bench, with options")
         ->capture_default_str()
         ->check(not_empty())
         ->type_name("COMMAND");
@@ -239,10 +239,10 @@ class WhatIfCommand {
     constexpr std::size_t most_places = 5;
     const std::vector<std::uint32_t> places =
         place_.empty() ? dearest_places(r, most_places)
-                       : std::vector<std::uint32_t>{place_named(r, place_, "--place")};
+                       : std::vector<std::uint32_t>{place_named(r, place_, "--call-site")};
     basis_.most_calls = most_calls_;
     if (!model_.empty()) basis_.messages = read_model(model_);
-    if (!topology_.empty()) throw argument_error("papcoll: --topology: the traces have their own");
+    if (!topology_.empty()) throw argument_error("papcoll: --link-costs: the traces have their own");
     Json all = Json::array();
     std::string text;
     std::string best;
@@ -372,7 +372,7 @@ class WhatIfCommand {
       throw argument_error("papcoll: " + std::to_string(recorded.arrivals.ranks) +
                            " ranks on one node are simulated to " +
                            std::to_string(VirtualNode::most_ranks) +
-                           " at most: write --topology, which says which ranks are on a node");
+                           " at most: write --link-costs, which says which ranks are on a node");
     }
     basis_.node = costs_.costs();
     costs_text_ = costs_.about(basis_.node);

@@ -6,7 +6,7 @@
 //     #include <papcoll/profile/record_mpi.hpp>
 //
 // It defines the functions of MPI's profiling interface (MPI_Allreduce and all others), each of
-// which calls PMPI_Allreduce and so on; traces go to PAPCOLL_PROFILE_DIR (by default
+// which calls PMPI_Allreduce and so on; traces go to PAPCOLL_PROFILE_OUTPUT (by default
 // ./papcoll-profile), and `papcoll report` reads them. Calls from Fortran are recorded only where
 // the MPI library's Fortran calls MPI_ functions, as MPICH's does and Open MPI's does not.
 

@@ -86,7 +86,7 @@ class SimulationLimits {
     throw argument_error("papcoll: the simulation of " + name_ + " takes " + needed +
                          " or more, and it may take " + allowed +
                          ": simulate fewer ranks or bytes, or longer segments, or allow more (" +
-                         option + "; on the command line --any-size)");
+                         option + "; on the command line --no-size-limit)");
   }
 
   std::string name_;
