@@ -83,7 +83,7 @@ def measure(arguments, collective, pattern, directory):
                    "--algorithm", *names, *sizes, "--arrival", pattern,
                    *(["--mif", arguments.mif] if pattern != "balanced" else []),
                    "--time-limit", arguments.time_limit, *shlex.split(arguments.bench_options),
-                   "--format", "json", "--output", str(unfinished)]
+                   f"--json={unfinished}"]
         try:
             status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
         except OSError as problem:

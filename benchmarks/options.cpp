@@ -17,17 +17,22 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace bench {
 namespace {
+
+/// What may be measured instead of a collective.
+enum class Measured { tuning, model, links, node_costs };
 
 using papcoll::tool::no_option;
 using papcoll::tool::whole;
 
 constexpr std::array<std::string_view, 2> delay_names{"busy", "sleep"};
 constexpr std::array<std::string_view, 2> start_names{"barrier", "clock"};
-constexpr std::array<std::string_view, 3> format_names{"table", "json", "csv"};
+/// What --measure takes, in the order of Measured.
+constexpr std::array<std::string_view, 4> measured_names{"tuning", "model", "links", "node-costs"};
 
 /// A collective, or its form whose blocks differ in length.
 struct Form {
@@ -67,7 +72,7 @@ CLI::Option* add_form(CLI::App& app, Options& options) {
     options.collective = at->collective;
     options.uneven = at->uneven;
   };
-  return app.add_option_function<std::string>("COLLECTIVE", assign, "What to time")
+  return app.add_option_function<std::string>("COLLECTIVE,--collective", assign, "What to time")
       ->type_name(listed("|"));
 }
 
@@ -182,6 +187,26 @@ void add_persistent(std::vector<std::string>& algorithms) {
   algorithms = std::move(all);
 }
 
+/// The file of -o is that of what is measured.
+void take_file(Options& options, Measured measured) {
+  std::string file = std::exchange(options.output, {});
+  switch (measured) {
+    case Measured::tuning:
+      options.tune = std::move(file);
+      break;
+    case Measured::model:
+      options.fit = std::move(file);
+      break;
+    case Measured::links:
+      options.measures_links = true;
+      options.links = std::move(file);
+      break;
+    case Measured::node_costs:
+      options.node_costs = std::move(file);
+      break;
+  }
+}
+
 }  // namespace
 
 std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
@@ -241,13 +266,10 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   app.add_flag("--persistent", options.persistent,
                "Time each of papcoll's candidates also as a persistent call");
   app.add_flag("--in-place", options.in_place, "One buffer for input and output");
-  auto* buffers = add_choice(app, "--buffers", options.buffers, buffer_kind_names,
-                             "Where the buffers of all candidates lie: in each rank's own memory,\n"
-                             "in papcoll's memory that all ranks of a node see (the arena), or\n"
-                             "in own memory made such memory (papcoll::Registration)");
-  app.add_flag_callback(
-         "--arena", [&options] { options.buffers = BufferKind::arena; }, "As --buffers arena")
-      ->excludes(buffers);
+  add_choice(app, "--buffers", options.buffers, buffer_kind_names,
+             "Where the buffers of all candidates lie: in each rank's own memory,\n"
+             "in papcoll's memory that all ranks of a node see (the arena), or\n"
+             "in own memory made such memory (papcoll::Registration)");
   auto* groups =
       app.add_option(
              "--group-size", options.group_size,
@@ -292,84 +314,75 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
   auto* limit = add_quantity(app, "--time-limit", options.time_limit, parse_duration, "DURATION",
                              "At most so long a size and candidate (default 60s)");
   app.add_flag("--check", options.check, "Compare results with locally computed values first");
-  add_choice(app, "--format", options.format, format_names, "Output format");
-  app.add_option("--output", options.output, "Write there instead of to standard output")
+  std::string json;
+  std::string csv;
+  auto* const as_json = app.add_flag("--json{-}", json,
+                                     "As JSON, an object a line; with =FILE, there, and not to "
+                                     "standard output");
+  app.add_flag("--csv{-}", csv, "As comma-separated values; with =FILE, there")->excludes(as_json);
+  app.add_option("-o,--output", options.output,
+                 "Write the table there instead of to standard output; of --measure: the file")
       ->check(no_option())
       ->type_name("FILE");
 
-  auto* tune = app.add_option("--tune", options.tune,
-                              "Measure the network that papcoll's choices go by between these\n"
-                              "ranks, and write it to a file for Options::tuning or\n"
-                              "PAPCOLL_TUNING")
-                   ->check(no_option())
-                   ->type_name("FILE");
-  app.add_flag("--quick", options.quick,
-               "With --tune, in less than a minute: call each collective until papcoll has\n"
-               "settled on an algorithm for each size, and add what it has learned to the\n"
-               "file (default sizes 8:4M, time limit 1s)")
-      ->needs(tune);
-  auto* fit =
-      app.add_option("--fit", options.fit,
-                     "Fit the parameters of cost models to what messages, combining and\n"
-                     "schedules take with these ranks on this machine, and write them to a\n"
-                     "file for `papcoll simulate --model` (default sizes 64k:4M, time limit\n"
-                     "2s)")
-          ->check(no_option())
-          ->type_name("FILE")
-          ->excludes(tune);
-
-  auto* links = app.add_option("--measure-links", options.links,
-                               "Measure messages between each pair of nodes, and between ranks of\n"
-                               "one node at each distance; write the pairs of nodes to a network\n"
-                               "file for Options::machine, if one is named")
-                    ->type_name("[FILE]")
-                    ->expected(0, 1)
-                    ->excludes(tune)
-                    ->excludes(fit)
-                    ->excludes(groups)
-                    ->excludes(machine);
-  auto* node_costs =
-      app.add_option("--measure-node-costs", options.node_costs,
-                     "Measure what signals, copies and combinations cost between two processors\n"
-                     "of this node, and write it to a file for `papcoll simulate --node-costs`\n"
-                     "and `papcoll what-if`")
-          ->check(no_option())
-          ->type_name("FILE")
-          ->excludes(tune)
-          ->excludes(fit)
-          ->excludes(links);
+  Measured measured{};
+  auto* const measure =
+      add_choice(app, "--measure", measured, measured_names,
+                 "Instead of timing a collective, write to the file that -o names\n"
+                 "tuning: the network that papcoll's choices go by between these ranks, for\n"
+                 "  Options::tuning or PAPCOLL_TUNING (default sizes 64:4M, time limit 2s);\n"
+                 "model: the parameters of cost models fitted to what messages, combining and\n"
+                 "  schedules take, for `papcoll simulate --model` (default sizes 64k:4M, time\n"
+                 "  limit 2s);\n"
+                 "links: messages between each pair of nodes, and between ranks of one node at\n"
+                 "  each distance, as a network file for Options::machine (-o may be left out);\n"
+                 "node-costs: what signals, copies and combinations cost between two processors\n"
+                 "  of this node, for `papcoll simulate --node-costs` and `papcoll what-if`");
+  auto* const quick =
+      app.add_flag("--quick", options.quick,
+                   "With --measure tuning, in less than a minute: call each collective until\n"
+                   "papcoll has settled on an algorithm for each size, and add what it has\n"
+                   "learned to the file (default sizes 8:4M, time limit 1s)");
+  quick->needs(measure);
 
   try {
     app.parse(argc, argv);
-    options.measures_links = links->count() > 0;
-    if (node_costs->count() > 0) {
-      if (options.node_costs.empty()) {
-        throw CLI::ValidationError("--measure-node-costs: name the file to write");
-      }
+    const auto fail = [](const std::string& text) { throw CLI::ValidationError(text); };
+    if (as_json->count() > 0) options.format = Format::json;
+    if (!csv.empty()) options.format = Format::csv;
+    if (const std::string& file = json + csv; !file.empty() && file != "-") {
+      if (!options.output.empty())
+        fail("-o: --json and --csv have files of their own: leave it out");
+      options.output = file;
+    }
+    if (measure->count() > 0) {
+      const std::string what =
+          "--measure " + std::string(measured_names.at(static_cast<std::size_t>(measured)));
       if (collective->count() > 0) {
-        throw CLI::ValidationError(
-            fmt::format("--measure-node-costs times what collectives are made of: leave {} out",
-                        name_of_form(options.collective, options.uneven)));
+        fail(
+            fmt::format("{} times what collectives are made of, or collectives of its own choice: "
+                        "leave {} out",
+                        what, name_of_form(options.collective, options.uneven)));
       }
-    } else if (options.measures_links) {
-      if (collective->count() > 0) {
-        throw CLI::ValidationError(fmt::format("--measure-links times messages: leave {} out",
-                                               name_of_form(options.collective, options.uneven)));
+      if (options.output.empty() && measured != Measured::links) {
+        fail(what + ": name the file to write: -o FILE");
       }
-    } else if (tune->count() + fit->count() > 0) {
-      if (collective->count() > 0) {
-        throw CLI::ValidationError(std::string(tune->count() > 0 ? "--tune" : "--fit") +
-                                   " times collectives of its own choice: leave " +
-                                   name_of_form(options.collective, options.uneven) + " out");
+      if (options.format != Format::table) fail(what + ": leave --json and --csv out");
+      if (options.quick && measured != Measured::tuning) fail("--quick: take --measure tuning");
+      for (const CLI::Option* const other : {groups, machine}) {
+        if (measured == Measured::links && other->count() > 0) {
+          fail(what + ": leave " + other->get_name() + " out");
+        }
       }
+      take_file(options, measured);
       if (sizes->count() == 0) {
-        options.sizes = parse_sizes(options.quick       ? "8:4M"
-                                    : tune->count() > 0 ? "64:4M"
-                                                        : "64k:4M");
+        options.sizes = parse_sizes(options.quick                  ? "8:4M"
+                                    : measured == Measured::tuning ? "64:4M"
+                                                                   : "64k:4M");
       }
       if (limit->count() == 0) options.time_limit = options.quick ? 1 : 2;
       // Lines and lowest points are no better than their worst time.
-      if (fit->count() > 0 && !options.iterations) options.iterations = 500;
+      if (measured == Measured::model && !options.iterations) options.iterations = 500;
     } else if (collective->count() == 0) {
       throw CLI::RequiredError("COLLECTIVE");
     }

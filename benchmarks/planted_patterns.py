@@ -44,7 +44,7 @@ def patterns(size):
 
 
 def what_if(tool, words):
-    return json.loads(run([tool, "what-if", "--collective", "allreduce", "--json", "-", *words]))
+    return json.loads(run([tool, "what-if", "--collective", "allreduce", "--json", *words]))
 
 
 def main():
@@ -63,7 +63,7 @@ def main():
         for size in map(int, arguments.bytes.split(",")):
             for name, lines in patterns(size).items():
                 trace.write_text("".join(" ".join(map(repr, line)) + "\n" for line in lines))
-                words = ["--trace", trace, "--bytes", str(size)]
+                words = ["--arrival", f"trace:{trace}", "--bytes", str(size)]
                 replay = [*words, "--replay", "--launcher", arguments.launcher]
                 chosen = {"simulated": what_if(tool, [*words, "--simulate"])["best"],
                           "replayed": what_if(tool, replay)["best"]}

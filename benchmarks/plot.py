@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws what papcoll-bench --format json wrote: a quantity against the message size, one line an
+"""Draws what papcoll-bench --json wrote: a quantity against the message size, one line an
 algorithm with its 95 % confidence interval, one panel an arrival pattern, and the lower bound."""
 
 import argparse
@@ -47,7 +47,7 @@ def read_rows(names, metric):
                 row = json.loads(line)
             except json.JSONDecodeError as problem:
                 raise BadInput(f"{name}, line {number}, column {problem.colno}: not JSON "
-                               "(write it with papcoll-bench --format json)") from problem
+                               "(write it with papcoll-bench --json)") from problem
             missing = needed - row.keys() if isinstance(row, dict) else needed
             if missing:
                 raise BadInput(f"{name}, line {number}: no {', '.join(sorted(missing))}")

@@ -121,8 +121,8 @@ Summary summarize_exactly(const std::vector<double>& samples) {
 
 void simulate(const Options& options, const Placement& placement) {
   MPI_Comm comm = placement.comm();
-  if (!options.tune.empty()) throw usage_error("--tune: there is no machine to tune for");
-  if (!options.fit.empty()) throw usage_error("--fit: there is no machine to measure");
+  if (!options.tune.empty()) throw usage_error("--measure tuning: there is no machine to tune for");
+  if (!options.fit.empty()) throw usage_error("--measure model: there is no machine to measure");
   if (options.root >= placement.ranks()) {
     throw usage_error(
         fmt::format("--root {}: there are {} ranks", options.root, placement.ranks()));

@@ -3,7 +3,7 @@
 
     benchmarks/virtual_tails.py --build build/release [--rounds 5] [--output results.json]
 
-Each round measures the costs of the node (papcoll-bench --measure-node-costs), then the algorithms
+Each round measures the costs of the node (papcoll-bench --measure node-costs), then the algorithms
 (papcoll-bench --arrival trace:FILE), then the costs again, and simulates with both. Where the two
 costs differ by more than a fifth, or the benchmark met another neighbourhood of the two processors
 than they did (a host may move the processors of a virtual machine meanwhile), the round is left
@@ -38,7 +38,7 @@ def run(words):
 def measure_costs(bench, file):
     if file.exists():
         file.unlink()
-    run([bench, f"--measure-node-costs={file}"])
+    run([bench, "--measure", "node-costs", "-o", file])
     return json.loads(file.read_text())
 
 
@@ -57,7 +57,7 @@ def alike(a, b):
 def measured(launch, bench, size, trace, iterations):
     text = run([*launch, bench, "allreduce", "--algorithm", *ALGORITHMS.values(), "--bytes", str(size),
                 "--arrival", f"trace:{trace}", "--start", "clock", "--precision", "0",
-                "--iterations", str(iterations), "--format", "json"])
+                "--iterations", str(iterations), "--json"])
     return {r["algorithm"]: r for r in map(json.loads, text.splitlines())}
 
 

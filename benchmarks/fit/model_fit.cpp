@@ -46,9 +46,9 @@ class Fitter {
         contest_(one_sweep_, placement) {}
 
   void run() {
-    if (placement_.ranks() < 2) throw usage_error("--fit: there is 1 rank, and it takes two");
+    if (placement_.ranks() < 2) throw usage_error("--measure model: there is 1 rank, and it takes two");
     if (options_.sizes.size() < 3) {
-      throw usage_error("--fit: a line through fewer than 3 sizes proves nothing: see --bytes");
+      throw usage_error("--measure model: a line through fewer than 3 sizes proves nothing: see --bytes");
     }
     together(placement_.comm(), [&] {
       if (placement_.rank() == 0) require_writable(options_.fit);
@@ -89,7 +89,7 @@ class Fitter {
       if (!schedule.cuts()) continue;
       limits += most_limits_of_search * static_cast<double>(searched_sizes().size());
     }
-    say("{}\n", announced("--fit", limits, options_));
+    say("{}\n", announced("--measure model", limits, options_));
   }
 
   void fit_messages(Json& file) {

@@ -26,7 +26,7 @@ inline std::string path_rates(const papcoll::gpu::Path& path) {
   return text;
 }
 
-/// A row of the table of --measure-links.
+/// A row of the table of --measure links.
 inline std::string path_row(int from, int to, const papcoll::gpu::Path& path) {
   char text[160];
   std::snprintf(text, sizeof text, "%-34s %9.2f µs %10s\n", path_name(from, to, path).c_str(),

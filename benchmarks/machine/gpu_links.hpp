@@ -2,7 +2,7 @@
 
 #include "timing/progress.hpp"
 
-// The GPUs' part of papcoll-bench --measure-links
+// The GPUs' part of papcoll-bench --measure links
 namespace bench {
 
 /// Measures and prints the paths between each two GPUs that this process sees, and of each GPU with

@@ -134,12 +134,12 @@ void measure_inside(const Placement& placement) {
 
 void measure_links(const Options& options, const Placement& placement) {
   together(placement.comm(), [&] {
-    if (placement.ranks() < 2) throw usage_error("--measure-links needs two ranks or more");
+    if (placement.ranks() < 2) throw usage_error("--measure links needs two ranks or more");
     if (options.links.empty()) return;
     if (placement.rank() == 0) require_writable(options.links);
     if (placement.nodes() < 2) {
       throw usage_error(
-          fmt::format("--measure-links {}: a network file needs several nodes, and "
+          fmt::format("--measure links {}: a network file needs several nodes, and "
                       "these ranks are on one: leave {} out",
                       options.links, options.links));
     }
@@ -169,7 +169,7 @@ void measure_links(const Options& options, const Placement& placement) {
   together(placement.comm(), [&] {
     if (!speaks) return;
     std::string text =
-        "# papcoll-bench --measure-links: hops are latencies, that of the nearest pair is 2\n";
+        "# papcoll-bench --measure links: hops are latencies, that of the nearest pair is 2\n";
     for (const std::string& name : nodes.names) text += fmt::format("node {}\n", name);
     for (std::size_t a = 0; a < n; ++a) {
       for (std::size_t b = a + 1; b < n; ++b) {

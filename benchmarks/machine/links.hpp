@@ -3,7 +3,7 @@
 #include "options.hpp"
 #include "timing/placement.hpp"
 
-// papcoll-bench --measure-links
+// papcoll-bench --measure links
 namespace bench {
 
 /// Measures what messages take between each pair of nodes and, on the first node, between ranks at

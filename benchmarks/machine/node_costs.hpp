@@ -3,7 +3,7 @@
 #include "options.hpp"
 #include "timing/placement.hpp"
 
-// papcoll-bench --measure-node-costs
+// papcoll-bench --measure node-costs
 namespace bench {
 
 /// Rank 0 measures, by two threads on processors of its own choice while all other ranks sleep,

@@ -28,7 +28,7 @@ class Tuner {
       : options_(options), placement_(placement) {}
 
   void run() {
-    if (placement_.ranks() < 2) throw usage_error("--tune: there is 1 rank, and it takes two");
+    if (placement_.ranks() < 2) throw usage_error("--measure tuning: there is 1 rank, and it takes two");
     together(placement_.comm(), [&] {
       if (placement_.rank() == 0) require_writable(options_.tune);
     });

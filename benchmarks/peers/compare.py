@@ -174,7 +174,7 @@ class Bench:
         """Where the processors are now. Throws Unusable."""
         pinned = self.processors >= 2
         rows, problem = self.start(2, pinned, ["barrier", "--algorithm", "auto", "--iterations",
-                                               "2", "--warmup", "0", "--format", "json"])
+                                               "2", "--warmup", "0", "--json"])
         if problem:
             raise mpi.Unusable(problem)
         return rows[0]["neighbourhood"]

@@ -102,7 +102,7 @@ def bench_options(setting, sizes, spread, crowded, how_long):
     options = [*CALLS[setting.call], "--algorithm", *candidates(setting.call), *sized,
                "--arrival", setting.arrival, *BUFFERS[setting.buffers],
                "--start", "barrier" if crowded else "clock",
-               "--delay", "sleep" if crowded else "busy", "--format", "json", *how_long]
+               "--delay", "sleep" if crowded else "busy", "--json", *how_long]
     return options if spread is None else [*options, "--spread", f"{spread}us"]
 
 

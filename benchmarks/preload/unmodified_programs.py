@@ -66,7 +66,7 @@ def in_collectives(options, directory, program, preloaded):
     if done.returncode != 0:
         sys.exit(f"{' '.join(words)}\n{done.stdout}{done.stderr}")
     report = directory / "report.json"
-    subprocess.run([str(options.report), "report", str(trace), "--json", str(report)], check=True,
+    subprocess.run([str(options.report), "report", str(trace), f"--json={report}"], check=True,
                    stdout=subprocess.DEVNULL)
     return sum(row["time_per_rank"] for row in json.loads(report.read_text())["totals"])
 

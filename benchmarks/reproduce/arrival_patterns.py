@@ -87,7 +87,7 @@ def synthetic(directory, options):
 def reported(traces, options):
     """The report of traces, with its figures beside it."""
     directory = traces.parent
-    run([options.build / "tools/papcoll", "report", traces, "--json", directory / "report.json"],
+    run([options.build / "tools/papcoll", "report", traces, f"--json={directory / 'report.json'}"],
         directory, "report.txt")
     run([sys.executable, HERE.parents[1] / "tools/papcoll-figures", directory / "report.json",
          "--collective", "MPI_Allreduce"], directory, "figures.txt")

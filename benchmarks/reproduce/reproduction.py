@@ -103,7 +103,7 @@ def parser_of(study):
                         help="show gains over this candidate instead of the thesis's references "
                              "(repeatable)")
     parser.add_argument("--bench-options", default="", metavar="OPTIONS",
-                        help="more options for papcoll-bench: --bench-options='--arena --seed 2'")
+                        help="more options for papcoll-bench: --bench-options='--buffers arena --seed 2'")
     parser.add_argument("--resume", action="store_true",
                         help="do not repeat runs whose results are in DIR")
     parser.add_argument("--quick", action="store_true",
@@ -205,7 +205,7 @@ def run_bench(place, arguments, collective, names, mif, sizes, result):
                "--time-limit", f"{limit:g}s",
                *(["--iterations", "5", "--warmup", "1"] if arguments.quick else []),
                *shlex.split(arguments.bench_options),
-               "--format", "json", "--output", unfinished.name]
+               f"--json={unfinished.name}"]
     patience = math.ceil(300 + 5 * limit * len(sizes) * len(names))
     done = subprocess.run(["timeout", "--kill-after=10", str(patience), *command],
                           cwd=result.parent, stdout=subprocess.PIPE, text=True, check=False)

@@ -180,7 +180,7 @@ class Sieve:
             return
         program = [self.tool, "simulate", missing[0], "--collective", collective, "--ranks",
                    str(ranks), "--bytes", str(size), "--ports", "shared", "--pipeline-depth", str(window),
-                   "--json", "--compare", *missing]
+                   "--json", "--algorithm", *missing]
         done = subprocess.run(program, stdout=subprocess.PIPE, text=True, check=True)
         with self.file.open("a", encoding="utf-8") as out:
             for simulated in json.loads(done.stdout):
@@ -223,7 +223,7 @@ class Rows:
         """Runs it, unless all its rows are there."""
         if run.keys() <= self.rows.keys():
             return
-        program = [bench, run.collective, "--warmup", "0", "--format", "json",
+        program = [bench, run.collective, "--warmup", "0", "--json",
                    *(["--in-place"] if run.in_place else []), *run.options,
                    "--bytes", ",".join(map(str, run.sizes)), "--algorithm", *run.algorithms]
         settings = [run.setting] if run.setting else []

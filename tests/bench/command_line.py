@@ -58,27 +58,30 @@ def test_bad_arguments(directory):
 
 def check_refusals(directory, refused):
     refused("COLLECTIVE is required")
-    refused("--tune times collectives of its own choice: leave allreduce out", "allreduce",
-            "--tune=t.json")
-    refused("--fit times collectives of its own choice: leave bcast out", "bcast", "--fit=f.json")
-    refused("fewer than 3 sizes", "--fit=f.json", "--bytes", "64k,128k")
-    refused("--quick requires --tune", "--quick", "allreduce")
-    refused("--tune excludes --fit", "--fit=f.json", "--tune=t.json")
-    for option in ("--tune", "--fit"):
-        result = refuses("cannot write /nonexistent/t.json", f"{option}=/nonexistent/t.json")
-        expect(result.stdout == "", f"{option} refuses the file before it measures", result)
-    result = refuses("cannot write /nonexistent/t.network",
-                     "--measure-links=/nonexistent/t.network")
-    expect(result.stdout == "", "--measure-links refuses the file before it measures", result)
+    for what, collective in (("tuning", "allreduce"), ("model", "bcast"), ("model", "gatherv")):
+        refused(f"--measure {what} times what collectives are made of, or collectives of its own "
+                f"choice: leave {collective} out", collective, "--measure", what, "-o", "t.json")
+    refused("fewer than 3 sizes", "--measure", "model", "-o", "f.json", "--bytes", "64k,128k")
+    refused("--quick requires --measure", "--quick", "allreduce")
+    refused("--quick: take --measure tuning", "--measure", "model", "-o", "f.json", "--quick")
+    refused("'speed' is none of tuning, model, links, node-costs", "--measure", "speed")
+    for what in ("tuning", "model", "node-costs"):
+        refused(f"--measure {what}: name the file to write: -o FILE", "--measure", what)
+    refused("--measure tuning: leave --json and --csv out", "--measure", "tuning", "-o", "t.json",
+            "--json")
+    for what in ("tuning", "model", "links"):
+        result = refuses("cannot write /nonexistent/t.json", "--measure", what, "-o",
+                         "/nonexistent/t.json")
+        expect(result.stdout == "", f"{what}: the file is refused before it measures", result)
     file = directory / "one_node.network"
-    result = refuses("a network file needs several nodes", f"--measure-links={file}")
+    result = refuses("a network file needs several nodes", "--measure", "links", "-o", str(file))
     expect(result.stdout == "" and not file.exists(), "nothing measured for one node", result)
-    refused("--group-size excludes --measure-links", "--measure-links", "--group-size", "1")
-    refused("--machine excludes --measure-links", "--measure-links", "--machine", "nodes=2")
+    refused("--measure links: leave --group-size out", "--measure", "links", "--group-size", "1")
+    refused("--measure links: leave --machine out", "--measure", "links", "--machine", "nodes=2")
     refused("'sum' is none of allreduce", "sum")
     refused("there is no --fast: see papcoll-bench --help", "allreduce", "--fast")
     refused("there is no --size: did you mean --bytes?", "allreduce", "--size", "8")
-    refused("there is no --tun: did you mean --tune?", "--tun=t.json")
+    refused("there is no --measur: did you mean --measure?", "--measur=tuning")
     refused("not expected: reduce\nRun papcoll-bench --help", "allreduce", "reduce")
     refused("'8:4' is not a range", "allreduce", "--bytes", "8:4")
     refused("12 bytes are no whole number of double", "allreduce", "--bytes", "12")
@@ -97,8 +100,6 @@ def check_refusals(directory, refused):
     refused("--layout: barrier has none", "barrier", "--layout", "column")
     refused("mpi:packed packs what lies apart: it needs --layout", "allreduce", "--algorithm",
             "mpi:packed")
-    refused("--fit times collectives of its own choice: leave gatherv out", "gatherv",
-            "--fit=f.json")
     refused("--arrival uniform needs --mif or --spread", "allreduce", "--arrival", "uniform")
     refused("balanced arrivals have neither", "allreduce", "--mif", "3")
     refused("--mif excludes --spread", "allreduce", "--arrival", "normal", "--mif", "3",
@@ -120,7 +121,6 @@ def check_refusals(directory, refused):
     refused("'cma' is none of best, copied, without-cma, staged", "allreduce", "--peer-access",
             "cma")
     refused("'stack' is none of private, arena", "allreduce", "--buffers", "stack")
-    refused("--buffers excludes --arena", "allreduce", "--buffers", "private", "--arena")
     refused("--seed: '-1' is no whole number from 0 to", "bcast", "--seed", "-1")
     refused("papcoll-bench: 'Rinng' is no policy", "allreduce", "--algorithm", "Rinng")
     refused("DynamicLeader does not serve gather, only", "gather", "--algorithm", "DynamicLeader",
@@ -142,7 +142,7 @@ def check_refusals(directory, refused):
 def test_json(directory):
     out = directory / "rows.json"
     result = measures("allreduce", "--bytes", "8,4k", "--arrival", "uniform", "--mif", "20",
-                      "--format", "json", "--output", str(out), "--check", "--type", "int32",
+                      f"--json={out}", "--check", "--type", "int32",
                       "--op", "max", "--in-place", "--seed", "7")
     rows = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     expect([(r["algorithm"], r["bytes"]) for r in rows]
@@ -170,7 +170,7 @@ def test_csv(directory):
     trace = directory / "trace"
     trace.write_text("# two ranks\n0 2e-5\n3e-5 0\n", encoding="utf-8")
     result = measures("allreduce", "--bytes", "64", "--algorithm",
-                      "ReduceThenBcast:Binomial,Chain+MpiTransport", "mpi", "--format", "csv",
+                      "ReduceThenBcast:Binomial,Chain+MpiTransport", "mpi", "--csv",
                       "--arrival", f"trace:{trace}")
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     expect([r["algorithm"] for r in rows]
@@ -179,9 +179,8 @@ def test_csv(directory):
 
 
 def test_buffers():
-    for arguments, kind in (([], "private"), (["--buffers", "arena"], "arena"),
-                            (["--arena"], "arena")):
-        result = measures("allreduce", "--bytes", "64", "--format", "json", "--check", *arguments)
+    for arguments, kind in (([], "private"), (["--buffers", "arena"], "arena")):
+        result = measures("allreduce", "--bytes", "64", "--json", "--check", *arguments)
         rows = [json.loads(line) for line in result.stdout.splitlines()]
         expect([r["buffers"] for r in rows] == [kind] * 2
                and all(r["arena"] == (kind == "arena") for r in rows), f"buffers: {kind}", result)
@@ -189,7 +188,7 @@ def test_buffers():
 
 def test_uneven():
     for collective in ("alltoallv", "allgatherv", "gatherv", "scatterv"):
-        result = measures(collective, "--bytes", "0,24,4k", "--format", "json", "--check",
+        result = measures(collective, "--bytes", "0,24,4k", "--json", "--check",
                           "--persistent", "--counts", "random", "--gap", "2", "--root", "1",
                           "--algorithm", "mpi", "auto", "MpiTransport")
         rows = [json.loads(line) for line in result.stdout.splitlines()]
@@ -206,7 +205,7 @@ def test_uneven():
 
 def test_layout():
     result = measures("allreduce", "--bytes", "0,80,4000", "--layout", "strided:2:5", "--check",
-                      "--format", "json", "--persistent", "--algorithm", "mpi", "mpi:packed", "auto")
+                      "--json", "--persistent", "--algorithm", "mpi", "mpi:packed", "auto")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([(r["algorithm"], r["layout"]) for r in rows[:4]]
            == [(name, "strided:2:5")
@@ -222,14 +221,14 @@ def test_layout():
 
 
 def test_persistent():
-    result = measures("exscan", "--bytes", "64", "--persistent", "--check", "--format", "json")
+    result = measures("exscan", "--bytes", "64", "--persistent", "--check", "--json")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([r["algorithm"] for r in rows] == ["mpi", "auto", "persistent auto"],
            "a persistent exscan", result)
 
 
 def test_alone():
-    result = run("allreduce", "--bytes", "8", "--format", "json", *QUICK, ranks=1)
+    result = run("allreduce", "--bytes", "8", "--json", *QUICK, ranks=1)
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect(result.returncode == 0 and len(rows) == 2
            and all((r["neighbourhood"], r["signal_ns"]) == ("none", None) for r in rows),
@@ -237,7 +236,7 @@ def test_alone():
 
 
 def test_groups():
-    result = measures("allreduce", "--bytes", "64", "--group-size", "1", "--format", "json",
+    result = measures("allreduce", "--bytes", "64", "--group-size", "1", "--json",
                       "--check", "--algorithm", "Hierarchical:Exchange,Ring", "Ring")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([r["resolved"] for r in rows] == ["Hierarchical:Exchange,Ring", "Ring+ShmTransport"]
@@ -246,14 +245,14 @@ def test_groups():
 
 def test_machine():
     result = measures("allreduce", "--bytes", "64", "--machine", "nodes=1,cores=4", "--placement",
-                      "random", "--format", "json", "--check", "--algorithm", "OnTopology+Ring")
+                      "random", "--json", "--check", "--algorithm", "OnTopology+Ring")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([(r["machine"], r["placement"], r["routes"]) for r in rows]
            == [("nodes=1,cores=4", "random", False)], "a described machine", result)
 
 
 def test_links():
-    result = run("--measure-links")
+    result = run("--measure", "links")
     expect(result.returncode == 0, "links measured", result)
     lines = result.stdout.splitlines()
     expect(any(line.startswith("ranks 0 and 1, ") for line in lines), "a row of ranks", result)
@@ -263,7 +262,7 @@ def test_links():
 def test_library_options():
     result = measures("allreduce", "--bytes", "300k", "--chunk-bytes", "16k", "--peer-access",
                       "staged", "--copy-method", "streamed", "--agreement-period", "4", "--selection",
-                      "repeatable", "--format", "json", "--check", "--algorithm", "PeerSlices")
+                      "repeatable", "--json", "--check", "--algorithm", "PeerSlices")
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     expect([(r["chunk_bytes"], r["peer_access"], r["copy_method"], r["agreement_period"],
              r["selection"]) for r in rows] == [(16384, "staged", "streamed", 4, "repeatable")],
@@ -293,10 +292,10 @@ def test_fit(directory):
     file.write_text("the one before", encoding="utf-8")
     with file.open(encoding="utf-8") as reader:
         # A hundred candidates, ten calls each at least: beside other tests each call waits for a turn.
-        result = measures(f"--fit={file}", "--bytes", "8k:32k", seconds=300)
+        result = measures("--measure", "model", "-o", str(file), "--bytes", "8k:32k", seconds=300)
         expect(reader.read() == "the one before" and not file.with_suffix(".json.part").exists(),
                "whoever reads the file meanwhile has all of one", result)
-    expect(result.stdout.startswith("--fit takes up to about "), "how long it takes", result)
+    expect(result.stdout.startswith("--measure model takes up to about "), "how long it takes", result)
     model = json.loads(file.read_text(encoding="utf-8"))
     expect(model["papcoll_model"] == 1 and model["ranks"] == 2
            and all(model["log_gops"][key] >= 0 for key in ("latency", "gap_per_byte", "rendezvous"))
@@ -315,7 +314,7 @@ def test_tune(directory):
     file = directory / "tuning.json"
     link = directory / "link_to_tuning.json"
     link.symlink_to(file)  # which is not there yet
-    result = measures(f"--tune={link}", "--bytes", "64,1k", seconds=300)
+    result = measures("--measure", "tuning", "-o", str(link), "--bytes", "64,1k", seconds=300)
     expect(link.is_symlink(), "a link that stays one", result)
     tuning = json.loads(file.read_text(encoding="utf-8"))
     found = tuning["thresholds"]
@@ -335,7 +334,7 @@ def test_tune(directory):
 
 def test_tune_quick(directory):
     file = directory / "learned.json"
-    result = measures(f"--tune={file}", "--quick", "--bytes", "64,1k", seconds=120)
+    result = measures("--measure", "tuning", "-o", str(file), "--quick", "--bytes", "64,1k", seconds=120)
     learned = json.loads(file.read_text(encoding="utf-8"))
     expect(f" kinds of calls are settled, in {file}" in result.stdout
            and {c["collective"] for c in learned["learned"][0]["calls"]} >= {"allreduce", "gather"},

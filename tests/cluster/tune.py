@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tune.py NODES PAPCOLL-BENCH LAUNCHER…: papcoll-bench --tune on a virtual cluster.
+"""tune.py NODES PAPCOLL-BENCH LAUNCHER…: papcoll-bench --measure tuning on a virtual cluster.
 
 NODES says how many ranks each node has, as in 1,1,1: it is one. LAUNCHER… is the command that
 starts a program on as many ranks as the next argument says.
@@ -38,8 +38,8 @@ def expect(condition, what, result):
 
 
 def test_tune(file):
-    result = run(f"--tune={file}", "--bytes", "64,1k")
-    expect(result.returncode == 0, "success of --tune", result)
+    result = run("--measure", "tuning", "-o", str(file), "--bytes", "64,1k")
+    expect(result.returncode == 0, "success of --measure tuning", result)
     if not file.exists():
         expect(False, "a file that is written", result)
         return

@@ -44,7 +44,7 @@ for file in */*; do
     report/*)
       mkdir "$directory/traces"
       cp "$file" "$directory/traces/rank-00000.trace"
-      run report "$directory/traces" --json "$directory/json" --html "$directory/html"
+      run report "$directory/traces" --json="$directory/json" --html "$directory/html"
       rm -r "$directory/traces"
       ;;
     shape/*) run topology --machine "$(<"$file")" ;;

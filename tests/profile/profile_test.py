@@ -58,8 +58,8 @@ class Job(jobs.Job):
     def report(self, may_fail=False):
         """What papcoll report says: its exit status, text and JSON."""
         file = self.directory / "report.json"
-        done = subprocess.run([self.options.papcoll, "report", str(self.traces), "--json",
-                               str(file)], capture_output=True, text=True, check=False)
+        done = subprocess.run([self.options.papcoll, "report", str(self.traces),
+                               f"--json={file}"], capture_output=True, text=True, check=False)
         check(done.returncode in (0, 1) or may_fail, done.stderr)
         if done.returncode == 2:
             return 2, done.stderr, {}

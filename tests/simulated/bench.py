@@ -17,7 +17,7 @@ BYTES = 1 << 20
 
 def times(ranks, collective, *arguments, **options):
     """Microseconds from the last arrival to the last exit, by algorithm."""
-    program = [sys.argv[1], collective, "--bytes", str(BYTES), "--format", "json", *arguments]
+    program = [sys.argv[1], collective, "--bytes", str(BYTES), "--json", *arguments]
     done = simulate.run(program, ranks, timeout=100, stdout=subprocess.PIPE, **options)
     assert done.returncode == 0, done.stdout
     return {row["algorithm"]: row["tail_median_us"]

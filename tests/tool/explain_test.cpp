@@ -47,9 +47,10 @@ TEST_CASE("explain: what would run, and why") {
   says({"1M", "allreduce", "--ranks", "8", "--mean-wait", "10ms", "--op", "MPI_SUM", "--contract",
         "reproducible"},
        "MultiLeader+ShmTransport+Reproducible", "bits must not depend on arrivals");
-  says({"8k", "allreduce", "--ranks", "4", "--private"}, "MultiLeader+ShmTransport",
+  says({"8k", "allreduce", "--ranks", "4", "--buffers", "private"}, "MultiLeader+ShmTransport",
        "buffers are private");
-  says({"8k", "allreduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport", "in the arena");
+  says({"8k", "allreduce", "--ranks", "4", "--buffers", "arena"}, "PeerSlices+ShmTransport",
+       "in the arena");
   says({"512", "allreduce", "--ranks", "8", "--oversubscribed"}, "Exchange+ShmTransport",
        "; Accumulator: expected ");
   says({"64k", "allreduce", "--ranks", "8", "--oversubscribed"}, "Accumulator+ShmTransport",
@@ -69,8 +70,9 @@ TEST_CASE("explain: what would run, and why") {
   says({"8", "scan", "--ranks", "8", "--nodes", "4"}, "Hierarchical",
        "candidates Hierarchical: expected ");
   says({"4k", "bcast", "--ranks", "8"}, "DynamicLeader+ShmTransport", "PeerSlices: expected ");
-  says({"64k", "reduce", "--ranks", "4", "--arena"}, "PeerSlices+ShmTransport", "in the arena");
-  says({"64k", "reduce_scatter", "--ranks", "4", "--private"}, "Exchange+ShmTransport",
+  says({"64k", "reduce", "--ranks", "4", "--buffers", "arena"}, "PeerSlices+ShmTransport",
+       "in the arena");
+  says({"64k", "reduce_scatter", "--ranks", "4", "--buffers", "private"}, "Exchange+ShmTransport",
        "buffers are private");
   says({"8", "gather", "--ranks", "4"}, "Exchange+ShmTransport", "BlockCopies: expected ");
   says({"8", "alltoall", "--ranks", "4"}, "BlockCopies+ShmTransport",
@@ -206,13 +208,13 @@ TEST_CASE("explain: refusals") {
   explains({"8", "--mean-wait", "5"}, "--mean-wait: '5' is not a duration: write a number and ns");
   explains({"8", "--mean-wait", "-5us"}, "--mean-wait");
   explains({"8", "--contract", "Exact"}, "there is no Exact");
-  explains({"8", "--arena", "--private"}, "--private");
+  explains({"8", "--buffers", "public"}, "--buffers");
   explains({"8", "--tuning", "/nonexistent"}, "cannot read the tuning file /nonexistent");
 }
 
-TEST_CASE("explain --device: what papcoll::gpu runs") {
+TEST_CASE("explain --buffers device: what papcoll::gpu runs") {
   const auto says = [](std::vector<const char*> arguments) {
-    arguments.insert(arguments.begin(), {"explain", "--device", "--ranks", "4"});
+    arguments.insert(arguments.begin(), {"explain", "--buffers", "device", "--ranks", "4"});
     const Outcome o = run(std::move(arguments));
     CHECK(o.status == 0);
     CHECK(o.err.empty());
@@ -225,7 +227,9 @@ TEST_CASE("explain --device: what papcoll::gpu runs") {
   CHECK(contains(says({"bcast", "--bytes", "64M", "--nodes", "2"}), "through the host"));
   const json gather = json::parse(says({"gather", "--bytes", "1k", "--json"}));
   CHECK(gather.at("algorithm") == "Linear+CudaIpcTransport");
-  refused({"explain", "scan", "--device", "--ranks", "4", "--bytes", "8"}, "leave --device out");
-  refused({"explain", "bcast", "--device", "--ranks", "4", "--bytes", "8", "--tuning", "x"},
-          "--tuning excludes --device");
+  refused({"explain", "scan", "--buffers", "device", "--ranks", "4", "--bytes", "8"},
+          "leave --buffers device out");
+  refused(
+      {"explain", "bcast", "--buffers", "device", "--ranks", "4", "--bytes", "8", "--tuning", "x"},
+      "--buffers device: leave --tuning out");
 }

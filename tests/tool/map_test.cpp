@@ -18,8 +18,8 @@ namespace {
 /// `papcoll map` with --json; rank r is on node r modulo 4, of 8 cores each.
 json mapped(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "map");
-  arguments.insert(arguments.end(), {"--machine", "nodes=4,packages=2,cores=4,leaf=2", "--placement",
-                                     "by-node", "--json"});
+  arguments.insert(arguments.end(), {"--machine", "nodes=4,packages=2,cores=4,leaf=2",
+                                     "--placement", "by-node", "--json"});
   const Outcome o = run(std::move(arguments));
   INFO(o.err);
   REQUIRE(o.status == 0);
@@ -79,8 +79,8 @@ TEST_CASE("map: why an order is not used") {
 
 TEST_CASE("map: where ranks are") {
   const auto byte_hops = [](const char* initial) {
-    const Outcome o = run(
-        {"map", "Ring", "--machine", "nodes=4,packages=2,cores=4", "--placement", initial, "--json"});
+    const Outcome o = run({"map", "Ring", "--machine", "nodes=4,packages=2,cores=4", "--placement",
+                           initial, "--json"});
     REQUIRE(o.status == 0);
     return by(json::parse(o.out), "rank order").at("byte_hops").get<double>();
   };
@@ -128,7 +128,7 @@ TEST_CASE("map: what is asked for and what it takes") {
 }
 
 TEST_CASE("map: pictures") {
-  const std::vector<const char*> ring{"map",       "Ring",    "--machine", "nodes=2,cores=4",
+  const std::vector<const char*> ring{"map",         "Ring",    "--machine", "nodes=2,cores=4",
                                       "--placement", "by-node", "--draw",    "-"};
   const svg::Reader reader{run(ring).out};
   std::size_t across = 0;
@@ -213,8 +213,8 @@ TEST_CASE("map: refusals") {
 
 TEST_CASE("simulate and draw: along a machine") {
   const auto simulated = [](std::vector<const char*> more) {
-    std::vector<const char*> words{"simulate",  "Ring",    "--ranks",   "32",
-                                   "--bytes",   "64k",     "--machine", "nodes=4,cores=8",
+    std::vector<const char*> words{"simulate",    "Ring",    "--ranks",   "32",
+                                   "--bytes",     "64k",     "--machine", "nodes=4,cores=8",
                                    "--placement", "by-node", "--json"};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome o = run(words);
@@ -228,7 +228,7 @@ TEST_CASE("simulate and draw: along a machine") {
   CHECK(simulated({"--hop-latency", "0ns"}) < in_rank_order);
   const Outcome both =
       run({"simulate", "Ring", "--ranks", "32", "--bytes", "64k", "--machine", "nodes=4,cores=8",
-           "--placement", "by-node", "--compare", "OnTopology+Ring"});
+           "--placement", "by-node", "--algorithm", "OnTopology+Ring"});
   CHECK(both.status == 0);
   CHECK(contains(both.out, "OnTopology+Ring"));
   CHECK(run({"simulate", "OnTopology+Ring", "--ranks", "4", "--bytes", "8", "--machine", "nodes=4"})
@@ -258,7 +258,7 @@ TEST_CASE("simulate and draw: along a machine") {
 
 TEST_CASE("simulate: ranks that are expected at the same time stay in the machine's order") {
   std::vector<const char*> words{
-      "simulate", "PredictedOrder+Ring", "--ranks",         "8",         "--bytes",
+      "simulate", "PredictedOrder+Ring", "--ranks",         "8",           "--bytes",
       "64k",      "--machine",           "nodes=4,cores=2", "--placement", "by-node"};
   const Outcome o = run(words);
   CHECK(o.status == 0);
@@ -266,7 +266,7 @@ TEST_CASE("simulate: ranks that are expected at the same time stay in the machin
   CHECK(contains(o.out, "position 0, 1, … is rank 7, 3, 6, 2, 5, 1, 4, 0\n"));
   words.insert(words.end(), {"--order", "machine"});
   refused(words, "the order of PredictedOrder+Ring is that of the arrivals");
-  words.insert(words.end(), {"--compare", "Ring"});
+  words.insert(words.end(), {"--algorithm", "Ring"});
   CHECK(run(words).status == 0);
   refused({"draw", "StragglAR", "--ranks", "4", "--machine", "nodes=4", "--order", "machine", "-o",
            "-"},

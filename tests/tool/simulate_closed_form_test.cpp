@@ -142,9 +142,9 @@ TEST_CASE("simulate: the closed form, for people") {
   const Outcome late = run({"simulate", "Chain", "--ranks", "3", "--bytes", "16000", "--arrival",
                             "one-late", "--spread", "1us"});
   CHECK(!contains(late.out, "by formula"));
-  const json compared = json::parse(
-      run({"simulate", "Ring", "--ranks", "4", "--bytes", "1k", "--compare", "StragglAR", "--json"})
-          .out);
+  const json compared = json::parse(run({"simulate", "Ring", "--ranks", "4", "--bytes", "1k",
+                                         "--algorithm", "StragglAR", "--json"})
+                                        .out);
   REQUIRE(compared.size() == 2);
   for (const json& one : compared) {
     CHECK(one.contains("closed_form") == (one["algorithm"] == "Ring"));

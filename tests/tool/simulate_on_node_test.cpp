@@ -47,7 +47,7 @@ TEST_CASE("simulate on a node: for people, alone and compared") {
   CHECK(contains(one.out, "from the last arrival to the last exit\n  in call "));
   CHECK(contains(one.out, "in the call, from 0 s on\n"));
   CHECK(contains(one.out, "a tail may be wrong by 25 %\n"));
-  const Outcome all = run({"simulate", "Exchange", "--ranks", "3", "--bytes", "64", "--compare",
+  const Outcome all = run({"simulate", "Exchange", "--ranks", "3", "--bytes", "64", "--algorithm",
                            "all", "--node-costs", costs.name()});
   CHECK(all.out.starts_with("allreduce of 64 bytes, 3 ranks on one node\n  algorithm "));
   for (const char* const name :
@@ -55,7 +55,7 @@ TEST_CASE("simulate on a node: for people, alone and compared") {
     CHECK(contains(all.out, name));
   }
   CHECK(!contains(all.out, "BlockCopies"));
-  const Outcome two = run({"simulate", "Exchange", "--ranks", "3", "--bytes", "64", "--compare",
+  const Outcome two = run({"simulate", "Exchange", "--ranks", "3", "--bytes", "64", "--algorithm",
                            "DynamicLeader", "--json", "--node-costs", costs.name()});
   CHECK(json::parse(two.out).size() == 2);
   // More ranks than this machine has processors are as on one that has them.
@@ -86,11 +86,12 @@ TEST_CASE("simulate on a node: what makes no sense is refused in a sentence") {
   };
   says({"Exchange", "--ports", "shared"}, "--ports is about messages");
   says({"Exchange", "--pipeline-depth", "2"}, "--pipeline-depth is about messages");
-  says({"Exchange", "--compare", "SplitTail,Ring"}, "write a blank between names");
-  says({"Exchange", "--compare", "Ring"}, "Ring passes messages, and Exchange runs in the memory");
+  says({"Exchange", "--algorithm", "SplitTail,Ring"}, "write a blank between names");
+  says({"Exchange", "--algorithm", "Ring"},
+       "Ring passes messages, and Exchange runs in the memory");
   says({"SplitTail", "--collective", "bcast"},
        "SplitTail does not serve bcast: it serves allreduce");
-  says({"Exchange", "--compare", "BlockCopies"}, "BlockCopies does not serve allreduce");
+  says({"Exchange", "--algorithm", "BlockCopies"}, "BlockCopies does not serve allreduce");
   says({"Exchange", "--collective", "allredce"}, "there is no allredce");
   const auto bad = [](const std::string& text, std::string_view message) {
     const Written file{text};

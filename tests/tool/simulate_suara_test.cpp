@@ -16,7 +16,7 @@ TEST_CASE("simulate: what Suara alone takes is said") {
   const std::string text = run({"simulate", "Suara", "--ranks", "509", "--bytes", "64k"}).out;
   CHECK(contains(text, chosen + " (for the published network)"));
   const Outcome table =
-      run({"simulate", "Ring", "--ranks", "509", "--bytes", "64k", "--compare", "Suara"});
+      run({"simulate", "Ring", "--ranks", "509", "--bytes", "64k", "--algorithm", "Suara"});
   CHECK(contains(table.out, "Suara = " + chosen));
 }
 
@@ -45,8 +45,8 @@ TEST_CASE("simulate: the grid that Suara's ranks make of the one that is named i
 
   CHECK(contains(run({"simulate", "Suara:Ring,Ring,8", "--ranks", "20", "--bytes", "64k"}).out,
                  "  grid                  2 rows of 10, instead of rows of 8\n"));
-  CHECK(contains(
-      run({"simulate", "Ring", "--ranks", "20", "--bytes", "64k", "--compare", "Suara:Ring,Ring,8"})
-          .out,
-      "grid of Suara:Ring,Ring,8: 2 rows of 10, instead of rows of 8\n"));
+  CHECK(contains(run({"simulate", "Ring", "--ranks", "20", "--bytes", "64k", "--algorithm",
+                      "Suara:Ring,Ring,8"})
+                     .out,
+                 "grid of Suara:Ring,Ring,8: 2 rows of 10, instead of rows of 8\n"));
 }

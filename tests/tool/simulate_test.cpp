@@ -90,7 +90,7 @@ TEST_CASE("simulate: the model of a file") {
         .get<double>();
   };
   CHECK(time(model.name()) == Approx(3e-3));
-  // As papcoll-bench --fit writes it.
+  // As papcoll-bench --measure model writes it.
   const Written fitted{
       R"({"papcoll_model": 1, "machine": "mine", "log_gops": {"latency": 2e-3, "gap_per_byte": 0},
           "schedules": []})"};
@@ -138,18 +138,18 @@ TEST_CASE("simulate: in predicted order the latest are nearest to the root of a 
   CHECK(path("PredictedOrder+Chain").at("tail") < path("Chain").at("tail"));
 }
 
-TEST_CASE("simulate --compare: what is played in predicted order stands apart") {
+TEST_CASE("simulate, several algorithms: what is played in predicted order stands apart") {
   const json all =
       simulated({"Ring", "--ranks", "4", "--bytes", "8k", "--arrival", "one-late", "--spread",
-                 "1ms", "--compare", "PredictedOrder+Ring", "Ring", "SortedLinearTree"});
+                 "1ms", "--algorithm", "PredictedOrder+Ring", "Ring", "SortedLinearTree"});
   std::vector<std::string> names;
   for (const json& one : all) names.push_back(one["algorithm"]);
   std::sort(names.begin(), names.end());
   CHECK(names == std::vector<std::string>{"PredictedOrder+Ring", "Ring", "SortedLinearTree"});
 }
 
-TEST_CASE("simulate --compare: a table, the fastest first") {
-  const Outcome o = run({"simulate", "Linear", "--ranks", "16", "--bytes", "64k", "--compare",
+TEST_CASE("simulate, several algorithms: a table, the fastest first") {
+  const Outcome o = run({"simulate", "Linear", "--ranks", "16", "--bytes", "64k", "--algorithm",
                          "RecursiveDoubling", "KNomial:4"});
   CHECK(o.status == 0);
   INFO(o.out);
@@ -160,18 +160,19 @@ TEST_CASE("simulate --compare: a table, the fastest first") {
   CHECK(contains(o.out, "costs its rank nothing"));
   const Written model{R"({"overhead": 3e-7})"};
   const Outcome dear = run({"simulate", "Linear", "--ranks", "16", "--bytes", "64k", "--model",
-                            model.name(), "--compare", "KNomial:4"});
+                            model.name(), "--algorithm", "KNomial:4"});
   CHECK(dear.status == 0);
   CHECK_FALSE(contains(dear.out, "costs its rank nothing"));
 
-  const json all = simulated({"Ring", "--ranks", "4", "--bytes", "8k", "--compare", "all", "Ring"});
+  const json all =
+      simulated({"Ring", "--ranks", "4", "--bytes", "8k", "--algorithm", "all", "Ring"});
   REQUIRE(all.is_array());
   CHECK(all.size() >= 10);
   for (std::size_t i = 1; i < all.size(); ++i) {
     CHECK(all[i - 1].at("time") <= all[i].at("time"));
     CHECK(all[i].at("algorithm") != all[i - 1].at("algorithm"));
   }
-  refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--compare", "Bruck"},
+  refused({"simulate", "Ring", "--ranks", "4", "--bytes", "8", "--algorithm", "Bruck"},
           "Bruck does not serve allreduce");
 }
 
@@ -188,13 +189,15 @@ TEST_CASE("simulate: refusals") {
   refused({"simulate", "Ring+ShmTransport", "--ranks", "4", "--bytes", "8"},
           "papcoll: Ring+ShmTransport: the simulator times messages, as MpiTransport passes them, "
           "and not ShmTransport: write Ring+MpiTransport");
-  call({"--compare", "PredictedOrder+Ring+RmaTransport"}, "write PredictedOrder+Ring+MpiTransport");
+  call({"--algorithm", "PredictedOrder+Ring+RmaTransport"},
+       "write PredictedOrder+Ring+MpiTransport");
   CHECK(run({"simulate", "Ring+MpiTransport", "--ranks", "4", "--bytes", "8"}).status == 0);
   refused({"simulate", "auto", "--ranks", "4", "--bytes", "8"}, "names no schedule to simulate");
   call({"--collective", "allgather"}, "does not serve allgather: it serves allreduce, bcast");
   call({"--collective", "bcats"}, "there is no bcats: did you mean bcast");
   call({"--root", "1"}, "--root: allreduce has none");
-  refused({"simulate", "--compare", "all", "Ring", "--ranks", "4"}, "write it before --compare");
+  refused({"simulate", "--algorithm", "all", "Ring", "--ranks", "4"},
+          "write an algorithm before it");
   call({"--collective", "bcast", "--root", "4"}, "there are ranks 0 to 3");
   call({"--arrival", "uniform"}, "--arrival uniform: it needs --mif or --spread");
   call({"--spread", "1ms"}, "--arrival balanced: leave --mif and --spread out");

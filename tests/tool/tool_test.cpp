@@ -42,7 +42,8 @@ TEST_CASE("what is misspelt is said in a sentence, with what is meant") {
 
 TEST_CASE("an option is no value of another") {
   refused({"draw", "Ring", "--ranks", "4", "-o", "--no-size-limit"},
-          "--output: --no-size-limit follows, and no value: write one, or ./--no-size-limit for such a file");
+          "--output: --no-size-limit follows, and no value: write one, or ./--no-size-limit for "
+          "such a file");
   refused({"explain", "allreduce", "--ranks", "4", "--bytes", "8", "--tuning", "--json"},
           "--tuning: --json follows, and no value");
 }

@@ -35,9 +35,9 @@ TEST_CASE("tune: papcoll-bench is started with as many ranks as are asked for") 
   REQUIRE(chmod(bench.c_str(), 0700) == 0);
   const std::string quick = arguments_of({"--quick", "-n", "5", "a.json"});
   CHECK(quick.starts_with("--bind-to none -n 5 "));
-  CHECK(quick.ends_with("papcoll-bench --tune=a.json --quick"));
+  CHECK(quick.ends_with("papcoll-bench --measure tuning -o a.json --quick"));
   const std::string all = arguments_of({"a.json"});
-  CHECK(all.ends_with("papcoll-bench --tune=a.json"));
+  CHECK(all.ends_with("papcoll-bench --measure tuning -o a.json"));
   refused({"tune", "--launcher", "/no/such/launcher", "a.json"}, "cannot start /no/such/launcher");
   setenv("PATH", path.c_str(), 1);
   refused({"tune"}, "FILE");

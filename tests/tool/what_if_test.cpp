@@ -60,14 +60,14 @@ void write_run(const TemporaryDirectory& directory, std::int64_t bound = 0) {
 
 }  // namespace
 
-TEST_CASE("what-if --traces: places of a recorded run, and where most is saved") {
+TEST_CASE("what-if DIR: places of a recorded run, and where most is saved") {
   const TemporaryDirectory directory;
   write_run(directory);
   const Written costs{node_costs_text()};
   const std::string name = directory.path().string();
   const auto with = [&](const std::vector<const char*>& more) {
-    std::vector<const char*> all{"what-if",    "--traces",     name.c_str(),
-                                 "--simulate", "--node-costs", costs.name()};
+    std::vector<const char*> all{"what-if", name.c_str(), "--simulate", "--node-costs",
+                                 costs.name()};
     all.insert(all.end(), more.begin(), more.end());
     return run(all);
   };
@@ -81,7 +81,7 @@ TEST_CASE("what-if --traces: places of a recorded run, and where most is saved")
   // What ranks only start there is no time of theirs.
   CHECK_FALSE(contains(o.out, "solver+0x140: barrier"));
 
-  const Outcome one = with({"--call-site", "0x120", "--json", "-"});
+  const Outcome one = with({"--call-site", "0x120", "--json"});
   INFO(one.out << one.err);
   REQUIRE(one.status == 0);
   const json all = json::parse(one.out);
@@ -102,16 +102,17 @@ TEST_CASE("what-if --traces: places of a recorded run, and where most is saved")
   const Outcome none = with({"--call-site", "nowhere"});
   CHECK(none.status == 2);
   CHECK(contains(none.err, "--call-site: there is no place 'nowhere'"));
-  const Outcome two = with({"--trace", costs.name()});
+  const Outcome two = with({"--arrival", ("trace:" + std::string(costs.name())).c_str()});
   CHECK(two.status == 2);
 }
 
 TEST_CASE("what-if: the best, what it saves, and the error beside it") {
   const Written costs{node_costs_text()};
   const Written trace{trace_of(20, "0 0 0 50e-6\n")};
+  const std::string arrival = "trace:" + std::string(trace.name());
   const Written durations{trace_of(20, "80e-6 80e-6 80e-6 30e-6\n")};
   const Outcome o =
-      run({"what-if", "--trace", trace.name(), "--durations", durations.name(), "--collective",
+      run({"what-if", "--arrival", arrival.c_str(), "--durations", durations.name(), "--collective",
            "allreduce", "--bytes", "64", "--simulate", "--node-costs", costs.name()});
   INFO(o.out << o.err);
   CHECK(o.status == 0);
@@ -132,8 +133,9 @@ TEST_CASE("what-if: the best, what it saves, and the error beside it") {
 TEST_CASE("what-if --json: all outcomes, in order") {
   const Written costs{node_costs_text()};
   const Written trace{trace_of(20, "0 0 0 50e-6\n")};
-  const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "allreduce", "--bytes",
-                         "64", "--simulate", "--node-costs", costs.name(), "--json", "-"});
+  const std::string arrival = "trace:" + std::string(trace.name());
+  const Outcome o = run({"what-if", "--arrival", arrival.c_str(), "--collective", "allreduce",
+                         "--bytes", "64", "--simulate", "--node-costs", costs.name(), "--json"});
   INFO(o.err);
   REQUIRE(o.status == 0);
   const json all = json::parse(o.out);
@@ -156,13 +158,14 @@ TEST_CASE("what-if: without --simulate, it says why it is not replayed") {
   std::string line;
   for (int r = 0; r < 250; ++r) line += "0 ";
   const Written trace{line + "\n"};
-  const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "MPI_Barrier",
+  const std::string arrival = "trace:" + std::string(trace.name());
+  const Outcome o = run({"what-if", "--arrival", arrival.c_str(), "--collective", "MPI_Barrier",
                          "--node-costs", costs.name(), "--launcher", "/nowhere/mpirun"});
   INFO(o.out << o.err);
   CHECK(o.status == 0);
   CHECK(contains(o.out, "it is not replayed here: there "));
-  refused({"what-if", "--trace", trace.name(), "--collective", "barrier", "--replay", "--launcher",
-           "/nowhere/mpirun"},
+  refused({"what-if", "--arrival", arrival.c_str(), "--collective", "barrier", "--replay",
+           "--launcher", "/nowhere/mpirun"},
           "--replay: there ");
 }
 
@@ -170,8 +173,10 @@ TEST_CASE("what-if: ranks on several nodes") {
   const Written topology{R"({"ranks_per_node": 2, "between": {"latency": 5e-6}})"};
   const Written costs{node_costs_text()};
   const Written trace{trace_of(3, "0 0 0 1e-6\n")};
-  const Outcome o = run({"what-if", "--trace", trace.name(), "--collective", "allreduce", "--bytes",
-                         "64", "--link-costs", topology.name(), "--node-costs", costs.name()});
+  const std::string arrival = "trace:" + std::string(trace.name());
+  const Outcome o =
+      run({"what-if", "--arrival", arrival.c_str(), "--collective", "allreduce", "--bytes", "64",
+           "--link-costs", topology.name(), "--node-costs", costs.name()});
   INFO(o.out << o.err);
   CHECK(o.status == 0);
   CHECK(contains(o.out, "the ranks are on several nodes: static schedules alone were simulated"));
@@ -183,7 +188,9 @@ TEST_CASE("what-if: bad input is refused in a sentence") {
   const auto says = [&](const char* text, std::vector<const char*> words,
                         std::string_view message) {
     const Written trace{text};
-    words.insert(words.begin(), {"what-if", "--trace", trace.name(), "--node-costs", costs.name()});
+    const std::string arrival = "trace:" + std::string(trace.name());
+    words.insert(words.begin(),
+                 {"what-if", "--arrival", arrival.c_str(), "--node-costs", costs.name()});
     refused(std::move(words), message);
   };
   const char* const good = "0 1e-6\n";
@@ -203,7 +210,7 @@ TEST_CASE("what-if: bad input is refused in a sentence") {
   const Written durations{"0\n"};
   says(good, {"--collective", "bcast", "--bytes", "8", "--durations", durations.name()},
        "it has 1 lines of 1 times");
-  refused({"what-if", "--trace", "/nowhere/x", "--collective", "bcast", "--bytes", "8"},
+  refused({"what-if", "--arrival", "trace:/nowhere/x", "--collective", "bcast", "--bytes", "8"},
           "cannot read the trace /nowhere/x");
-  refused({"what-if", "--collective", "bcast"}, "--trace is required");
+  refused({"what-if", "--collective", "bcast"}, "--arrival trace:FILE");
 }

@@ -65,15 +65,6 @@ inline CLI::Validator as_bytes() { return read_by(parse_bytes, "SIZE"); }
 /// For options: a duration, such as 100us, in seconds.
 inline CLI::Validator as_duration() { return read_by(parse_duration, "DURATION"); }
 
-/// As as_duration(), but a number alone is seconds, too.
-inline CLI::Validator as_seconds() {
-  const auto parse = [](std::string_view text) {
-    const Quantity written = quantity(text);
-    return written.number >= 0 && written.unit.empty() ? written.number : parse_duration(text);
-  };
-  return read_by(parse, "SECONDS");
-}
-
 /// For options: a number in a range.
 inline CLI::Validator between(double least, double most) {
   const CLI::Range range{least, most};

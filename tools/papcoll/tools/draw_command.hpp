@@ -23,7 +23,8 @@ class DrawCommand {
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand(
         "draw", "A picture (SVG) of a static schedule: its trees or rounds, and its simulation");
-    command_->add_option("ALGORITHM", name_, "As KNomial:5 or PredictedOrder+Ring")->required();
+    command_->add_option("ALGORITHM,--algorithm", name_, "As KNomial:5 or PredictedOrder+Ring")
+        ->required();
     constexpr int most_ranks = 128;
     constexpr std::size_t usual_bytes = std::size_t{1} << 20U;
     call_.add_to(*command_, most_ranks, usual_bytes);

@@ -16,6 +16,7 @@
 #include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
+#include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/written.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
@@ -38,7 +39,8 @@ class ExplainCommand {
  public:
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand("explain", "What a call would run, and why, without running it");
-    command_->add_option("COLLECTIVE", collective_, "allreduce, reduce, bcast, …")->required();
+    command_->add_option("COLLECTIVE,--collective", collective_, "allreduce, reduce, bcast, …")
+        ->required();
     constexpr int most_ranks = (1 << 20) - 1;
     command_->add_option("--ranks", ranks_, "Ranks of the communicator")
         ->required()
@@ -58,31 +60,30 @@ class ExplainCommand {
     command_
         ->add_option("--op", op_, "A built-in operator, or other: one that is not known to commute")
         ->capture_default_str();
-    auto* const arena = command_->add_flag("--arena", arena_, "Buffers have been in the arena");
-    command_->add_flag("--private", private_, "They have not (the default)")->excludes(arena);
-    command_->add_flag("--oversubscribed", oversubscribed_,
-                       "There are more ranks than processors on a node");
     command_
-        ->add_option("--mean-wait", wait_,
-                     "How long a rank waits for the last one, in the mean, as 20us; 0us: balanced\n"
-                     "(the default)")
-        ->transform(as_duration())
-        ->check(CLI::Range(0.0, 1e6));
-    command_->add_option("--contract", contract_, "Fast, RankConsistent or Reproducible")
+        ->add_option(
+            "--buffers", buffers_,
+            "Where they lie: private, arena, registered, or device: in memory of GPUs, for\n"
+            "papcoll::gpu")
+        ->check(CLI::IsMember({"private", "arena", "registered", "device"}))
         ->capture_default_str();
+    auto* const oversubscribed = command_->add_flag(
+        "--oversubscribed", oversubscribed_, "There are more ranks than processors on a node");
+    auto* const wait = command_->add_option(
+        "--mean-wait", wait_,
+        "How long a rank waits for the last one, in the mean, as 20us; 0us: balanced\n"
+        "(the default)");
+    wait->transform(as_duration())->check(CLI::Range(0.0, 1e6));
+    auto* const contract =
+        command_->add_option("--contract", contract_, "Fast, RankConsistent or Reproducible");
+    contract->capture_default_str();
     command_->add_flag("--nonblocking", non_blocking_, "iallreduce, …");
-    command_
-        ->add_option("--tuning", tuning_,
-                     "A selection file (default: the one that PAPCOLL_TUNING names, if any)")
-        ->check(not_empty());
-    auto* const device =
-        command_->add_flag("--device", on_device_,
-                           "Buffers are in memory of GPUs: what papcoll::gpu's collective runs");
-    for (const char* const other :
-         {"--arena", "--private", "--oversubscribed", "--mean-wait", "--contract", "--tuning"}) {
-      device->excludes(other);
-    }
-    command_->add_flag("--json", as_json_, "A JSON object");
+    auto* const tuning = command_->add_option(
+        "--tuning", tuning_,
+        "A selection file (default: the one that PAPCOLL_TUNING names, if any)");
+    tuning->check(not_empty());
+    on_host_ = {oversubscribed, wait, contract, tuning};
+    json_.add_to(*command_, "an object");
   }
 
   bool is_given() const { return command_->parsed(); }
@@ -98,7 +99,7 @@ class ExplainCommand {
     traits.contract =
         static_cast<NumericalContract>(place_of(contract_, contract_names, "--contract"));
     require_sense(collective, traits.element_size);
-    if (on_device_) return show_on_device(collective, traits.commutative);
+    if (buffers_ == "device") return show_on_device(collective, traits.commutative);
     const Call call = detail::described_call(collective, bytes_, traits);
     Options options;
     options.tuning = tuning_;
@@ -185,7 +186,7 @@ class ExplainCommand {
     f.on_one_node = one_node;
     if (!one_node) f.why_no_shared_memory = "the ranks are on " + std::to_string(nodes_) + " nodes";
     f.memory = one_node ? std::string("shared by all ranks; buffers are ") +
-                              (arena_ ? "in the arena" : "private")
+                              (in_arena() ? "in the arena" : "private")
                         : "messages: " + f.why_no_shared_memory;
     SelectionInputs& s = f.inputs;
     s.size = ranks_;
@@ -198,7 +199,7 @@ class ExplainCommand {
     s.between_nodes = !one_node && !s.grouped;
     s.chunk_bytes = Options{}.chunk_bytes;
     s.imbalance.waiting = static_cast<std::uint64_t>(std::llround(wait_ * 1e9));
-    s.imbalance.in_arena = arena_;
+    s.imbalance.in_arena = in_arena();
     s.thresholds = &tuning.thresholds;
     if (!tuning.rules.empty()) s.rules = &tuning.rules;
     s.ranks_per_node = s.largest_node;
@@ -236,27 +237,33 @@ class ExplainCommand {
     }
   }
 
+  /// Do peers see the buffers?
+  bool in_arena() const { return buffers_ == "arena" || buffers_ == "registered"; }
+
   int show_on_device(Collective collective, bool commutative) const {
+    for (const CLI::Option* const given : on_host_) {
+      if (given->count() == 0) continue;
+      throw argument_error("papcoll: --buffers device: leave " + given->get_name() + " out");
+    }
     const DeviceChoice choice = choose_on_device(collective, commutative, bytes_);
     if (choice.algorithm.empty()) {
       throw argument_error("papcoll: papcoll::gpu has no " + std::string(name_of(collective)) +
-                           ": leave --device out");
+                           ": leave --buffers device out");
     }
     const std::string algorithm = std::string(choice.algorithm) + "+CudaIpcTransport";
     const std::string memory =
         "of GPUs: messages are pulled from it" +
         std::string(nodes_ > 1 ? "; between nodes they go through the host" : "");
-    if (as_json_) {
-      const Json all{{"collective", name_of(collective)},
-                     {"ranks", ranks_},
-                     {"nodes", nodes_},
-                     {"bytes", bytes_},
-                     {"algorithm", algorithm},
-                     {"reason", choice.reason},
-                     {"memory", memory}};
-      print(document_text(all));
-      return all_well;
-    }
+    const bool written = json_.write([&] {
+      return Json{{"collective", name_of(collective)},
+                  {"ranks", ranks_},
+                  {"nodes", nodes_},
+                  {"bytes", bytes_},
+                  {"algorithm", algorithm},
+                  {"reason", choice.reason},
+                  {"memory", memory}};
+    });
+    if (written) return all_well;
     std::string text = algorithm + "\n  because    " + std::string(choice.reason) +
                        "\n  memory     " + memory + "\n";
     for (const CatalogueRow& row : device_rows) {
@@ -269,22 +276,20 @@ class ExplainCommand {
   }
 
   void show(Collective collective, const Call& call, const Explanation& e) const {
-    if (!as_json_) {
-      print(e.text());
-      return;
-    }
-    const Json all{{"collective", name_of(collective)},
-                   {"ranks", ranks_},
-                   {"nodes", nodes_},
-                   {"bytes", call.bytes()},
-                   {"algorithm", e.algorithm},
-                   {"reason", e.reason},
-                   {"mean_wait_us", static_cast<double>(e.imbalance.waiting) / 1000},
-                   {"imbalanced_above_us", static_cast<double>(e.imbalanced_from) / 1000},
-                   {"memory", e.memory},
-                   {"kept", e.kept},
-                   {"refused", e.refused}};
-    print(document_text(all));
+    const bool written = json_.write([&] {
+      return Json{{"collective", name_of(collective)},
+                  {"ranks", ranks_},
+                  {"nodes", nodes_},
+                  {"bytes", call.bytes()},
+                  {"algorithm", e.algorithm},
+                  {"reason", e.reason},
+                  {"mean_wait_us", static_cast<double>(e.imbalance.waiting) / 1000},
+                  {"imbalanced_above_us", static_cast<double>(e.imbalanced_from) / 1000},
+                  {"memory", e.memory},
+                  {"kept", e.kept},
+                  {"refused", e.refused}};
+    });
+    if (!written) print(e.text());
   }
 
   CLI::App* command_ = nullptr;
@@ -295,15 +300,14 @@ class ExplainCommand {
   std::size_t bytes_ = 0;
   std::string type_ = "double";
   std::string op_ = "sum";
-  bool arena_ = false;
-  bool private_ = false;  ///< said in so many words
-  bool on_device_ = false;
+  std::string buffers_ = "private";
+  std::vector<const CLI::Option*> on_host_;  ///< what means nothing of buffers of GPUs
   bool oversubscribed_ = false;
   double wait_ = 0;  ///< in seconds
   std::string contract_ = "RankConsistent";
   bool non_blocking_ = false;
   std::string tuning_;
-  bool as_json_ = false;
+  JsonOption json_;
 };
 
 }  // namespace tool

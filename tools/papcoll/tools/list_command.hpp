@@ -10,6 +10,7 @@
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
+#include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/written.hpp>
 
 #include <CLI/CLI.hpp>
@@ -198,8 +199,7 @@ class ListCommand {
     command_ = app.add_subcommand("list", "Every algorithm: what it serves and requires");
     command_->add_option("NAME", names_, "Only these: algorithms, policies or collectives")
         ->check(one_name());
-    command_->add_flag("--json", as_json_,
-                       "A JSON array, an object for each algorithm and collective");
+    json_.add_to(*command_, "an array, an object for each algorithm and collective");
   }
 
   bool is_given() const { return command_->parsed(); }
@@ -219,7 +219,7 @@ class ListCommand {
     if (all.empty()) {
       throw argument_error("papcoll: none of these serves what is named: " + joined(names_));
     }
-    print(as_json_ ? document_text(all) : text);
+    if (!json_.write([&] { return all; })) print(text);
     return all_well;
   }
 
@@ -227,7 +227,7 @@ class ListCommand {
   std::vector<CatalogueRow> rows_;  ///< of the catalogue, and those for devices
   CLI::App* command_ = nullptr;
   std::vector<std::string> names_;
-  bool as_json_ = false;
+  JsonOption json_;
 };
 
 }  // namespace tool

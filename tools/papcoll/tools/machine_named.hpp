@@ -64,7 +64,8 @@ inline void require_no_other_kind(std::string_view text, const std::string& file
        "make a network file of it by papcoll topology --from opareport"},
       {"SwitchName=", "a file of Slurm's",
        "write lines node NAME, switch NAME and link NAME NAME, as docs/topology.md has them"},
-      {"{", "JSON", "name it by --link-costs or --model, and a machine by its XML or network file"}};
+      {"{", "JSON",
+       "name it by --link-costs or --model, and a machine by its XML or network file"}};
   for (const Kind& kind : kinds) {
     const std::size_t at = text.find(kind.sign);
     if (at == text.npos || (at > 0 && text[at - 1] != '\n')) continue;

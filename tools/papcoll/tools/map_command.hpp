@@ -13,6 +13,7 @@
 #include <papcoll/draw/mapping.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/machine_named.hpp>
 #include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/tools/optional_parts.hpp>
@@ -46,7 +47,7 @@ class MapCommand {
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand(
         "map", "What an order of ranks along a machine gains a static schedule (OnTopology)");
-    command_->add_option("ALGORITHM", name_, "As KNomial:5 or Ring")->required();
+    command_->add_option("ALGORITHM,--algorithm", name_, "As KNomial:5 or Ring")->required();
     command_->add_option("--machine", machine_, std::string("Which one: ") + machine_forms)
         ->required()
         ->check(not_empty())
@@ -82,7 +83,7 @@ class MapCommand {
         ->check(not_empty())
         ->check(svg_name())
         ->type_name("FILE.svg");
-    command_->add_flag("--json", as_json_, "A JSON object");
+    json_.add_to(*command_, "an object");
     command_->footer(
         "Bytes are in multiples of the vector's. Bytes x hops is the sum over all messages of a\n"
         "call; heaviest link is what passes, one way, the link of which that is most; inside is\n"
@@ -113,7 +114,7 @@ class MapCommand {
       draw_it(c, found);
       if (picture_ == "-") return all_well;
     }
-    print(as_json_ ? document_text(reported(c, found)) : described(c, found));
+    if (!json_.write([&] { return reported(c, found); })) print(described(c, found));
     return all_well;
   }
 
@@ -272,7 +273,7 @@ class MapCommand {
   int root_ = 0;
   std::size_t bytes_ = std::size_t{1} << 20U;
   std::string picture_;
-  bool as_json_ = false;
+  JsonOption json_;
 };
 
 }  // namespace tool

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the work of a node's ranks costs, as JSON: what `papcoll-bench --measure-node-costs` writes
+// What the work of a node's ranks costs, as JSON: what `papcoll-bench --measure node-costs` writes
 // and `papcoll simulate --node-costs` reads. Times are seconds, tables are pairs of bytes and
 // seconds.
 //
@@ -104,7 +104,7 @@ inline NodeCosts read_node_costs(const std::string& file) {
     const std::string found = in.has("papcoll_node_costs")
                                   ? "it is " + std::to_string(format) + ", and 1 is known"
                                   : "it is missing";
-    in.fail("papcoll_node_costs", found + ": write a file by papcoll-bench --measure-node-costs");
+    in.fail("papcoll_node_costs", found + ": write a file by papcoll-bench --measure node-costs");
   }
   in.allow_only({"papcoll_node_costs", "clock", "call", "code", "poll", "hit", "locked", "wake",
                  "sleeps_after", "memory_per_byte", "nearest_cache", "own_cache", "shared_cache",

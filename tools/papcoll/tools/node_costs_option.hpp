@@ -20,7 +20,7 @@ class NodeCostsOption {
     command
         .add_option("--node-costs", file_,
                     "Of arrival-driven algorithms: a JSON file with what signals, copies and\n"
-                    "combinations cost, which papcoll-bench --measure-node-costs wrote\n"
+                    "combinations cost, which papcoll-bench --measure node-costs wrote\n"
                     "(default: measured now, in about a second)")
         ->check(not_empty())
         ->type_name("FILE");

@@ -145,7 +145,7 @@ class Replay {
     const std::size_t calls = (std::max(once, least) + once - 1) / once * once;
     command += " --iterations " + std::to_string(calls) + " --precision 0 --time-limit " +
                std::to_string(static_cast<int>(seconds_each * 1000)) + "ms --start clock";
-    command += " --arrival 'trace:" + directory.file("trace") + "' --format json --output '" +
+    command += " --arrival 'trace:" + directory.file("trace") + "' --json='" +
                directory.file("results") + "' --algorithm mpi";
     for (const CatalogueRow& row : catalogue) {
       if (!row.serves(shape.collective)) continue;

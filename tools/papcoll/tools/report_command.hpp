@@ -9,6 +9,7 @@
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/expectations.hpp>
+#include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/otf2_files.hpp>
 #include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/report_files.hpp>
@@ -45,7 +46,7 @@ class ReportCommand {
         ->delimiter(',')
         ->transform(as_bytes())
         ->type_name("SIZE,…");
-    add_file("--json", json_, "Everything as one JSON object; -: to standard output", "FILE");
+    json_.add_to(*command_, "everything, one object");
     add_file("--csv", csv_, "Everything as CSV, a file for each table", "DIR");
     add_file("--html", html_, "One page with a timeline that zooms; needs no network", "FILE");
     add_file("--otf2", otf2_,
@@ -54,10 +55,10 @@ class ReportCommand {
     command_
         ->add_option("--export-arrivals", trace_text_,
                      "The arrivals at a place as papcoll-bench --arrival trace:FILE reads them;\n"
-                     "PLACE is a part of what the report calls it, as solver.c:88")
+                     "SITE is a part of what the report calls it, as solver.c:88")
         ->expected(2)
         ->check(not_empty())
-        ->type_name("PLACE FILE");
+        ->type_name("SITE FILE");
     command_
         ->add_option("--run", run_,
                      "Of several runs in the directory the one of this name, of which the first "
@@ -65,9 +66,10 @@ class ReportCommand {
         ->check(not_empty())
         ->type_name("RUN");
     command_
-        ->add_option("--wait", wait_,
-                     "Waits for ranks that still run to end, this long at most (default: 0)")
-        ->transform(as_seconds())
+        ->add_option(
+            "--wait", wait_,
+            "Waits for ranks that still run to end, this long at most, as 2s (default: 0s)")
+        ->transform(as_duration())
         ->check(CLI::Range(0.0, 1e6));
     command_
         ->add_option("--expect", rules_,
@@ -93,7 +95,7 @@ class ReportCommand {
     report::Run traces = read();
     if (!no_lines_) report::symbolise(traces);
     const report::Report r = report::report_of(std::move(traces), std::move(ranges));
-    if (!json_.empty()) write_json(r, json_);
+    if (json_.is_given()) write_json(r, json_.file());
     if (!csv_.empty()) write_csv(r, csv_);
     if (!html_.empty()) {
       OutputFile page{html_};
@@ -105,13 +107,13 @@ class ReportCommand {
     if (!trace_text_.empty()) {
       write_arrivals(r, place_named(r, trace_text_[0]), trace_text_[1]);
     }
-    if (json_ != "-") print(report_text(r, all_rows_));
+    if (!json_.is_alone()) print(report_text(r, all_rows_));
     std::string broken;
     for (const Expectation& e : expectations) {
       const std::string told = e.broken_by(r);
       if (!told.empty()) broken += wrapped(told, "", "  ");
     }
-    if (!broken.empty()) std::fputs(("\n" + broken).c_str(), json_ == "-" ? stderr : stdout);
+    if (!broken.empty()) std::fputs(("\n" + broken).c_str(), json_.is_alone() ? stderr : stdout);
     return r.ending.is_fault() ? found_fault : broken.empty() ? all_well : not_as_expected;
   }
 
@@ -159,7 +161,8 @@ class ReportCommand {
   std::string directory_, run_;
   double wait_ = 0;
   std::vector<std::size_t> limits_;
-  std::string json_, csv_, html_, otf2_, perfetto_;
+  JsonOption json_;
+  std::string csv_, html_, otf2_, perfetto_;
   std::vector<std::string> trace_text_, rules_;
   bool all_rows_ = false;
   bool no_lines_ = false;

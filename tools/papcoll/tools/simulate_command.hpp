@@ -10,6 +10,7 @@
 #include <papcoll/simulate/simulated_text.hpp>
 #include <papcoll/tools/closed_form_of.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/tools/node_costs_option.hpp>
 #include <papcoll/tools/placements.hpp>
@@ -58,21 +59,18 @@ class SimulateCommand {
   void add_to(CLI::App& app) {
     command_ =
         app.add_subcommand("simulate", "How long a call takes by an algorithm, and why so long");
-    command_->add_option(
-        "ALGORITHM", name_,
-        "REQUIRED. A static schedule, as KNomial:5 or PredictedOrder+Ring, or one\n"
-        "that decides by who arrives when, on one node, as DynamicLeader");
-    constexpr int most_ranks = 1 << 14;
-    call_.add_to(*command_, most_ranks, 0);
     command_
-        ->add_option("--compare", others_,
-                     "A table of these algorithms, too, the fastest first; all: of those that\n"
-                     "serve the collective")
+        ->add_option("ALGORITHM,--algorithm", names_,
+                     "REQUIRED. A static schedule, as KNomial:5 or PredictedOrder+Ring, or one\n"
+                     "that decides by who arrives when, on one node, as DynamicLeader. Several:\n"
+                     "a table, the fastest first; all, behind one: those that serve the collective")
         ->type_name("NAME")
         ->check(one_name());
+    constexpr int most_ranks = 1 << 14;
+    call_.add_to(*command_, most_ranks, 0);
     costs_.add_to(*command_);
     command_->add_flag("--full-path", full_path_, "All steps of the critical path");
-    command_->add_flag("--json", as_json_, "A JSON object (--compare: an array); times in seconds");
+    json_.add_to(*command_, "an object, of several algorithms an array; times in seconds");
     command_->footer(
         "\"by formula\" (JSON: closed_form) is what the schedule's closed form says, of those in\n"
         "papcoll/algorithms/cost/closed_forms.hpp. It is there if the schedule has one, all ranks "
@@ -86,12 +84,14 @@ class SimulateCommand {
 
   /// The exit status; throws argument_error and system_error.
   int run() {
-    if (name_.empty()) {
-      throw argument_error(others_.empty()
-                               ? "papcoll: ALGORITHM is required; see papcoll simulate --help"
-                               : "papcoll: ALGORITHM is required: write it before --compare, which "
-                                 "takes all names behind it");
+    if (names_.empty()) {
+      throw argument_error("papcoll: ALGORITHM is required; see papcoll simulate --help");
     }
+    name_ = names_.front();
+    if (name_ == "all") {
+      throw argument_error("papcoll: all: write an algorithm before it, as Ring all");
+    }
+    others_.assign(names_.begin() + 1, names_.end());
     const ParsedName named = algorithm_named(name_, catalogue_);
     if (decides_by_arrivals(named)) return run_on_node(named);
     const ParsedName algorithm = schedule_to("simulate", name_, catalogue_);
@@ -103,13 +103,12 @@ class SimulateCommand {
     options.keep_path = true;
     const Simulated run = simulate(c.schedule, c.shape, c.order, call_.model(), options);
     const PathCosts costs = path_costs(run, call_.model(), options);
-    if (as_json_) {
+    const bool written = json_.write([&] {
       Json all = reported(c, run);
       all["critical_path"] = reported(run, costs);
-      print(document_text(all));
-    } else {
-      print(described(c, run, costs));
-    }
+      return all;
+    });
+    if (!written) print(described(c, run, costs));
     return all_well;
   }
 
@@ -121,8 +120,9 @@ class SimulateCommand {
     const SimulatedOnNode node{*command_, call_, costs_};
     if (others_.empty()) {
       const Simulated run = node.run(algorithm);
-      print(as_json_ ? document_text(node.reported(algorithm, run))
-                     : node.described(algorithm, run));
+      if (!json_.write([&] { return node.reported(algorithm, run); })) {
+        print(node.described(algorithm, run));
+      }
       return all_well;
     }
     std::vector<std::pair<ParsedName, Simulated>> runs;
@@ -130,12 +130,12 @@ class SimulateCommand {
     std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
       return a.second.time() < b.second.time();
     });
-    if (as_json_) {
+    const bool written = json_.write([&] {
       Json list = Json::array();
       for (const auto& [one, run] : runs) list.push_back(node.reported(one, run));
-      print(document_text(list));
-      return all_well;
-    }
+      return list;
+    });
+    if (written) return all_well;
     const std::string call = detail::call_text(name_, call_.shape());
     std::string text = call.substr(call.find(' ') + 1) + " on one node\n  " +
                        padded("algorithm", 20, false) + padded("time", 12, true) +
@@ -150,7 +150,7 @@ class SimulateCommand {
     return all_well;
   }
 
-  /// The algorithm and those of --compare, each once.
+  /// The algorithm and the others, each once.
   std::vector<ParsedName> compared_on_node(const ParsedName& first) const {
     std::vector<ParsedName> all{first};
     const auto add = [&](const ParsedName& one) {
@@ -170,7 +170,7 @@ class SimulateCommand {
       }
       const ParsedName one = parse_name(name, catalogue_);
       if (!decides_by_arrivals(one)) {
-        throw argument_error("papcoll: --compare: " + name + " passes messages, and " + name_ +
+        throw argument_error("papcoll: " + name + " passes messages, and " + name_ +
                              " runs in the memory of a node: name others that decide by who "
                              "arrives when, or all; `papcoll what-if` compares both kinds");
       }
@@ -217,20 +217,19 @@ class SimulateCommand {
       }
       const ParsedName algorithm = schedule_to("simulate", name, catalogue_);
       if (!algorithm.plan.serves(call_.shape().collective)) {
-        throw argument_error("papcoll: --compare: " + algorithm.plan.name() + " does not serve " +
+        throw argument_error("papcoll: " + algorithm.plan.name() + " does not serve " +
                              std::string(name_of(call_.shape().collective)) +
                              ": leave it out, or see `papcoll list " +
                              std::string(name_of(call_.shape().collective)) + "`");
       }
       add(algorithm);
     }
-    if (as_json_) {
+    const bool written = json_.write([&] {
       Json all = Json::array();
       for (const auto& [c, run] : runs) all.push_back(reported(c, run));
-      print(document_text(all));
-    } else {
-      print(table(runs));
-    }
+      return all;
+    });
+    if (!written) print(table(runs));
     return all_well;
   }
 
@@ -378,10 +377,11 @@ class SimulateCommand {
   CLI::App* command_ = nullptr;
   SimulatedCall call_;
   NodeCostsOption costs_;
-  std::string name_;
-  std::vector<std::string> others_;
+  std::vector<std::string> names_;
+  std::string name_;                 ///< the first of them
+  std::vector<std::string> others_;  ///< and the others
   bool full_path_ = false;
-  bool as_json_ = false;
+  JsonOption json_;
 };
 
 }  // namespace tool

@@ -80,7 +80,7 @@ class SimulatedCall {
         .add_option("--model", model_,
                     "A JSON file with what messages and work cost: latency, overhead and\n"
                     "gap in seconds, gap_per_byte, … in seconds a byte, or one that\n"
-                    "papcoll-bench --fit wrote\n"
+                    "papcoll-bench --measure model wrote\n"
                     "(default: 1.5 µs, 16 GB/s, 0.2 ns to combine a byte)")
         ->check(not_empty())
         ->type_name("FILE");

@@ -50,7 +50,7 @@ class TuneCommand {
     std::istringstream launcher{launcher_};
     for (std::string word; launcher >> word;) words.push_back(word);
     words.insert(words.end(), {"-n", std::to_string(ranks_ != 0 ? ranks_ : processors), bench(),
-                               "--tune=" + file_});
+                               "--measure", "tuning", "-o", file_});
     if (quick_) words.emplace_back("--quick");
     return status_of(words);
   }

@@ -4,6 +4,7 @@
 
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/verify/sweep.hpp>
 
@@ -159,8 +160,7 @@ class VerifyCommand {
         ->capture_default_str();
     command_->add_option("ALGORITHM,--algorithm", names_, "Only these, such as KNomial:5")
         ->check(one_name());
-    command_->add_flag("--json", as_json_,
-                       "A JSON array, an object for each schedule and collective");
+    json_.add_to(*command_, "an array, an object for each schedule and collective");
     constexpr unsigned most_threads = 1024;
     command_->add_option("--jobs", threads_, "Schedules to prove at a time (default: processors)")
         ->transform(whole(1, most_threads));
@@ -200,10 +200,12 @@ class VerifyCommand {
       const std::string what = name_of_job(i);
       const Proof proof = proofs.take(i);
       ++(proof ? proven : faults);
-      if (as_json_) {
+      if (json_.is_given()) {
         report.push_back(
             reported(jobs[i].first->schedule.name(), jobs[i].second, max_ranks_, proof));
-      } else if (proof) {
+      }
+      if (json_.is_alone()) continue;
+      if (proof) {
         progress.print_above("proven  " + what + ", " + ranks + ", " + std::to_string(proof.cases) +
                              " cases\n");
       } else {
@@ -213,9 +215,7 @@ class VerifyCommand {
       }
     }
     progress.print_above("");
-    if (as_json_) {
-      print(document_text(report));
-    } else {
+    if (!json_.write([&] { return report; })) {
       print(std::to_string(proven) + " proven, " + std::to_string(faults) + " at fault\n");
     }
     return faults == 0 ? all_well : found_fault;
@@ -227,7 +227,7 @@ class VerifyCommand {
   int max_ranks_ = 32;
   unsigned threads_ = std::max(1U, std::thread::hardware_concurrency());
   std::vector<std::string> names_;
-  bool as_json_ = false;
+  JsonOption json_;
 };
 
 }  // namespace tool

@@ -13,6 +13,7 @@
 #include <papcoll/simulate/virtual_node.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/tools/common.hpp>
+#include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/model_file.hpp>
 #include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/tools/node_costs_option.hpp>
@@ -130,7 +131,7 @@ class WhatIfCommand {
     command_ = app.add_subcommand(
         "what-if", "What calls of recorded arrivals would have taken by other algorithms");
     auto* const traces = command_
-                             ->add_option("--traces", traces_,
+                             ->add_option("DIR", traces_,
                                           "What papcoll-profile recorded: asks of its dearest\n"
                                           "places, or of one by --call-site")
                              ->check(not_empty())
@@ -141,23 +142,24 @@ class WhatIfCommand {
         ->needs(traces)
         ->check(not_empty());
     command_
-        ->add_option("--trace", trace_,
-                     "When ranks arrived: a line a call, a column a rank, seconds")
+        ->add_option("--arrival", arrival_,
+                     "Without DIR: when ranks arrived; in the file, a line a call, a column a\n"
+                     "rank, seconds")
         ->excludes(traces)
         ->check(not_empty())
-        ->type_name("FILE");
+        ->type_name("trace:FILE");
     command_
         ->add_option("--durations", durations_,
-                     "How long they were in the call: as --trace; then it says what is saved")
+                     "How long they were in the call: a file like it; then it says what is saved")
         ->excludes(traces)
         ->check(not_empty())
         ->type_name("FILE");
-    command_->add_option("--collective", collective_, "Of --trace: allreduce, bcast, …")
+    command_->add_option("--collective", collective_, "Of --arrival: allreduce, bcast, …")
         ->excludes(traces)
         ->check(not_empty());
     bytes_option_ = command_
                         ->add_option("--bytes", bytes_,
-                                     "Of --trace, but for barrier. Of the call, as it counts:\n"
+                                     "Of --arrival, but for barrier. Of the call, as it counts:\n"
                                      "8, 64k, 4M; of a block for allgather, gather, scatter,\n"
                                      "alltoall and reduce_scatter")
                         ->excludes(traces)
@@ -194,9 +196,7 @@ class WhatIfCommand {
         ->transform(whole(1, std::uint64_t{1} << 32U))
         ->capture_default_str();
     command_->add_flag("--all", all_, "All algorithms, not only the best");
-    command_->add_option("--json", json_, "Write it as JSON; -: to standard output, alone")
-        ->check(not_empty())
-        ->type_name("FILE");
+    json_.add_to(*command_, "an object; of DIR an array, an object for each place");
   }
 
   bool is_given() const { return command_->parsed(); }
@@ -204,33 +204,22 @@ class WhatIfCommand {
   /// The exit status; throws argument_error and system_error.
   int run() {
     if (!traces_.empty()) return run_places();
-    if (trace_.empty()) {
-      throw argument_error("papcoll: --trace is required, or --traces DIR of papcoll-profile");
+    constexpr std::string_view form = "trace:";
+    if (arrival_.size() <= form.size() || !arrival_.starts_with(form)) {
+      throw argument_error(
+          "papcoll: name what papcoll-profile recorded, DIR, or --arrival trace:FILE");
     }
+    trace_ = arrival_.substr(form.size());
     if (collective_.empty()) throw argument_error("papcoll: --collective is required");
     const what_if::Recorded recorded = read_record();
     const what_if::Answer answer = find(recorded);
-    if (!write_json_file(what_if_json(recorded, answer))) return all_well;
+    if (json_.write([&] { return what_if_json(recorded, answer); })) return all_well;
     print(what_if_text(recorded, answer, all_ ? answer.outcomes.size() : 12));
     if (!answer.replayed && !costs_text_.empty()) print(costs_text_ + "\n");
     return all_well;
   }
 
  private:
-  /// False if standard output is for JSON alone.
-  bool write_json_file(const Json& json) const {
-    if (json_.empty()) return true;
-    const std::string text = document_text(json);
-    if (json_ == "-") {
-      print(text);
-      return false;
-    }
-    OutputFile out{json_};
-    out.write(text);
-    out.close();
-    return true;
-  }
-
   /// What each of several places would have taken, and where another algorithm saves most.
   int run_places() {
     report::Run traces = report::read_run(traces_);
@@ -242,7 +231,8 @@ class WhatIfCommand {
                        : std::vector<std::uint32_t>{place_named(r, place_, "--call-site")};
     basis_.most_calls = most_calls_;
     if (!model_.empty()) basis_.messages = read_model(model_);
-    if (!topology_.empty()) throw argument_error("papcoll: --link-costs: the traces have their own");
+    if (!topology_.empty())
+      throw argument_error("papcoll: --link-costs: the traces have their own");
     Json all = Json::array();
     std::string text;
     std::string best;
@@ -272,7 +262,7 @@ class WhatIfCommand {
       }
     }
     if (places.empty()) text = "no call was recorded that several ranks made\n";
-    if (!write_json_file(all)) return all_well;
+    if (json_.write([&] { return all; })) return all_well;
     print(text);
     if (!costs_text_.empty()) print("\n" + costs_text_ + "\n");
     if (places.size() > 1) {
@@ -420,7 +410,8 @@ class WhatIfCommand {
   CLI::Option* root_option_ = nullptr;
   std::string traces_;
   std::string place_;
-  std::string trace_;
+  std::string arrival_;
+  std::string trace_;  ///< the file that it names
   std::string durations_;
   std::string collective_;
   std::size_t bytes_ = 0;
@@ -433,7 +424,7 @@ class WhatIfCommand {
   std::string launcher_ = "mpirun";
   std::size_t most_calls_ = what_if::Basis{}.most_calls;
   bool all_ = false;
-  std::string json_;
+  JsonOption json_;
   what_if::Basis basis_;
   std::string costs_text_;
 };

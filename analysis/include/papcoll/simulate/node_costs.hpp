@@ -74,7 +74,7 @@ struct PairCosts {
 };
 
 /// What the work of a node's ranks costs, each on a processor of its own, in seconds and bytes.
-/// `papcoll-bench --measure-node-costs` and measure_node_costs() measure it.
+/// `papcoll-bench --measure node-costs` and measure_node_costs() measure it.
 struct NodeCosts {
   PairCosts near;    ///< between processors that share a last-level cache
   PairCosts apart;   ///< between those that do not
@@ -123,7 +123,7 @@ struct NodeCosts {
     if (!near.known && !apart.known) {
       refuse(
           "neither near nor apart is known: measure them by papcoll-bench "
-          "--measure-node-costs");
+          "--measure node-costs");
     }
     const auto is_time = [](const double& s) { return detail::is_finite(s) && s >= 0; };
     for (const double s :

@@ -22,7 +22,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// `needs_processes = true`, if ranks cannot be threads of one process; `paths(from, to)`, the
 /// measured gpu::Paths from one device of this process to another, over which long messages are
 /// shared out: no host path, or no direct one, where it is not to be used. papcoll-bench
-/// --measure-links measures them.
+/// --measure links measures them.
 template <class P>
 concept DeviceProvider = requires(const Reducer& r) {
   { P::transport_name } -> std::convertible_to<std::string_view>;
