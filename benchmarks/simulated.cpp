@@ -1,9 +1,9 @@
 #include "simulated.hpp"
 
-#include "timing/arrivals.hpp"
 #include "candidates/candidates.hpp"
 #include "candidates/contents.hpp"
 #include "candidates/native.hpp"
+#include "timing/arrivals.hpp"
 #include "timing/report.hpp"
 #include "timing/statistics.hpp"
 #include "timing/together.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "options.hpp"
 #include "candidates/problem.hpp"
+#include "options.hpp"
 
 #include <papcoll/transport/mpi/mpi.hpp>
 

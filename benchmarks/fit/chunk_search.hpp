@@ -1,11 +1,11 @@
 #pragma once
 
+#include "candidates/problem.hpp"
 #include "fit/chunk_counts.hpp"
-#include "timing/contest.hpp"
 #include "fit/cost_fit.hpp"
 #include "fit/modelled.hpp"
+#include "timing/contest.hpp"
 #include "timing/placement.hpp"
-#include "candidates/problem.hpp"
 
 #include <papcoll/model/log_gops.hpp>
 

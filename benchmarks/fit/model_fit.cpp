@@ -1,14 +1,14 @@
 #include "fit/model_fit.hpp"
 
+#include "candidates/native.hpp"
 #include "fit/chunk_search.hpp"
-#include "timing/contest.hpp"
 #include "fit/cost_fit.hpp"
 #include "fit/model_json.hpp"
-#include "machine/model_probes.hpp"
 #include "fit/modelled.hpp"
-#include "candidates/native.hpp"
-#include "timing/quantities.hpp"
 #include "fit/schedule_fit.hpp"
+#include "machine/model_probes.hpp"
+#include "timing/contest.hpp"
+#include "timing/quantities.hpp"
 #include "timing/together.hpp"
 
 #include <fmt/format.h>
@@ -46,9 +46,11 @@ class Fitter {
         contest_(one_sweep_, placement) {}
 
   void run() {
-    if (placement_.ranks() < 2) throw usage_error("--measure model: there is 1 rank, and it takes two");
+    if (placement_.ranks() < 2)
+      throw usage_error("--measure model: there is 1 rank, and it takes two");
     if (options_.sizes.size() < 3) {
-      throw usage_error("--measure model: a line through fewer than 3 sizes proves nothing: see --bytes");
+      throw usage_error(
+          "--measure model: a line through fewer than 3 sizes proves nothing: see --bytes");
     }
     together(placement_.comm(), [&] {
       if (placement_.rank() == 0) require_writable(options_.fit);

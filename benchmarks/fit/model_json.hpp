@@ -1,9 +1,9 @@
 #pragma once
 
 #include "fit/chunk_search.hpp"
-#include "machine/model_probes.hpp"
 #include "fit/modelled.hpp"
 #include "fit/schedule_fit.hpp"
+#include "machine/model_probes.hpp"
 
 #include <nlohmann/json.hpp>
 #include <papcoll/model/log_gops.hpp>

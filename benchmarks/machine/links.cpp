@@ -1,7 +1,7 @@
 #include "machine/links.hpp"
 
-#include "timing/contest.hpp"
 #include "machine/gpu_links.hpp"
+#include "timing/contest.hpp"
 #include "timing/progress.hpp"
 #include "timing/quiet.hpp"
 #include "timing/statistics.hpp"

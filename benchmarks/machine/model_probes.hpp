@@ -1,8 +1,8 @@
 #pragma once
 
+#include "candidates/problem.hpp"
 #include "machine/one_way.hpp"
 #include "timing/placement.hpp"
-#include "candidates/problem.hpp"
 
 #include <papcoll/statistics/regression.hpp>
 

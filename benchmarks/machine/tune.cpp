@@ -1,9 +1,9 @@
 #include "machine/tune.hpp"
 
-#include "timing/contest.hpp"
+#include "candidates/native.hpp"
 #include "fit/fit.hpp"
 #include "machine/model_probes.hpp"
-#include "candidates/native.hpp"
+#include "timing/contest.hpp"
 #include "timing/together.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +28,8 @@ class Tuner {
       : options_(options), placement_(placement) {}
 
   void run() {
-    if (placement_.ranks() < 2) throw usage_error("--measure tuning: there is 1 rank, and it takes two");
+    if (placement_.ranks() < 2)
+      throw usage_error("--measure tuning: there is 1 rank, and it takes two");
     together(placement_.comm(), [&] {
       if (placement_.rank() == 0) require_writable(options_.tune);
     });

@@ -2,9 +2,9 @@
 // by block in turns, so that all of them meet the same machine. Under papcoll-run the program's
 // MPI_Allreduce is the preloaded one, and libmpi's own is called by a pointer into that library:
 //
-//     papcoll-run --take-over-after 1 mpirun --bind-to core -n 2 allreduce_ways      taken over: by papcoll
+//     papcoll-run --take-over-after 1 mpirun --bind-to core -n 2 allreduce_ways   by papcoll
 //     papcoll-run --off mpirun --bind-to core -n 2 allreduce_ways          passed through
-//     papcoll-run --take-over-after 1000000000 mpirun … allreduce_ways      passed through and counted
+//     papcoll-run --take-over-after 1000000000 mpirun … allreduce_ways   counted, and left to MPI
 //
 // Rank 0 prints the medians, and the medians of the differences within a block: of MPI_Allreduce to
 // libmpi's, and to papcoll called by type. Blocks in which messages of the two processors take long

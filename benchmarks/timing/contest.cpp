@@ -1,8 +1,8 @@
 #include "timing/contest.hpp"
 
-#include "timing/arrivals.hpp"
 #include "candidates/candidates.hpp"
 #include "candidates/contents.hpp"
+#include "timing/arrivals.hpp"
 #include "timing/measurement.hpp"
 #include "timing/statistics.hpp"
 #include "timing/together.hpp"

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "options.hpp"
 #include "timing/clock.hpp"
 #include "timing/meeting.hpp"
-#include "options.hpp"
 #include "timing/placement.hpp"
 #include "timing/progress.hpp"
 

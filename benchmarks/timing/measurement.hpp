@@ -1,9 +1,9 @@
 #pragma once
 
+#include "options.hpp"
 #include "timing/arrivals.hpp"
 #include "timing/clock.hpp"
 #include "timing/meeting.hpp"
-#include "options.hpp"
 #include "timing/progress.hpp"
 #include "timing/signal_meter.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "options.hpp"
 #include "timing/bound.hpp"
 #include "timing/neighbourhood.hpp"
-#include "options.hpp"
 #include "timing/placement.hpp"
 #include "timing/statistics.hpp"
 

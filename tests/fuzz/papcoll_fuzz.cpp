@@ -36,9 +36,9 @@
 #include <string>
 #include <string_view>
 
-#include "timing/quantities.hpp"
 #include "../../tools/preload/settings.hpp"
 #include "temporary_directory.hpp"
+#include "timing/quantities.hpp"
 #include "trace_writer.hpp"
 
 namespace {

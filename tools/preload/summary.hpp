@@ -1,7 +1,7 @@
 #pragma once
 
-// What PAPCOLL_RUN_SUMMARY shows when MPI_Finalize is called: the calls of all ranks, by function and
-// by what became of them.
+// What PAPCOLL_RUN_SUMMARY shows when MPI_Finalize is called: the calls of all ranks, by function
+// and by what became of them.
 
 #include "communicators.hpp"
 #include "counted.hpp"

@@ -1,5 +1,5 @@
-#include "timing/bound.hpp"
 #include "candidates/uneven.hpp"
+#include "timing/bound.hpp"
 
 #include "catch.hpp"
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // The parameters of the simulator as JSON: an object with members of LogGops (in seconds and bytes;
-// those that are missing keep their defaults), or a file that `papcoll-bench --measure model` wrote, of which
-// `log_gops` is such an object.
+// those that are missing keep their defaults), or a file that `papcoll-bench --measure model`
+// wrote, of which `log_gops` is such an object.
 //
 //     {"latency": 2e-6, "overhead": 3e-7, "gap_per_byte": 1e-10, "combine_per_byte": 2e-10}
 

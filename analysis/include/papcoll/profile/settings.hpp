@@ -22,7 +22,8 @@ struct Settings {
   /// PAPCOLL_PROFILE_LOCAL_DIR: where they are while the program runs; empty: in `directory`, or if
   /// that lies on another machine, below TMPDIR.
   std::string local_directory;
-  /// PAPCOLL_PROFILE_RECORD_MIB: MiB of records for each rank, a power of two up to 65536; the default is
+  /// PAPCOLL_PROFILE_RECORD_MIB: MiB of records for each rank, a power of two up to 65536; the
+  /// default is
   /// 16.
   TableSizes sizes;
   /// PAPCOLL_PROFILE_JOB_ID: what papcoll-profile calls the job, so that it finds its own run in a
