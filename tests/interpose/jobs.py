@@ -6,6 +6,7 @@ import collections
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -89,6 +90,20 @@ class Job:
 
     def launch(self, ranks, *program, flags=()):
         return launched(self.mpi, self.launcher, ranks, program, flags)
+
+    def run_examples(self, path, *program, environment=None):
+        """The two examples of a launcher's help, with a program in place of theirs."""
+        text = subprocess.run([path, "--help"], capture_output=True, text=True, check=True).stdout
+        lines = text.partition("examples:\n")[2].splitlines()
+        check(len(lines) == 2, text)
+        for line in lines:
+            words = []
+            for word in shlex.split(line.replace("mpirun -n 4", "LAUNCHER")):
+                words += {pathlib.Path(path).name: [path], "LAUNCHER": self.launch(4),
+                          "./program": program}.get(word, [word])
+            done = subprocess.run(words, capture_output=True, text=True, check=False,
+                                  cwd=self.directory, env=environment, timeout=200)
+            check(done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}")
 
     def python(self, script):
         """A program of mpi4py's."""

@@ -18,7 +18,6 @@ import jobs  # noqa: E402
 from jobs import Skip, check  # noqa: E402
 
 FIRST_CALLS = "left: the first calls of a communicator"
-SETTINGS = ("AFTER", "ALGORITHM", "CONTRACT", "GPU", "LEARN", "OFF", "SUMMARY", "TUNING")
 
 
 class Job(jobs.Job):
@@ -27,7 +26,7 @@ class Job(jobs.Job):
     def __init__(self, options, directory):
         super().__init__(options, directory, HERE)
         self.environment = {k: v for k, v in os.environ.items()
-                            if not k.startswith("PAPCOLL_") or k[8:] not in SETTINGS}
+                            if not k.startswith(("PAPCOLL_RUN_", "PAPCOLL_LEARN", "PAPCOLL_TUNING"))}
 
     def plain(self, command, timeout=60):
         return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False,
@@ -211,6 +210,7 @@ def case_each_rank(job):
     program = job.compiled("cases_communicators.cpp")
     done = job.plain(job.launch(2, job.options.run, "--summary", "--take-over-after=2", program, "handler"))
     check("all right" in done.stdout and "taken over" in done.stderr, done.stdout + done.stderr)
+    job.run_examples(job.options.run, program, "handler", environment=job.environment)
     job.environment = {k: v for k, v in job.environment.items()
                        if not k.startswith(("OMPI_", "PMI"))}
     found = job.right([program, "handler"])

@@ -119,6 +119,7 @@ def case_each_rank(job):
         capture_output=True, text=True, check=True, cwd=job.directory)
     same_as_printed(job, done.stdout)
     shutil.rmtree(job.traces)
+    job.run_examples(job.options.profile, program)
     # As an interactive user does: one process, by no launcher.
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMI"))}
     done = subprocess.run([job.options.profile, "--output", str(job.traces), program],

@@ -34,8 +34,8 @@ TEST_CASE("what is misspelt is said in a sentence, with what is meant") {
   says({"--ranks", "4", "simulate", "Ring"},
        "--ranks belongs to a subcommand: write it after simulate");
   refused({""}, "");
-  refused({"simulate", "Ring", "Linear", "--ranks", "4", "--bytes", "8"},
-          "not expected: Linear; see papcoll simulate --help");
+  refused({"draw", "Ring", "Linear", "--ranks", "4", "-o", "-"},
+          "not expected: Linear; see papcoll draw --help");
   refused({"simulate", "Ring", "--ranks", "4", "--root", "x"},
           "--root: 'x' is no whole number from 0 to 2147483647; see papcoll ");
 }

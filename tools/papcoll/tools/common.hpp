@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdio>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -93,6 +94,13 @@ inline CLI::Validator not_empty() {
       },
       ""};
   return filled & no_option();
+}
+
+/// The end of a command's help: its examples, which the tests run.
+inline std::string examples(std::initializer_list<const char*> lines) {
+  std::string text = "Examples:";
+  for (const char* const line : lines) text += std::string("\n  papcoll ") + line;
+  return text;
 }
 
 inline std::vector<Collective> collectives_of(const CatalogueRow& row) {

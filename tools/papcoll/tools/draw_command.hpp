@@ -34,6 +34,8 @@ class DrawCommand {
         ->check(not_empty())
         ->check(svg_name())
         ->type_name("FILE.svg");
+    command_->footer(examples({"draw Bruck --ranks 8 --collective allgather -o bruck.svg",
+                               "draw KNomial:4 --ranks 16 -o knomial.svg"}));
   }
 
   bool is_given() const { return command_->parsed(); }

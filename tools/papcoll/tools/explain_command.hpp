@@ -84,6 +84,8 @@ class ExplainCommand {
     tuning->check(not_empty());
     on_host_ = {oversubscribed, wait, contract, tuning};
     json_.add_to(*command_, "an object");
+    command_->footer(examples({"explain allreduce --ranks 4 --bytes 64k",
+                               "explain alltoall --ranks 64 --nodes 4 --bytes 1k --json"}));
   }
 
   bool is_given() const { return command_->parsed(); }

@@ -200,6 +200,7 @@ class ListCommand {
     command_->add_option("NAME", names_, "Only these: algorithms, policies or collectives")
         ->check(one_name());
     json_.add_to(*command_, "an array, an object for each algorithm and collective");
+    command_->footer(examples({"list gather", "list Ring --json"}));
   }
 
   bool is_given() const { return command_->parsed(); }

@@ -85,10 +85,15 @@ class MapCommand {
         ->type_name("FILE.svg");
     json_.add_to(*command_, "an object");
     command_->footer(
-        "Bytes are in multiples of the vector's. Bytes x hops is the sum over all messages of a\n"
-        "call; heaviest link is what passes, one way, the link of which that is most; inside is\n"
-        "bytes x distance within nodes: 3 between packages, 2 between NUMA domains, 1 between L3\n"
-        "caches.");
+        std::string("Bytes are in multiples of the vector's. Bytes x hops is the sum over all "
+                    "messages of a\n"
+                    "call; heaviest link is what passes, one way, the link of which that is most; "
+                    "inside is\n"
+                    "bytes x distance within nodes: 3 between packages, 2 between NUMA domains, 1 "
+                    "between L3\n"
+                    "caches.\n\n") +
+        examples({"map Ring --machine nodes=4,cores=8 --placement by-node",
+                  "map Binomial --machine nodes=4,cores=8 --placement random --draw map.svg"}));
   }
 
   bool is_given() const { return command_->parsed(); }

@@ -81,9 +81,12 @@ class ReportCommand {
     command_->add_flag("--no-lines", no_lines_,
                        "Places as offsets in their modules: needs no symbolizer");
     command_->footer(
-        "Exit status: 0; 1 if the run hangs, ended early, or ranks made different calls;\n"
-        "2 if there is nothing to report; 3 if it is not as --expect has it. What the columns are: "
-        "docs/profile.md.");
+        std::string(
+            "Exit status: 0; 1 if the run hangs, ended early, or ranks made different calls;\n"
+            "2 if there is nothing to report; 3 if it is not as --expect has it. What the columns "
+            "are: "
+            "docs/profile.md.\n\n") +
+        examples({"report papcoll-profile", "report papcoll-profile --all --html report.html"}));
   }
 
   bool is_given() const { return command_->parsed(); }

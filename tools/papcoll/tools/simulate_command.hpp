@@ -72,12 +72,18 @@ class SimulateCommand {
     command_->add_flag("--full-path", full_path_, "All steps of the critical path");
     json_.add_to(*command_, "an object, of several algorithms an array; times in seconds");
     command_->footer(
-        "\"by formula\" (JSON: closed_form) is what the schedule's closed form says, of those in\n"
-        "papcoll/algorithms/cost/closed_forms.hpp. It is there if the schedule has one, all ranks "
-        "arrive at\n"
-        "once, all links are alike, --ports is exclusive and overhead_per_byte is 0. Where the\n"
-        "time is another, messages overlap that the form counts one after the other, or wait for\n"
-        "what it does not count.");
+        std::string("\"by formula\" (JSON: closed_form) is what the schedule's closed form says, "
+                    "of those in\n"
+                    "papcoll/algorithms/cost/closed_forms.hpp. It is there if the schedule has "
+                    "one, all ranks "
+                    "arrive at\n"
+                    "once, all links are alike, --ports is exclusive and overhead_per_byte is 0. "
+                    "Where the\n"
+                    "time is another, messages overlap that the form counts one after the other, "
+                    "or wait for\n"
+                    "what it does not count.\n\n") +
+        examples({"simulate Ring --ranks 16 --bytes 1M",
+                  "simulate Ring all --ranks 16 --bytes 64k --arrival one-late --spread 100us"}));
   }
 
   bool is_given() const { return command_->parsed(); }

@@ -41,7 +41,9 @@ class TopologyCommand {
     command_->add_option("FILE", file_, "For --from; - is stdin");
     from_->excludes(machine_);
     command_->footer(
-        "Under mpirun each process says where it is bound, and rank 0 what its node is like.");
+        std::string("Under mpirun each process says where it is bound, and rank 0 what its node is "
+                    "like.\n\n") +
+        examples({"topology", "topology --machine nodes=4,packages=2,cores=8,leaf=2"}));
   }
 
   bool is_given() const { return command_->parsed(); }

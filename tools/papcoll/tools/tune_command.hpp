@@ -38,7 +38,9 @@ class TuneCommand {
         ->add_option("--launcher", launcher_, "What starts them, with its options: before -n RANKS")
         ->capture_default_str()
         ->check(not_empty());
-    command_->footer("Runs papcoll-bench, which stands beside papcoll or is found by PATH.");
+    command_->footer(
+        std::string("Runs papcoll-bench, which stands beside papcoll or is found by PATH.\n\n") +
+        examples({"tune tuning.json", "tune --quick -n 4 learned.json"}));
   }
 
   bool is_given() const { return command_->parsed(); }

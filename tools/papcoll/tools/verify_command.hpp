@@ -164,6 +164,8 @@ class VerifyCommand {
     constexpr unsigned most_threads = 1024;
     command_->add_option("--jobs", threads_, "Schedules to prove at a time (default: processors)")
         ->transform(whole(1, most_threads));
+    command_->footer(examples(
+        {"verify Ring --max-ranks 8", "verify KNomial:5 --max-ranks 8 --json=proof.json"}));
   }
 
   bool is_given() const { return command_->parsed(); }

@@ -197,6 +197,9 @@ class WhatIfCommand {
         ->capture_default_str();
     command_->add_flag("--all", all_, "All algorithms, not only the best");
     json_.add_to(*command_, "an object; of DIR an array, an object for each place");
+    command_->footer(examples(
+        {"what-if papcoll-profile --simulate",
+         "what-if --arrival trace:arrivals.txt --collective allreduce --bytes 4k --simulate"}));
   }
 
   bool is_given() const { return command_->parsed(); }
