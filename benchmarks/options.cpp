@@ -219,7 +219,10 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
       "rank\n"
       "for allgather, reduce_scatter, gather, scatter and alltoall, and the mean of the blocks "
       "where\n"
-      "they differ. benchmarks/README.md explains the columns.");
+      "they differ. benchmarks/README.md explains the columns.\n\n"
+      "Examples:\n"
+      "  mpirun -n 2 papcoll-bench allreduce --bytes 8,64k --time-limit 100ms\n"
+      "  mpirun -n 2 papcoll-bench --measure node-costs -o node.json");
 
   auto* collective = add_form(app, options);
   app.add_option(

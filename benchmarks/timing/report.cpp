@@ -169,8 +169,14 @@ class Report::Table : public Report::Writer {
                       "{:>10.2f} {:>10.2f} {:>10} {:>6} {:>8}\n",
                       r.bytes, label(r), width_, r.in_call.mean, r.in_call.ci95, r.in_call.median,
                       r.in_call.p95, r.in_call.max, r.tail.median, r.bound.seconds * micro,
-                      signal(r), r.iterations,
-                      fmt::format("{:.2f}x", results.front().in_call.median / r.in_call.median)));
+                      signal(r), r.iterations, speed(results.front(), r)));
+    }
+    for (const Result& r : results) {
+      if (is_plausible(results.front(), r)) continue;
+      put(file_,
+          fmt::format("# {} and {} differ by more than {:.0f} times: look for the reason first, "
+                      "as ranks that wait on a processor which others need\n",
+                      label(results.front()), label(r), most_plausible));
     }
   }
 
@@ -178,6 +184,19 @@ class Report::Table : public Report::Writer {
   static std::string label(const Result& r) {
     const bool same = r.resolved == r.algorithm || is_native(r.algorithm);
     return same ? r.algorithm : fmt::format("{} = {}", r.algorithm, r.resolved);
+  }
+
+  /// By so much at most one algorithm is quicker than another.
+  static constexpr double most_plausible = 100;
+
+  static double ratio(const Result& first, const Result& r) {
+    return first.in_call.median / r.in_call.median;
+  }
+  static bool is_plausible(const Result& first, const Result& r) {
+    return ratio(first, r) <= most_plausible && ratio(first, r) >= 1 / most_plausible;
+  }
+  static std::string speed(const Result& first, const Result& r) {
+    return is_plausible(first, r) ? fmt::format("{:.2f}x", ratio(first, r)) : "-";
   }
 
   static std::string signal(const Result& r) {

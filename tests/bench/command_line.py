@@ -278,8 +278,17 @@ def test_table():
     column = lines[2].index(" Signal(ns)")
     expect(all(line[column:column + 11].split()[0] in ("near", "apart", "mixed", "-")
                for line in lines[3:]), "a signal beside each row", result)
-    result = run("--help")
+    result = run("--help", ranks=1)
     expect(result.returncode == 0 and "COLLECTIVE" in result.stdout, "--help", result)
+    start = "  mpirun -n 2 papcoll-bench "
+    examples = [line for line in result.stdout.splitlines() if line.startswith(start)]
+    expect(len(examples) == 2, "two examples", result)
+    with tempfile.TemporaryDirectory() as directory:
+        for example in examples:
+            done = subprocess.run(["timeout", "60", *LAUNCHER, "2", BENCH,
+                                   *example.removeprefix(start).split()],
+                                  capture_output=True, text=True, check=False, cwd=directory)
+            expect(done.returncode == 0, example, done)
     result = subprocess.run(["timeout", "60", *LAUNCHER, "1", "sh", "-c",
                              f"exec {BENCH} --help > /dev/full"],
                             capture_output=True, text=True, check=False)
