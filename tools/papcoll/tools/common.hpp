@@ -112,6 +112,14 @@ inline std::vector<Collective> collectives_of(const CatalogueRow& row) {
   return served;
 }
 
+/// A column of a table: the text, and blanks before or after it.
+inline std::string padded(const std::string& text, std::size_t width, bool right) {
+  std::size_t letters = 0;
+  for (const char c : text) letters += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
+  const std::string blanks(width > letters ? width - letters : 0, ' ');
+  return right ? blanks + text : text + blanks;
+}
+
 template <class Names>
 std::string joined(const Names& names) {
   std::string text;

@@ -17,9 +17,6 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/parts_of_program.hpp>
-#ifndef PAPCOLL_TOOL_COMPILED  // papcoll::tool_main, for our own programs: by tool_main.cpp, once
-#include <papcoll/tools/tool_main.hpp>
-#endif
 
 namespace papcoll::inline PAPCOLL_ABI {
 

@@ -1,5 +1,3 @@
-#pragma once
-
 // `papcoll map`: what an order along a machine gains a static schedule, by the model alone, and
 // what the thesis's heuristic and SCOTCH would gain.
 
@@ -12,6 +10,7 @@
 #include <papcoll/choice/names/parsed_name.hpp>
 #include <papcoll/draw/mapping.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
+#include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/machine_named.hpp>
@@ -20,7 +19,6 @@
 #include <papcoll/tools/picture_file.hpp>
 #include <papcoll/tools/placement_option.hpp>
 #include <papcoll/tools/placements.hpp>
-#include <papcoll/tools/simulate_command.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>
 #include <papcoll/topology/mapping/order_text.hpp>
@@ -31,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,8 +38,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
+namespace {
 
-class MapCommand {
+class MapCommand final : public Command {
  public:
   explicit MapCommand(Catalogue catalogue) : catalogue_(catalogue) {}
 
@@ -96,10 +96,10 @@ class MapCommand {
                   "map Binomial --machine nodes=4,cores=8 --placement random --draw map.svg"}));
   }
 
-  bool is_given() const { return command_->parsed(); }
+  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws papcoll::error.
-  int run() {
+  int run() override {
     const ParsedName algorithm = schedule_to("map", name_, catalogue_);
     require_no_other_order(algorithm);
     Case c{
@@ -280,6 +280,14 @@ class MapCommand {
   std::string picture_;
   JsonOption json_;
 };
+
+}  // namespace
+
+std::unique_ptr<Command> make_map(CLI::App& app, Catalogue catalogue) {
+  auto command = std::make_unique<MapCommand>(catalogue);
+  command->add_to(app);
+  return command;
+}
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,8 +1,7 @@
-#pragma once
-
 // `papcoll topology`: a machine in lines, and network files made of what other programs print.
 
 #include <papcoll/base/error.hpp>
+#include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/fabric.hpp>
 #include <papcoll/tools/json_file.hpp>
@@ -15,6 +14,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -22,8 +22,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
+namespace {
 
-class TopologyCommand {
+class TopologyCommand final : public Command {
  public:
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand(
@@ -46,10 +47,10 @@ class TopologyCommand {
         examples({"topology", "topology --machine nodes=4,packages=2,cores=8,leaf=2"}));
   }
 
-  bool is_given() const { return command_->parsed(); }
+  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws papcoll::error.
-  int run() const {
+  int run() override {
     if (format_.empty() && !file_.empty()) {
       throw argument_error("papcoll: to show the machine of " + file_ +
                            ", write --machine; to convert it, write --from, too");
@@ -97,6 +98,14 @@ class TopologyCommand {
   std::string format_;
   std::string file_;
 };
+
+}  // namespace
+
+std::unique_ptr<Command> make_topology(CLI::App& app, Catalogue) {
+  auto command = std::make_unique<TopologyCommand>();
+  command->add_to(app);
+  return command;
+}
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,9 +1,8 @@
-#pragma once
-
 // `papcoll draw`: a picture of a static schedule and of its simulation.
 
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/draw/draw.hpp>
+#include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/named_schedule.hpp>
 #include <papcoll/tools/picture_file.hpp>
@@ -11,12 +10,14 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <memory>
 #include <string>
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
+namespace {
 
-class DrawCommand {
+class DrawCommand final : public Command {
  public:
   explicit DrawCommand(Catalogue catalogue) : catalogue_(catalogue) {}
 
@@ -38,10 +39,10 @@ class DrawCommand {
                                "draw KNomial:4 --ranks 16 -o knomial.svg"}));
   }
 
-  bool is_given() const { return command_->parsed(); }
+  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws argument_error and system_error.
-  int run() {
+  int run() override {
     const ParsedName algorithm = schedule_to("draw", name_, catalogue_);
     call_.prepare(call_.collective(algorithm.plan));
     call_.require_effect_of_order(algorithm);
@@ -61,6 +62,14 @@ class DrawCommand {
   std::string name_;
   std::string output_;
 };
+
+}  // namespace
+
+std::unique_ptr<Command> make_draw(CLI::App& app, Catalogue catalogue) {
+  auto command = std::make_unique<DrawCommand>(catalogue);
+  command->add_to(app);
+  return command;
+}
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

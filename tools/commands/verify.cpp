@@ -1,8 +1,7 @@
-#pragma once
-
 // `papcoll verify`: proves the static schedules of a catalogue.
 
 #include <papcoll/choice/names/catalogue_entry.hpp>
+#include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/named_schedule.hpp>
@@ -17,6 +16,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -27,6 +27,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
+namespace {
 
 /// A schedule to prove, and what its row claims.
 struct Claim {
@@ -35,7 +36,7 @@ struct Claim {
 };
 
 /// All static schedules of the catalogue, with all parameters that their rows want proven.
-inline std::vector<Claim> all_claims(Catalogue catalogue) {
+std::vector<Claim> all_claims(Catalogue catalogue) {
   std::vector<Claim> claims;
   for (const CatalogueRow& row : catalogue) {
     if (row.plan == nullptr) continue;
@@ -49,7 +50,7 @@ inline std::vector<Claim> all_claims(Catalogue catalogue) {
   return claims;
 }
 
-inline Claim claim_named(const std::string& name, Catalogue catalogue) {
+Claim claim_named(const std::string& name, Catalogue catalogue) {
   ParsedName parsed = schedule_to("verify", name, catalogue, ", or leave it out to verify all");
   return {std::move(parsed.plan), parsed.row};
 }
@@ -129,9 +130,9 @@ class SharedJobs {
   std::vector<std::jthread> threads_;  ///< the last member, so that they end first
 };
 
-inline Json index_or_null(std::size_t i) { return i == Verdict::nowhere ? Json{} : Json(i); }
+Json index_or_null(std::size_t i) { return i == Verdict::nowhere ? Json{} : Json(i); }
 
-inline Json reported(const std::string& name, Collective c, int max_ranks, const Proof& proof) {
+Json reported(const std::string& name, Collective c, int max_ranks, const Proof& proof) {
   Json fault;
   if (!proof) {
     const Verdict& v = proof.verdict;
@@ -147,7 +148,7 @@ inline Json reported(const std::string& name, Collective c, int max_ranks, const
           {"proven", proof.verdict.proven()}, {"fault", std::move(fault)}};
 }
 
-class VerifyCommand {
+class VerifyCommand final : public Command {
  public:
   explicit VerifyCommand(Catalogue catalogue) : catalogue_(catalogue) {}
 
@@ -168,10 +169,10 @@ class VerifyCommand {
         {"verify Ring --max-ranks 8", "verify KNomial:5 --max-ranks 8 --json=proof.json"}));
   }
 
-  bool is_given() const { return command_->parsed(); }
+  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws argument_error.
-  int run() const {
+  int run() override {
     std::vector<Claim> claims;
     for (const std::string& name : names_) claims.push_back(claim_named(name, catalogue_));
     if (names_.empty()) claims = all_claims(catalogue_);
@@ -231,6 +232,14 @@ class VerifyCommand {
   std::vector<std::string> names_;
   JsonOption json_;
 };
+
+}  // namespace
+
+std::unique_ptr<Command> make_verify(CLI::App& app, Catalogue catalogue) {
+  auto command = std::make_unique<VerifyCommand>(catalogue);
+  command->add_to(app);
+  return command;
+}
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

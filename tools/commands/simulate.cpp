@@ -1,5 +1,3 @@
-#pragma once
-
 // `papcoll simulate`: how long a call takes by a static schedule, and what its time consists of; or
 // by an algorithm that decides by who arrives when, on one node.
 
@@ -9,6 +7,7 @@
 #include <papcoll/simulate/simulate.hpp>
 #include <papcoll/simulate/simulated_text.hpp>
 #include <papcoll/tools/closed_form_of.hpp>
+#include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/named_schedule.hpp>
@@ -23,6 +22,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,18 +31,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
-
-/// A column of a table: the text, and blanks before or after it.
-inline std::string padded(const std::string& text, std::size_t width, bool right) {
-  std::size_t letters = 0;
-  for (const char c : text) letters += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
-  const std::string blanks(width > letters ? width - letters : 0, ' ');
-  return right ? blanks + text : text + blanks;
-}
+namespace {
 
 /// The parts of a path, with what they are called in text and in JSON.
-inline std::array<std::pair<std::array<std::string_view, 2>, double>, 7> parts_of(
-    const PathCosts& c) {
+std::array<std::pair<std::array<std::string_view, 2>, double>, 7> parts_of(const PathCosts& c) {
   return {{{{"late arrival", "late_arrival"}, c.late_arrival},
            {{"latency", "latency"}, c.latency},
            {{"bytes on their way", "bytes"}, c.bytes},
@@ -52,7 +44,7 @@ inline std::array<std::pair<std::array<std::string_view, 2>, double>, 7> parts_o
            {{"waiting for a busy port or processor", "waiting"}, c.waiting}}};
 }
 
-class SimulateCommand {
+class SimulateCommand final : public Command {
  public:
   explicit SimulateCommand(Catalogue catalogue) : catalogue_(catalogue) {}
 
@@ -86,10 +78,10 @@ class SimulateCommand {
                   "simulate Ring all --ranks 16 --bytes 64k --arrival one-late --spread 100us"}));
   }
 
-  bool is_given() const { return command_->parsed(); }
+  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws argument_error and system_error.
-  int run() {
+  int run() override {
     if (names_.empty()) {
       throw argument_error("papcoll: ALGORITHM is required; see papcoll simulate --help");
     }
@@ -389,6 +381,14 @@ class SimulateCommand {
   bool full_path_ = false;
   JsonOption json_;
 };
+
+}  // namespace
+
+std::unique_ptr<Command> make_simulate(CLI::App& app, Catalogue catalogue) {
+  auto command = std::make_unique<SimulateCommand>(catalogue);
+  command->add_to(app);
+  return command;
+}
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

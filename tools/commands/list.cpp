@@ -1,5 +1,3 @@
-#pragma once
-
 // `papcoll list`: every algorithm of a catalogue, what it serves and what it requires.
 
 #include <papcoll/arrival/on_topology.hpp>
@@ -8,6 +6,7 @@
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/transport_names.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
+#include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
 #include <papcoll/tools/json_option.hpp>
@@ -16,6 +15,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -23,8 +23,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
+namespace {
 
-inline std::vector<std::string_view> transports_of(const CatalogueRow& row) {
+std::vector<std::string_view> transports_of(const CatalogueRow& row) {
   std::vector<std::string_view> names;
   for (const TransportName& t : transport_names) {
     if (runs_on(row, t)) names.push_back(t.name);
@@ -32,7 +33,7 @@ inline std::vector<std::string_view> transports_of(const CatalogueRow& row) {
   return names;
 }
 
-inline std::vector<std::string_view> ticket_transports_of(const CatalogueRow& row) {
+std::vector<std::string_view> ticket_transports_of(const CatalogueRow& row) {
   std::vector<std::string_view> names;
   for (const TransportName& t : transport_names) {
     if (runs_by_ticket(row, t)) names.push_back(t.name);
@@ -41,13 +42,13 @@ inline std::vector<std::string_view> ticket_transports_of(const CatalogueRow& ro
 }
 
 /// The arrival policies that it may have instead of its own.
-inline std::vector<std::string_view> other_arrivals_of(const CatalogueRow& row) {
+std::vector<std::string_view> other_arrivals_of(const CatalogueRow& row) {
   const bool follows_arrivals = row.arrival == PredictedOrder<>::name;  // of itself
   if (row.plan == nullptr || follows_arrivals) return {};
   return {OnTopology::name, PredictedOrder<>::name};
 }
 
-inline Json listed(const Parameter& p) {
+Json listed(const Parameter& p) {
   Json one{{"name", p.name}};
   if (p.values.empty()) {
     one["least"] = p.least;
@@ -58,14 +59,14 @@ inline Json listed(const Parameter& p) {
   return one;
 }
 
-inline std::string described(const Parameter& p) {
+std::string described(const Parameter& p) {
   return std::string(p.name) + ": " +
          (p.values.empty() ? "at least " + std::to_string(p.least) : std::string(p.values)) +
          (p.standard.empty() ? " (left out: chosen for each call)"
                              : " (left out: " + std::string(p.standard) + ")");
 }
 
-inline Json listed(const CatalogueRow& row, Collective c) {
+Json listed(const CatalogueRow& row, Collective c) {
   Json parameters = Json::array();
   for (const Parameter& p : row.parameters) parameters.push_back(listed(p));
   Json needs = Json::array();
@@ -89,7 +90,7 @@ inline Json listed(const CatalogueRow& row, Collective c) {
 }
 
 /// Where only some of what is served combines anything: which.
-inline std::string for_reductions_among(const std::vector<Collective>& served) {
+std::string for_reductions_among(const std::vector<Collective>& served) {
   std::vector<std::string_view> reductions;
   for (const Collective c : served) {
     if (is_reduction(c)) reductions.push_back(name_of(c));
@@ -97,7 +98,7 @@ inline std::string for_reductions_among(const std::vector<Collective>& served) {
   return reductions.size() == served.size() ? "" : " (" + joined(reductions) + ")";
 }
 
-inline std::string described(const CatalogueRow& row) {
+std::string described(const CatalogueRow& row) {
   std::vector<std::string_view> served;
   for (const Collective c : collectives_of(row)) served.push_back(name_of(c));
   std::string text = std::string(row.name) + "\n  " + std::string(row.sentence) + "\n";
@@ -189,7 +190,7 @@ class Wanted {
   std::vector<Collective> collectives_;
 };
 
-class ListCommand {
+class ListCommand final : public Command {
  public:
   explicit ListCommand(Catalogue catalogue) : rows_(catalogue.begin(), catalogue.end()) {
     rows_.insert(rows_.end(), device_rows.begin(), device_rows.end());
@@ -203,10 +204,10 @@ class ListCommand {
     command_->footer(examples({"list gather", "list Ring --json"}));
   }
 
-  bool is_given() const { return command_->parsed(); }
+  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws argument_error.
-  int run() const {
+  int run() override {
     const Wanted wanted{names_, rows_};
     Json all = Json::array();
     std::string text;
@@ -230,6 +231,14 @@ class ListCommand {
   std::vector<std::string> names_;
   JsonOption json_;
 };
+
+}  // namespace
+
+std::unique_ptr<Command> make_list(CLI::App& app, Catalogue catalogue) {
+  auto command = std::make_unique<ListCommand>(catalogue);
+  command->add_to(app);
+  return command;
+}
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

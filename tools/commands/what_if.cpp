@@ -1,5 +1,3 @@
-#pragma once
-
 // `papcoll what-if`: what calls whose arrivals were recorded would have taken by other algorithms.
 
 #include <papcoll/base/collective.hpp>
@@ -12,6 +10,7 @@
 #include <papcoll/simulate/simulated_text.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
 #include <papcoll/statistics/median.hpp>
+#include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/json_option.hpp>
 #include <papcoll/tools/model_file.hpp>
@@ -21,7 +20,6 @@
 #include <papcoll/tools/recorded_places.hpp>
 #include <papcoll/tools/replay.hpp>
 #include <papcoll/tools/report_files.hpp>
-#include <papcoll/tools/simulate_command.hpp>
 #include <papcoll/tools/topology_file.hpp>
 #include <papcoll/what_if/answer.hpp>
 #include <papcoll/what_if/recorded.hpp>
@@ -31,6 +29,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,9 +37,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
+namespace {
 
 /// An answer as `papcoll what-if --json` writes it. Times are seconds.
-inline Json what_if_json(const what_if::Recorded& recorded, const what_if::Answer& answer) {
+Json what_if_json(const what_if::Recorded& recorded, const what_if::Answer& answer) {
   const Shape& shape = recorded.shape;
   Json outcomes = Json::array();
   for (const what_if::Outcome& o : answer.outcomes) {
@@ -67,8 +67,8 @@ inline Json what_if_json(const what_if::Recorded& recorded, const what_if::Answe
 }
 
 /// The same for people: the best ones, and what would have been saved.
-inline std::string what_if_text(const what_if::Recorded& recorded, const what_if::Answer& answer,
-                                std::size_t most = 12) {
+std::string what_if_text(const what_if::Recorded& recorded, const what_if::Answer& answer,
+                         std::size_t most = 12) {
   const std::string call = detail::call_text("", recorded.shape);
   std::string text = call.substr(1) + ", " + std::to_string(answer.calls) + " calls, " +
                      (answer.replayed ? "replayed on this machine\n" : "simulated\n");
@@ -123,7 +123,7 @@ inline std::string what_if_text(const what_if::Recorded& recorded, const what_if
 }
 
 /// The command's options, and what follows from them.
-class WhatIfCommand {
+class WhatIfCommand final : public Command {
  public:
   explicit WhatIfCommand(Catalogue catalogue) : catalogue_(catalogue) {}
 
@@ -202,10 +202,10 @@ class WhatIfCommand {
          "what-if --arrival trace:arrivals.txt --collective allreduce --bytes 4k --simulate"}));
   }
 
-  bool is_given() const { return command_->parsed(); }
+  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws argument_error and system_error.
-  int run() {
+  int run() override {
     if (!traces_.empty()) return run_places();
     constexpr std::string_view form = "trace:";
     if (arrival_.size() <= form.size() || !arrival_.starts_with(form)) {
@@ -431,6 +431,14 @@ class WhatIfCommand {
   what_if::Basis basis_;
   std::string costs_text_;
 };
+
+}  // namespace
+
+std::unique_ptr<Command> make_what_if(CLI::App& app, Catalogue catalogue) {
+  auto command = std::make_unique<WhatIfCommand>(catalogue);
+  command->add_to(app);
+  return command;
+}
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

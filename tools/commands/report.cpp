@@ -1,5 +1,3 @@
-#pragma once
-
 // `papcoll report`: who arrives late in a recorded run, where, how often and at what cost.
 
 #include <papcoll/report/html.hpp>
@@ -7,6 +5,7 @@
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/symbols.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
+#include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/expectations.hpp>
 #include <papcoll/tools/json_option.hpp>
@@ -23,6 +22,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -30,8 +30,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
+namespace {
 
-class ReportCommand {
+class ReportCommand final : public Command {
  public:
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand(
@@ -89,10 +90,10 @@ class ReportCommand {
         examples({"report papcoll-profile", "report papcoll-profile --all --html report.html"}));
   }
 
-  bool is_given() const { return command_->parsed(); }
+  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws argument_error and system_error.
-  int run() {
+  int run() override {
     const std::vector<Expectation> expectations{rules_.begin(), rules_.end()};
     std::vector<report::SizeRange> ranges = size_ranges();
     report::Run traces = read();
@@ -170,6 +171,14 @@ class ReportCommand {
   bool all_rows_ = false;
   bool no_lines_ = false;
 };
+
+}  // namespace
+
+std::unique_ptr<Command> make_report(CLI::App& app, Catalogue) {
+  auto command = std::make_unique<ReportCommand>();
+  command->add_to(app);
+  return command;
+}
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,5 +1,3 @@
-#pragma once
-
 // `papcoll explain`: what a call without a named algorithm would run, and why, by the code that
 // answers papcoll::explain(comm, …) in a program. It needs no MPI.
 
@@ -14,6 +12,7 @@
 #include <papcoll/core.hpp>
 #include <papcoll/gpu/on_device.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
+#include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
 #include <papcoll/tools/json_option.hpp>
@@ -26,6 +25,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,9 +33,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
+namespace {
 
 /// The command's options, and what follows from them.
-class ExplainCommand {
+class ExplainCommand final : public Command {
  public:
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand("explain", "What a call would run, and why, without running it");
@@ -88,10 +89,10 @@ class ExplainCommand {
                                "explain alltoall --ranks 64 --nodes 4 --bytes 1k --json"}));
   }
 
-  bool is_given() const { return command_->parsed(); }
+  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws argument_error and system_error.
-  int run() const {
+  int run() override {
     const auto collective =
         static_cast<Collective>(place_of(collective_, collective_names, "collective"));
     CallTraits traits;
@@ -311,6 +312,14 @@ class ExplainCommand {
   std::string tuning_;
   JsonOption json_;
 };
+
+}  // namespace
+
+std::unique_ptr<Command> make_explain(CLI::App& app, Catalogue) {
+  auto command = std::make_unique<ExplainCommand>();
+  command->add_to(app);
+  return command;
+}
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

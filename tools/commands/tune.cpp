@@ -1,8 +1,7 @@
-#pragma once
-
 // `papcoll tune`: a selection file of this machine, made by papcoll-bench under an MPI launcher.
 
 #include <papcoll/base/error.hpp>
+#include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
@@ -12,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -22,8 +22,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
+namespace {
 
-class TuneCommand {
+class TuneCommand final : public Command {
  public:
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand(
@@ -43,10 +44,10 @@ class TuneCommand {
         examples({"tune tuning.json", "tune --quick -n 4 learned.json"}));
   }
 
-  bool is_given() const { return command_->parsed(); }
+  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status of papcoll-bench; throws papcoll::error.
-  int run() const {
+  int run() override {
     const int processors = std::max(ProcessorSet::of_this_thread().count(), 2);
     std::vector<std::string> words;
     std::istringstream launcher{launcher_};
@@ -100,6 +101,14 @@ class TuneCommand {
   int ranks_ = 0;
   bool quick_ = false;
 };
+
+}  // namespace
+
+std::unique_ptr<Command> make_tune(CLI::App& app, Catalogue) {
+  auto command = std::make_unique<TuneCommand>();
+  command->add_to(app);
+  return command;
+}
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI
