@@ -24,14 +24,14 @@ namespace bench {
 namespace {
 
 /// What may be measured instead of a collective.
-enum class Measured { tuning, model, links, node_costs };
+enum class MeasuredThing { tuning, model, links, node_costs };
 
 using papcoll::tool::no_option;
 using papcoll::tool::whole;
 
 constexpr std::array<std::string_view, 2> delay_names{"busy", "sleep"};
 constexpr std::array<std::string_view, 2> start_names{"barrier", "clock"};
-/// What --measure takes, in the order of Measured.
+/// What --measure takes, in the order of MeasuredThing.
 constexpr std::array<std::string_view, 4> measured_names{"tuning", "model", "links", "node-costs"};
 
 /// A collective, or its form whose blocks differ in length.
@@ -188,20 +188,20 @@ void add_persistent(std::vector<std::string>& algorithms) {
 }
 
 /// The file of -o is that of what is measured.
-void take_file(Options& options, Measured measured) {
+void take_file(Options& options, MeasuredThing measured) {
   std::string file = std::exchange(options.output, {});
   switch (measured) {
-    case Measured::tuning:
+    case MeasuredThing::tuning:
       options.tune = std::move(file);
       break;
-    case Measured::model:
+    case MeasuredThing::model:
       options.fit = std::move(file);
       break;
-    case Measured::links:
+    case MeasuredThing::links:
       options.measures_links = true;
       options.links = std::move(file);
       break;
-    case Measured::node_costs:
+    case MeasuredThing::node_costs:
       options.node_costs = std::move(file);
       break;
   }
@@ -328,7 +328,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
       ->check(no_option())
       ->type_name("FILE");
 
-  Measured measured{};
+  MeasuredThing measured{};
   auto* const measure =
       add_choice(app, "--measure", measured, measured_names,
                  "Instead of timing a collective, write to the file that -o names\n"
@@ -367,25 +367,26 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                         "leave {} out",
                         what, name_of_form(options.collective, options.uneven)));
       }
-      if (options.output.empty() && measured != Measured::links) {
+      if (options.output.empty() && measured != MeasuredThing::links) {
         fail(what + ": name the file to write: -o FILE");
       }
       if (options.format != Format::table) fail(what + ": leave --json and --csv out");
-      if (options.quick && measured != Measured::tuning) fail("--quick: take --measure tuning");
+      if (options.quick && measured != MeasuredThing::tuning)
+        fail("--quick: take --measure tuning");
       for (const CLI::Option* const other : {groups, machine}) {
-        if (measured == Measured::links && other->count() > 0) {
+        if (measured == MeasuredThing::links && other->count() > 0) {
           fail(what + ": leave " + other->get_name() + " out");
         }
       }
       take_file(options, measured);
       if (sizes->count() == 0) {
-        options.sizes = parse_sizes(options.quick                  ? "8:4M"
-                                    : measured == Measured::tuning ? "64:4M"
-                                                                   : "64k:4M");
+        options.sizes = parse_sizes(options.quick                       ? "8:4M"
+                                    : measured == MeasuredThing::tuning ? "64:4M"
+                                                                        : "64k:4M");
       }
       if (limit->count() == 0) options.time_limit = options.quick ? 1 : 2;
       // Lines and lowest points are no better than their worst time.
-      if (measured == Measured::model && !options.iterations) options.iterations = 500;
+      if (measured == MeasuredThing::model && !options.iterations) options.iterations = 500;
     } else if (collective->count() == 0) {
       throw CLI::RequiredError("COLLECTIVE");
     }

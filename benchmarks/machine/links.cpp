@@ -24,7 +24,7 @@
 namespace bench {
 namespace {
 
-constexpr int tag = 19;
+constexpr int link_tag = 19;
 constexpr int trips = 200;
 constexpr int bulk_trips = 10;
 constexpr int bulk_bytes = 1 << 20;
@@ -38,9 +38,9 @@ struct LinkCost {
 double half_trip(MPI_Comm comm, int partner, bool leads, std::vector<std::byte>& buffer) {
   const auto n = static_cast<int>(buffer.size());
   const std::int64_t start = local_now();
-  if (leads) MPI_Send(buffer.data(), n, MPI_BYTE, partner, tag, comm);
-  MPI_Recv(buffer.data(), n, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
-  if (!leads) MPI_Send(buffer.data(), n, MPI_BYTE, partner, tag, comm);
+  if (leads) MPI_Send(buffer.data(), n, MPI_BYTE, partner, link_tag, comm);
+  MPI_Recv(buffer.data(), n, MPI_BYTE, partner, link_tag, comm, MPI_STATUS_IGNORE);
+  if (!leads) MPI_Send(buffer.data(), n, MPI_BYTE, partner, link_tag, comm);
   return seconds_since(start) / 2;
 }
 

@@ -10,7 +10,7 @@
 namespace bench {
 namespace {
 
-constexpr int tag = 18;
+constexpr int message_tag = 18;
 
 /// Half a round trip of an MPI message with a partner, in seconds.
 struct Trips {
@@ -24,9 +24,9 @@ Trips message_one_way(MPI_Comm comm, int partner, bool leads, std::vector<std::b
   const auto n = static_cast<int>(buffer.size());
   for (int i = 0; i < trips; ++i) {
     const std::int64_t start = local_now();
-    if (leads) MPI_Send(buffer.data(), n, MPI_BYTE, partner, tag, comm);
-    MPI_Recv(buffer.data(), n, MPI_BYTE, partner, tag, comm, MPI_STATUS_IGNORE);
-    if (!leads) MPI_Send(buffer.data(), n, MPI_BYTE, partner, tag, comm);
+    if (leads) MPI_Send(buffer.data(), n, MPI_BYTE, partner, message_tag, comm);
+    MPI_Recv(buffer.data(), n, MPI_BYTE, partner, message_tag, comm, MPI_STATUS_IGNORE);
+    if (!leads) MPI_Send(buffer.data(), n, MPI_BYTE, partner, message_tag, comm);
     if (i >= trips / 10) times.push_back(seconds_since(start) / 2);
   }
   return {*std::min_element(times.begin(), times.end()), median(times)};
@@ -40,8 +40,8 @@ double exchange_rate(MPI_Comm comm, int partner) {
   double best = 0;
   for (int i = 0; i < 10; ++i) {
     const std::int64_t start = local_now();
-    MPI_Sendrecv(out.data(), bytes, MPI_BYTE, partner, tag, in.data(), bytes, MPI_BYTE, partner,
-                 tag, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(out.data(), bytes, MPI_BYTE, partner, message_tag, in.data(), bytes, MPI_BYTE,
+                 partner, message_tag, comm, MPI_STATUS_IGNORE);
     best = std::max(best, bytes / seconds_since(start));
   }
   return best;

@@ -9,14 +9,14 @@ namespace bench {
 namespace {
 
 constexpr int round_trips = 20;
-constexpr int tag = 17;
+constexpr int clock_tag = 17;
 
 /// Rank 0's part: it answers with its clock.
 void serve(MPI_Comm comm, int client) {
   for (int i = 0; i < round_trips; ++i) {
-    MPI_Recv(nullptr, 0, MPI_BYTE, client, tag, comm, MPI_STATUS_IGNORE);
+    MPI_Recv(nullptr, 0, MPI_BYTE, client, clock_tag, comm, MPI_STATUS_IGNORE);
     const std::int64_t now = local_now();
-    MPI_Send(&now, 1, MPI_INT64_T, client, tag, comm);
+    MPI_Send(&now, 1, MPI_INT64_T, client, clock_tag, comm);
   }
 }
 
@@ -31,8 +31,8 @@ Offset ask(MPI_Comm comm) {
   for (int i = 0; i < round_trips; ++i) {
     const std::int64_t before = local_now();
     std::int64_t there = 0;
-    MPI_Send(nullptr, 0, MPI_BYTE, 0, tag, comm);
-    MPI_Recv(&there, 1, MPI_INT64_T, 0, tag, comm, MPI_STATUS_IGNORE);
+    MPI_Send(nullptr, 0, MPI_BYTE, 0, clock_tag, comm);
+    MPI_Recv(&there, 1, MPI_INT64_T, 0, clock_tag, comm, MPI_STATUS_IGNORE);
     const std::int64_t half = (local_now() - before) / 2;
     if (half < best.half_trip) best = {before + half - there, half};
   }

@@ -23,6 +23,6 @@ expect() {
 expect 'simulate' "$1" sim
 expect '--buffers --bytes' "$1" explain allreduce --b
 expect 'arena' "$1" explain allreduce --buffers ar
-expect 'by-core by-node by-socket' "$1" map Ring --placement by
+expect 'by-core by-socket by-node' "$1" map Ring --placement by
 expect '' "$1" list --json no
 exit $status
