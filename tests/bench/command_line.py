@@ -80,7 +80,7 @@ def check_refusals(directory, refused):
     refused("--measure links: leave --machine out", "--measure", "links", "--machine", "nodes=2")
     refused("'sum' is none of allreduce", "sum")
     refused("there is no --fast: see papcoll-bench --help", "allreduce", "--fast")
-    refused("there is no --size: did you mean --bytes?", "allreduce", "--size", "8")
+    refused("there is no --byte: did you mean --bytes?", "allreduce", "--byte", "8")
     refused("there is no --measur: did you mean --measure?", "--measur=tuning")
     refused("not expected: reduce\nRun papcoll-bench --help", "allreduce", "reduce")
     refused("'8:4' is not a range", "allreduce", "--bytes", "8:4")
