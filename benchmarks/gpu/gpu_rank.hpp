@@ -42,6 +42,16 @@ class GpuRank {
     finish();
   }
 
+  /// How many bytes of the device's memory nobody has.
+  std::size_t free_memory() const {
+    std::size_t free = 0;
+    std::size_t all = 0;
+    if (cudaMemGetInfo(&free, &all) != cudaSuccess) {
+      throw papcoll::gpu::device_error(papcoll::gpu::Fault::lost, "papcoll: cudaMemGetInfo failed");
+    }
+    return free;
+  }
+
   /// Zeros, whose sums are zeros.
   void clear(void* to, std::size_t bytes) {
     const std::vector<std::byte> zeros(std::min(bytes, std::size_t{16} << 20U));

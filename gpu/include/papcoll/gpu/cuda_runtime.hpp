@@ -170,27 +170,6 @@ class CudaRuntime : public Api {
     return halves[0] * 0x9e3779b97f4a7c15U ^ halves[1];
   }
 
-  /// A device's address on the PCI bus: "0000:17:00.0".
-  std::string pci_address(int device) {
-    at(device);
-    char text[32] = {};
-    check(cudaDeviceGetPCIBusId(text, sizeof text, device), "cudaDeviceGetPCIBusId", device);
-    std::string address = text;
-    for (char& c : address) {
-      if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return address;
-  }
-
-  /// How many bytes of a device's memory nobody has.
-  std::size_t free_memory(int device) {
-    const Current current(*this, device);
-    std::size_t free = 0;
-    std::size_t all = 0;
-    check(cudaMemGetInfo(&free, &all), "cudaMemGetInfo", device);
-    return free;
-  }
-
   bool can_access(int from, int to) override {
     at(from);
     at(to);
