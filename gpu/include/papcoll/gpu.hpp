@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/base/op.hpp>
-#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/gpu/device_call.hpp>
@@ -12,7 +11,6 @@
 #include <papcoll/gpu/transport/device_transport.hpp>
 
 #include <concepts>
-#include <cstddef>
 #include <type_traits>
 
 // Collectives on memory of devices:
@@ -34,181 +32,70 @@
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 
+// name() runs a call, iname() starts a non-blocking one. Behind the parameters of both stand input,
+// output, operator and root, and further parameters of the templates.
+// clang-format off
+#define PAPCOLL_GPU(name, Tag, parameters, in, out, op, at, ...)                      \
+  template <class... Ps, Team C, class T, std::integral N __VA_OPT__(,) __VA_ARGS__>  \
+  void name parameters {                                                              \
+    detail::run<Tag, Ps...>(comm, in, out, count, op, at, stream);                    \
+  }                                                                                   \
+  template <class... Ps, Team C, class T, std::integral N __VA_OPT__(,) __VA_ARGS__>  \
+  [[nodiscard]] Request i##name parameters {                                          \
+    return detail::start<Tag, Ps...>(comm, in, out, count, op, at, stream);           \
+  }
+
 /// Combines the elements of all ranks, position by position, and gives every rank the result, in
 /// place.
-template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
-void allreduce(C&& comm, T* data, N count, const Op& op = {}, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Allreduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduction_of(caller, data, data, n, op), stream);
-}
-
-/// Non-blocking.
-template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
-[[nodiscard]] Request iallreduce(C&& comm, T* data, N count, const Op& op = {},
-                                 void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce, true};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  auto owned = papcoll::detail::make_shared<const Op>(op);
-  return detail::start<Allreduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduction_of(caller, data, data, n, *owned), stream, owned);
-}
+PAPCOLL_GPU(allreduce, Allreduce,
+            (C&& comm, T* data, N count, const Op& op = {}, void* stream = nullptr),
+            data, data, op, root{0}, class Op = Sum)
 
 /// Out of place: `in` is unchanged.
-template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
-void allreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
-               void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Allreduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduction_of(caller, in, out, n, op), stream);
-}
-
-/// Non-blocking.
-template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
-[[nodiscard]] Request iallreduce(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
-                                 const Op& op = {}, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce, true};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  auto owned = papcoll::detail::make_shared<const Op>(op);
-  return detail::start<Allreduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduction_of(caller, in, out, n, *owned), stream, owned);
-}
+PAPCOLL_GPU(allreduce, Allreduce,
+            (C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
+             void* stream = nullptr),
+            in, out, op, root{0}, class Op = Sum)
 
 /// The root gets the combined elements: there `data` is contribution and result, elsewhere the
 /// contribution.
-template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
-void reduce(C&& comm, T* data, N count, root to, const Op& op = {}, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::reduce};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Reduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduction_of(caller, data, data, n, op, to), stream);
-}
-
-/// Non-blocking.
-template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
-[[nodiscard]] Request ireduce(C&& comm, T* data, N count, root to, const Op& op = {},
-                              void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::reduce, true};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  auto owned = papcoll::detail::make_shared<const Op>(op);
-  return detail::start<Reduce, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduction_of(caller, data, data, n, *owned, to), stream, owned);
-}
+PAPCOLL_GPU(reduce, Reduce,
+            (C&& comm, T* data, N count, root to, const Op& op = {}, void* stream = nullptr),
+            data, data, op, to, class Op = Sum)
 
 /// All get the root's elements.
-template <class... Ps, Team C, class T, std::integral N>
-void bcast(C&& comm, T* data, N count, root from, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::bcast};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Bcast, true, Ps...>(caller, detail::movement_of(caller, data, data, n, from), stream);
-}
-
-/// Non-blocking.
-template <class... Ps, Team C, class T, std::integral N>
-[[nodiscard]] Request ibcast(C&& comm, T* data, N count, root from, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::bcast, true};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  return detail::start<Bcast, true, Ps...>(caller, detail::movement_of(caller, data, data, n, from),
-                                           stream);
-}
+PAPCOLL_GPU(bcast, Bcast, (C&& comm, T* data, N count, root from, void* stream = nullptr),
+            data, data, detail::Moves{}, from)
 
 /// All get the `count` elements of each rank, in rank order: `out` has size() times as many.
-template <class... Ps, Team C, class T, std::integral N>
-void allgather(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
-               void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::allgather};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Allgather, true, Ps...>(caller, detail::movement_of(caller, in, out, n), stream);
-}
-
-/// Non-blocking.
-template <class... Ps, Team C, class T, std::integral N>
-[[nodiscard]] Request iallgather(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
-                                 void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::allgather, true};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  return detail::start<Allgather, true, Ps...>(caller, detail::movement_of(caller, in, out, n),
-                                               stream);
-}
+PAPCOLL_GPU(allgather, Allgather,
+            (C&& comm, const T* in, std::type_identity_t<T>* out, N count, void* stream = nullptr),
+            in, out, detail::Moves{}, root{0})
 
 /// Combines size() blocks of `count` elements and gives each rank one, in rank order.
-template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
-void reduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
-                    void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::reduce_scatter};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<ReduceScatter, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduction_of(caller, in, out, n, op), stream);
-}
-
-/// Non-blocking.
-template <class... Ps, Team C, class T, std::integral N, class Op = Sum>
-[[nodiscard]] Request ireduce_scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
-                                      const Op& op = {}, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::reduce_scatter, true};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  auto owned = papcoll::detail::make_shared<const Op>(op);
-  return detail::start<ReduceScatter, detail::commutes<T, Op>, Ps...>(
-      caller, detail::reduction_of(caller, in, out, n, *owned), stream, owned);
-}
+PAPCOLL_GPU(reduce_scatter, ReduceScatter,
+            (C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
+             void* stream = nullptr),
+            in, out, op, root{0}, class Op = Sum)
 
 /// Each rank has `count` elements for each rank, in rank order, and gets as many of each.
-template <class... Ps, Team C, class T, std::integral N>
-void alltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
-              void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::alltoall};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Alltoall, true, Ps...>(caller, detail::movement_of(caller, in, out, n), stream);
-}
-
-/// Non-blocking.
-template <class... Ps, Team C, class T, std::integral N>
-[[nodiscard]] Request ialltoall(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
-                                void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::alltoall, true};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  return detail::start<Alltoall, true, Ps...>(caller, detail::movement_of(caller, in, out, n),
-                                              stream);
-}
+PAPCOLL_GPU(alltoall, Alltoall,
+            (C&& comm, const T* in, std::type_identity_t<T>* out, N count, void* stream = nullptr),
+            in, out, detail::Moves{}, root{0})
 
 /// The root gets the `count` elements of each rank, in rank order; elsewhere `out` may be null.
-template <class... Ps, Team C, class T, std::integral N>
-void gather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
-            void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::gather};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Gather, true, Ps...>(caller, detail::movement_of(caller, in, out, n, to), stream);
-}
-
-/// Non-blocking.
-template <class... Ps, Team C, class T, std::integral N>
-[[nodiscard]] Request igather(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
-                              void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::gather, true};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  return detail::start<Gather, true, Ps...>(caller, detail::movement_of(caller, in, out, n, to),
-                                            stream);
-}
+PAPCOLL_GPU(gather, Gather,
+            (C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
+             void* stream = nullptr),
+            in, out, detail::Moves{}, to)
 
 /// Each rank gets `count` of the root's elements, in rank order; elsewhere `in` may be null.
-template <class... Ps, Team C, class T, std::integral N>
-void scatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count, root from,
-             void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::scatter};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  detail::run<Scatter, true, Ps...>(caller, detail::movement_of(caller, in, out, n, from), stream);
-}
+PAPCOLL_GPU(scatter, Scatter,
+            (C&& comm, const T* in, std::type_identity_t<T>* out, N count, root from,
+             void* stream = nullptr),
+            in, out, detail::Moves{}, from)
+// clang-format on
 
-/// Non-blocking.
-template <class... Ps, Team C, class T, std::integral N>
-[[nodiscard]] Request iscatter(C&& comm, const T* in, std::type_identity_t<T>* out, N count,
-                               root from, void* stream = nullptr) {
-  const detail::Caller caller{detail::core_for_devices(comm), Collective::scatter, true};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  return detail::start<Scatter, true, Ps...>(caller, detail::movement_of(caller, in, out, n, from),
-                                             stream);
-}
+#undef PAPCOLL_GPU
 
 }  // namespace papcoll::inline PAPCOLL_ABI::gpu

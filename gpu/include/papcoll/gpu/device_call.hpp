@@ -208,7 +208,7 @@ const AlgorithmSpec& spec_for(const Call& call) {
 
 /// Runs a call that has been made as for buffers of the host.
 template <class Tag, bool Commutes, class... Ps>
-void run(const Caller& caller, SizedCall made, void* stream) {
+void run_made(const Caller& caller, SizedCall made, void* stream) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
     using Transport = typename DeviceTransportOf<Ps...>::type;
     put_on_device<Transport>(caller, made, stream);
@@ -237,8 +237,8 @@ void run(const Caller& caller, SizedCall made, void* stream) {
 
 /// Starts one. `owned` keeps alive what the call's reducer points to.
 template <class Tag, bool Commutes, class... Ps>
-Request start(const Caller& caller, SizedCall made, void* stream,
-              const papcoll::detail::Shared<const void>& owned = nullptr) {
+Request start_made(const Caller& caller, SizedCall made, void* stream,
+                   const papcoll::detail::Shared<const void>& owned) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
     if constexpr (names_device_algorithm<Ps...>) {
       static_cast<void>(papcoll::select<Tag, true, Commutes, Ps...>());  // refuses it
@@ -252,9 +252,6 @@ Request start(const Caller& caller, SizedCall made, void* stream,
     return {};
   }
 }
-
-template <class T, class Op>
-inline constexpr bool commutes = is_commutative<Op, T>;
 
 /// Makes a call of `n` elements of each rank, or for each, and notes the bytes of its buffers.
 inline SizedCall make_call(const Caller& caller, CallArguments& a, std::size_t n) {
@@ -270,34 +267,54 @@ inline SizedCall make_call(const Caller& caller, CallArguments& a, std::size_t n
   return made;
 }
 
-/// A call that moves elements.
-template <class T>
-SizedCall movement_of(const Caller& caller, const T* in, T* out, std::size_t n, root at = root{0}) {
-  CallArguments a{caller.collective};
-  a.in = reinterpret_cast<const std::byte*>(in);
-  a.out = reinterpret_cast<std::byte*>(out);
-  a.root = at.rank;
-  a.reducer.size = sizeof(T);
-  a.types = papcoll::detail::element_bits<T>();
-  return make_call(caller, a, n);
-}
+/// In place of an operator: elements are only moved.
+struct Moves {};
 
-/// A reduction. An operator that is one's own on devices says so in the call.
+template <class Op, class T>
+inline constexpr bool commutes = is_commutative<Op, T>;
+template <class T>
+inline constexpr bool commutes<Moves, T> = true;
+
+/// An operator that is one's own on devices says so in the call.
 template <class T, class Op>
-SizedCall reduction_of(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op,
-                       root at = root{0}) {
+SizedCall make_call(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op,
+                    root at) {
   CallArguments a{caller.collective};
   a.in = reinterpret_cast<const std::byte*>(in);
   a.out = reinterpret_cast<std::byte*>(out);
   a.root = at.rank;
-  a.reducer = papcoll::reducer<T>(op);
-  a.types = papcoll::detail::types_of_reduction<T, Op>(a.reducer);
+  if constexpr (std::same_as<Op, Moves>) {
+    a.reducer.size = sizeof(T);
+    a.types = papcoll::detail::element_bits<T>();
+  } else {
+    a.reducer = papcoll::reducer<T>(op);
+    a.types = papcoll::detail::types_of_reduction<T, Op>(a.reducer);
+  }
   if constexpr (is_device_operator<Op>) {
     static_assert(std::same_as<typename Op::Element, T>,
                   "papcoll: this DeviceOperator is for elements of another type");
     a.reducer.built_in = device_operator_mark;
   }
   return make_call(caller, a, n);
+}
+
+/// Runs a call of the collective `Tag`.
+template <class Tag, class... Ps, class C, class T, class N, class Op>
+void run(C&& comm, const T* in, T* out, N count, const Op& op, root at, void* stream) {
+  const Caller caller{core_for_devices(comm), Tag::value};
+  const std::size_t n = papcoll::detail::checked_count(caller, count);
+  run_made<Tag, commutes<Op, T>, Ps...>(caller, make_call(caller, in, out, n, op, at), stream);
+}
+
+/// Starts one, which has an operator of its own.
+template <class Tag, class... Ps, class C, class T, class N, class Op>
+Request start(C&& comm, const T* in, T* out, N count, const Op& op, root at, void* stream) {
+  const Caller caller{core_for_devices(comm), Tag::value, true};
+  const std::size_t n = papcoll::detail::checked_count(caller, count);
+  papcoll::detail::Shared<const Op> own;
+  if constexpr (!std::same_as<Op, Moves>) own = papcoll::detail::make_shared<const Op>(op);
+  const SizedCall made = make_call(caller, in, out, n, own == nullptr ? op : *own, at);
+  return start_made<Tag, commutes<Op, T>, Ps...>(caller, made, stream, own);
 }
 
 }  // namespace detail
