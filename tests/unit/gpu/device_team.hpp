@@ -195,9 +195,8 @@ class NodesEndpoint final : public DeviceEndpoint {
     const MakeNotifyingEndpoint make = [&network, rank](Loopback::Told told) {
       return network.make(rank, std::move(told));
     };
-    go_by(papcoll::detail::make_owned<MessagesAcrossNodes>(
-        papcoll::detail::make_owned<PulledMessages>(steps(), peers, default_imports),
-        papcoll::detail::make_owned<NetworkMessages>(steps(), make), near));
+    go_by(papcoll::detail::make_owned<PulledMessages>(steps(), peers, default_imports),
+          papcoll::detail::make_owned<NetworkMessages>(steps(), make), near);
     make_nodes(node_of, rank);
     if (!boards.empty()) make_floor(rank % per_node, boards_here);
   }

@@ -4,6 +4,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,34 +35,21 @@ class BuiltInTable {
  public:
   /// The reducer of a pair; null: there is none.
   const DeviceReducer* find(BuiltInPair pair) const noexcept {
-    std::size_t first = 0;
-    for (std::size_t left = size_; left > 0;) {
-      const std::size_t half = left / 2;
-      if (entries_[first + half].number < pair.number) {
-        first += half + 1;
-        left -= half + 1;
-      } else {
-        left = half;
-      }
-    }
-    const bool found = first < size_ && entries_[first].number == pair.number;
-    return found ? &entries_[first].reducer : nullptr;
+    const Entry* const end = entries_ + size_;
+    const Entry* const found = std::lower_bound(entries_, end, Entry{pair.number, {}});
+    return found != end && found->number == pair.number ? &found->reducer : nullptr;
   }
 
   consteval BuiltInTable() { add(BuiltInOperators{}, BuiltInTypes{}); }
 
   /// Does find() work?
-  consteval bool is_sorted() const {
-    for (std::size_t i = 1; i < size_; ++i) {
-      if (entries_[i - 1].number >= entries_[i].number) return false;
-    }
-    return true;
-  }
+  consteval bool is_sorted() const { return std::is_sorted(entries_, entries_ + size_); }
 
  private:
   struct Entry {
     std::uint16_t number = 0;
     DeviceReducer reducer;
+    constexpr bool operator<(const Entry& o) const noexcept { return number < o.number; }
   };
 
   template <class... Ops, class... Ts>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/gpu/device_site.hpp>
+#include <papcoll/gpu/transport/device_node_context.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// default-constructible, `bool step(DeviceSite&, const Call&)` moves the call and says whether all
 /// of it is in streams. It never waits, and is called again and again.
 template <class A>
-concept DeviceAlgorithm =
-    PolicyOfKind<A, SchedulePolicyKind> &&(needs_of<A>& capability::device_memory) != 0 &&
-    std::default_initializable<typename A::Run>&& requires(typename A::Run run, AnyDeviceSite& site,
-                                                           const Call& call) {
+concept DeviceAlgorithm = PolicyOfKind<A, SchedulePolicyKind> &&
+    requires(typename A::Run run, DeviceNodeContext& site, const Call& call) {
+  requires((needs_of<A> & capability::device_memory) != 0);
+  requires std::default_initializable<typename A::Run>;
   { A::name } -> std::convertible_to<std::string_view>;
   { A::sentence } -> std::convertible_to<std::string_view>;
   { A::contract } -> std::convertible_to<NumericalContract>;

@@ -63,25 +63,4 @@ concept DeviceSite = requires(S& s, int rank, std::byte* to, const std::byte* fr
   s.join(to, n);
 };
 
-/// One that is never made: what a concept asks of algorithms, it asks with this.
-struct AnyDeviceSite {
-  int rank();
-  int size();
-  int draw_ticket();
-  bool is_shown(const std::byte*);
-  std::byte* take(std::size_t);
-  void copy(std::byte*, const std::byte*, std::size_t);
-  void combine(const gpu::Operands&, std::size_t);
-  bool is_idle();
-  void announce(const std::byte*, std::byte*);
-  void signal(DeviceSignal);
-  bool has_signalled(int, DeviceSignal);
-  void wait(int, DeviceSignal);
-  const std::byte* contribution_of(int);
-  std::byte* result_of(int);
-  void pull(int, std::byte*, const std::byte*, std::size_t);
-  void join(const std::byte*, std::size_t);
-};
-static_assert(DeviceSite<AnyDeviceSite>);
-
 }  // namespace papcoll::inline PAPCOLL_ABI

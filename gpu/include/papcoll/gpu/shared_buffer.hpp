@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -20,30 +21,11 @@ namespace detail {
 
 /// Memory that an endpoint has lent. Peers may have mapped it, so it is freed when all have closed
 /// it, with the endpoint's own.
-class ExportedMemory {
- public:
-  ExportedMemory() = default;
-  ExportedMemory(papcoll::detail::Shared<DeviceMemory> owner, std::size_t bytes)
-      : owner_(std::move(owner)), at_(owner_->lend(bytes)) {}
-  ExportedMemory(ExportedMemory&& other) noexcept
-      : owner_(std::move(other.owner_)), at_(std::exchange(other.at_, nullptr)) {}
-  ExportedMemory& operator=(ExportedMemory&& other) noexcept {
-    std::swap(owner_, other.owner_);
-    std::swap(at_, other.at_);
-    return *this;
-  }
-  ExportedMemory(const ExportedMemory&) = delete;
-  ExportedMemory& operator=(const ExportedMemory&) = delete;
-  ~ExportedMemory() {
-    if (at_ != nullptr) owner_->take_back(at_);
-  }
-
-  std::byte* at() const noexcept { return at_; }
-
- private:
-  papcoll::detail::Shared<DeviceMemory> owner_;
-  std::byte* at_ = nullptr;
+struct TakeBack {
+  papcoll::detail::Shared<DeviceMemory> owner{};
+  void operator()(std::byte* lent) const { owner->take_back(lent); }
 };
+using ExportedMemory = std::unique_ptr<std::byte, TakeBack>;
 
 /// What is lent in a call of all ranks, which connects the transport; each passes a length of its
 /// own.
@@ -63,7 +45,8 @@ ExportedMemory lend(const Caller& caller, std::size_t bytes) {
       caller, device_spec<Allreduce, true, RecursiveDoubling, Transport>(), call, id, {},
       *+[](Endpoint& endpoint, std::uint32_t, Waiter&, const Call& made) {
         auto& wanted = *static_cast<Wish*>(const_cast<void*>(made.reducer.context));
-        wanted.memory = {Transport::device_endpoint(endpoint).memory(), wanted.bytes};
+        const auto& owner = Transport::device_endpoint(endpoint).memory();
+        wanted.memory = ExportedMemory{owner->lend(wanted.bytes), TakeBack{owner}};
       });
   return std::move(wish.memory);
 }
@@ -92,7 +75,7 @@ class shared_buffer {  // NOLINT(readability-identifier-naming): as shared_vecto
   }
 
   /// The first element, on the device.
-  T* data() const noexcept { return reinterpret_cast<T*>(memory_.at()); }
+  T* data() const noexcept { return reinterpret_cast<T*>(memory_.get()); }
   /// How many there are.
   std::size_t size() const noexcept { return size_; }
 

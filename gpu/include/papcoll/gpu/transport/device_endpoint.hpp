@@ -39,7 +39,7 @@ class DeviceEndpoint : public Endpoint {
   DeviceEndpoint(gpu::Api& api, int device, const std::vector<Peer>& peers, FindReducer find,
                  std::size_t most_imports = default_imports)
       : steps_(api, device, find),
-        messages_(detail::make_owned<PulledMessages>(steps_, peers, most_imports)) {}
+        near_(detail::make_owned<PulledMessages>(steps_, peers, most_imports)) {}
 
   bool start(const TransportOp& work) override {
     const std::size_t lane = steps_.lane_of(work);
@@ -47,12 +47,15 @@ class DeviceEndpoint : public Endpoint {
       steps_.start(work, lane);
       return true;
     }
-    if (messages_ != nullptr) return messages_->start(work, lane);
+    if (is_decided()) return way_to(work.peer).start(work, lane);
     kept_.push_back({work, lane});
     return false;
   }
 
-  bool progress() override { return messages_ != nullptr && messages_->progress(); }
+  bool progress() override {
+    const bool moved = far_ != nullptr && far_->progress();
+    return (near_ != nullptr && near_->progress()) || moved;
+  }
 
   detail::Shared<std::byte> scratch(std::size_t bytes, MemoryKind) override {
     return steps_.scratch(bytes);
@@ -60,7 +63,8 @@ class DeviceEndpoint : public Endpoint {
 
   void finish(const Call& call) override {
     steps_.lanes().finish(static_cast<gpu::Stream>(call.stream));
-    if (messages_ != nullptr) messages_->finish();
+    if (near_ != nullptr) near_->finish();
+    if (far_ != nullptr) far_->finish();
   }
 
   /// Has the device done all that was finished?
@@ -73,25 +77,27 @@ class DeviceEndpoint : public Endpoint {
 
   /// Closes what it has mapped of peers. is_idle() holds.
   void close_imports() noexcept {
-    if (messages_ != nullptr) messages_->close();
+    if (near_ != nullptr) near_->close();
+    if (far_ != nullptr) far_->close();
   }
   /// The memory that peers may have mapped.
   const detail::Shared<DeviceMemory>& memory() const noexcept { return steps_.memory(); }
   /// How many allocations of peers it has mapped.
   std::size_t imports() const noexcept {
-    MemoryImports* const mapped = messages_ == nullptr ? nullptr : messages_->imports();
+    MemoryImports* const mapped = mapped_of_peers();
     return mapped == nullptr ? 0 : mapped->size();
   }
 
   /// Is it known how messages go?
-  bool is_decided() const noexcept { return messages_ != nullptr; }
+  bool is_decided() const noexcept { return near_ != nullptr || far_ != nullptr; }
 
   /// What algorithms that depend on arrivals run on; null where devices do not share memory.
   DeviceNodeContext* floor() noexcept { return floor_.get(); }
   /// Makes that of the boards of all ranks, of which this one is `rank`. They stay.
   void make_floor(int rank, const std::vector<DeviceControlBlock*>& boards) {
-    if (messages_ == nullptr || messages_->imports() == nullptr) return;
-    floor_ = detail::make_owned<DeviceNodeContext>(steps_, *messages_->imports(), rank, boards);
+    MemoryImports* const mapped = mapped_of_peers();
+    if (mapped == nullptr) return;
+    floor_ = detail::make_owned<DeviceNodeContext>(steps_, *mapped, rank, boards);
   }
 
   /// The nodes of the team's ranks, if there are several; else null.
@@ -106,7 +112,8 @@ class DeviceEndpoint : public Endpoint {
     kept_.clear();
     abandoned_ = true;
     memory()->leak();
-    if (messages_ != nullptr) messages_->abandon();
+    if (near_ != nullptr) near_->abandon();
+    if (far_ != nullptr) far_->abandon();
   }
 
   /// Has the team broken? Then its memory of the device is never freed. What plans had of it as
@@ -121,11 +128,16 @@ class DeviceEndpoint : public Endpoint {
 
   /// What messages need of the rank's device.
   DeviceSteps& steps() noexcept { return steps_; }
-  /// Messages go by these. Starts those that were kept.
-  void go_by(detail::Owned<DeviceMessages> messages) {
-    messages_ = std::move(messages);
+  /// Messages go by these: on several nodes those of peers that are not near, by rank, by `far`; a
+  /// rank alone on its node has nothing near. Starts those that were kept.
+  void go_by(detail::Owned<DeviceMessages> near, detail::Owned<DeviceMessages> far = nullptr,
+             std::vector<char> is_near = {}) {
+    near_ = std::move(near);
+    far_ = std::move(far);
+    is_near_ = std::move(is_near);
     for (const Kept& k : std::exchange(kept_, {})) {
-      if (messages_->start(k.work, k.lane)) k.work.owner->complete(k.work.slot, k.work.step);
+      if (way_to(k.work.peer).start(k.work, k.lane))
+        k.work.owner->complete(k.work.slot, k.work.step);
     }
   }
 
@@ -135,9 +147,19 @@ class DeviceEndpoint : public Endpoint {
     std::size_t lane;
   };
 
+  DeviceMessages& way_to(int peer) noexcept {
+    const bool is_far = far_ != nullptr && is_near_[static_cast<std::size_t>(peer)] == 0;
+    return is_far ? *far_ : *near_;
+  }
+  MemoryImports* mapped_of_peers() const noexcept {
+    return near_ == nullptr ? nullptr : near_->imports();
+  }
+
   DeviceSteps steps_;
-  detail::Owned<DeviceMessages> messages_;  ///< null: not known yet
-  std::vector<Kept> kept_;                  ///< messages until then
+  detail::Owned<DeviceMessages> near_;  ///< both null: not known yet
+  detail::Owned<DeviceMessages> far_;   ///< null: there is one node
+  std::vector<char> is_near_;           ///< by rank, if there are several
+  std::vector<Kept> kept_;              ///< messages until then
   detail::Owned<DeviceNodeContext> floor_;
   detail::Owned<NodesOfRanks> nodes_;  ///< null: there is one node
   bool abandoned_ = false;

@@ -143,42 +143,4 @@ class NetworkMessages final : public DeviceMessages {
   std::unique_ptr<Endpoint> network_;
 };
 
-/// Messages of a team on several nodes: to peers on this one's node by `near`, to others by `far`.
-class MessagesAcrossNodes final : public DeviceMessages {
- public:
-  /// `near` is null where the rank is alone on its node. `is_near`: of each rank of the team.
-  MessagesAcrossNodes(detail::Owned<DeviceMessages> near, detail::Owned<DeviceMessages> far,
-                      std::vector<char> is_near)
-      : near_(std::move(near)), far_(std::move(far)), is_near_(std::move(is_near)) {}
-
-  bool start(const TransportOp& work, std::size_t lane) override {
-    const bool near = is_near_[static_cast<std::size_t>(work.peer)] != 0;
-    return (near ? near_ : far_)->start(work, lane);
-  }
-  bool progress() override {
-    const bool moved = far_->progress();
-    return (near_ != nullptr && near_->progress()) || moved;
-  }
-  void finish() override {
-    far_->finish();
-    if (near_) near_->finish();
-  }
-  void close() noexcept override {
-    far_->close();
-    if (near_) near_->close();
-  }
-  void abandon() noexcept override {
-    far_->abandon();
-    if (near_) near_->abandon();
-  }
-  MemoryImports* imports() noexcept override {
-    return near_ == nullptr ? nullptr : near_->imports();
-  }
-
- private:
-  detail::Owned<DeviceMessages> near_;
-  detail::Owned<DeviceMessages> far_;
-  std::vector<char> is_near_;
-};
-
 }  // namespace papcoll::inline PAPCOLL_ABI

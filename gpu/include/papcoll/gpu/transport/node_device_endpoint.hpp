@@ -129,12 +129,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
                                    steps(), peers_, default_imports, shared_out()))
                              : detail::make_owned<StagedMessages>(steps(), node_, peers_);
     }
-    if (is_divided()) {
-      go_by(
-          detail::make_owned<MessagesAcrossNodes>(std::move(near), std::move(network_), is_near()));
-    } else {
-      go_by(std::move(near));
-    }
+    go_by(std::move(near), std::move(network_), is_near());
     make_floor(node_.rank, mail_.boards());  // none if the node's messages go through the host
     return true;
   }
