@@ -2,10 +2,8 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/pointers.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/order.hpp>
-#include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/plan_shape.hpp>
@@ -14,74 +12,45 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The endpoint of a team as some of its ranks see it, who have numbers of their own.
-class RanksEndpoint final : public Endpoint {
- public:
-  /// `ranks` of the team; its endpoint stays longer.
-  RanksEndpoint(Endpoint& team, std::vector<int> ranks) : team_(&team), ranks_(std::move(ranks)) {}
-
-  bool start(const TransportOp& work) override {
-    TransportOp translated = work;
-    if (work.peer >= 0) translated.peer = ranks_[static_cast<std::size_t>(work.peer)];
-    return team_->start(translated);
-  }
-  void finish(const Call& call) override { team_->finish(call); }
-  detail::Shared<std::byte> scratch(std::size_t bytes, MemoryKind kind) override {
-    return team_->scratch(bytes, kind);
-  }
-  bool progress() override { return team_->progress(); }
-  void abandon() noexcept override { team_->abandon(); }
-  std::uint32_t sequences_at_once() const noexcept override { return team_->sequences_at_once(); }
-  const std::string& why_no_ipc() const noexcept override { return team_->why_no_ipc(); }
-  bool holds_on() const noexcept override { return team_->holds_on(); }
-
-  /// How many ranks there are.
-  int size() const noexcept { return static_cast<int>(ranks_.size()); }
-
- private:
-  Endpoint* team_;
-  std::vector<int> ranks_;
-};
-
-/// Some ranks of a team, in calls of their own by static schedules, one at a time.
+/// Some ranks of a team, in calls of their own by static schedules, one at a time: elementwise ones,
+/// whose plans ask of a rank only which position it plays. So the ranks keep the team's numbers.
 class GroupOfRanks {
  public:
-  /// This rank is `ranks[own]` of the team.
+  /// This rank is `ranks[own]` of the team, whose endpoint stays longer.
   GroupOfRanks(Endpoint& team, std::vector<int> ranks, int own)
-      : endpoint_(team, std::move(ranks)), own_(own) {}
+      : team_(&team), ranks_(Order::permutation(std::move(ranks))), own_(own) {}
 
-  /// Starts a call, which is the team's with that sequence number.
+  /// Starts a call, which is the team's with that sequence number; its root is the first rank.
   void start(const AnySchedule& schedule, const Call& call, std::uint32_t sequence) {
     constexpr std::size_t window = 4;
     Shape shape;
     shape.collective = call.collective;
     shape.size = size();
-    shape.rank = own_;
-    shape.root = call.root;
+    shape.rank = ranks_.rank(own_);
+    shape.root = ranks_.rank(0);
     shape.count = call.count;
     shape.element_size = call.reducer.size;
     shape.in_place = call.in_place();
     shape.commutative = call.reducer.commutative;
-    const Order order = static_order(shape);
-    run_.start(endpoint_, plans_.get(schedule, shape, order).plan, order, call, sequence, window);
+    run_.start(*team_, plans_.get(schedule, shape, ranks_).plan, ranks_, call, sequence, window);
   }
   /// Is it done? The endpoint moves it.
   bool done() const noexcept { return run_.done(); }
 
-  int size() const noexcept { return endpoint_.size(); }  ///< ranks of the group
-  int rank() const noexcept { return own_; }              ///< this one's number
+  int size() const noexcept { return ranks_.size(); }  ///< ranks of the group
+  int rank() const noexcept { return own_; }           ///< this one's number among them
 
   /// After the team broke.
   void abandon() noexcept { run_.abandon(true); }
 
  private:
-  RanksEndpoint endpoint_;
+  Endpoint* team_;
+  Order ranks_;  ///< of the team, by position
   int own_;
   PlanCache plans_;
   PlanRun run_;
