@@ -27,71 +27,47 @@ namespace detail {
 /// What kind of function failed, where its codes have more than one meaning.
 enum class Asked : unsigned char { any, sharing, pinning };
 
+/// Is the code one of these?
+constexpr bool is_any_of(cudaError_t code, auto... codes) noexcept {
+  return ((code == codes) || ...);
+}
+
 /// What may be done about a code of CUDA.
 inline Fault fault_of(cudaError_t code, Asked asked) noexcept {
-  switch (code) {
-    case cudaErrorInsufficientDriver:
-    case cudaErrorNoDevice:
-    case cudaErrorStubLibrary:
-    case cudaErrorSystemDriverMismatch:
-      return Fault::no_gpu;
-    case cudaErrorMemoryAllocation:
-      return Fault::out_of_memory;
-    case cudaErrorPeerAccessUnsupported:
-    case cudaErrorPeerAccessNotEnabled:
-    case cudaErrorTooManyPeers:
-      return Fault::no_peer_access;
-    // The device is lost whatever was asked of it.
-    case cudaErrorIllegalAddress:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorHardwareStackError:
-    case cudaErrorLaunchFailure:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorAssert:
-    case cudaErrorECCUncorrectable:
-    case cudaErrorNvlinkUncorrectable:
-    case cudaErrorContextIsDestroyed:
-    case cudaErrorDevicesUnavailable:
-    case cudaErrorInitializationError:
-    case cudaErrorCudartUnloading:
-      return Fault::lost;
-    default:
-      break;
+  if (is_any_of(code, cudaErrorInsufficientDriver, cudaErrorNoDevice, cudaErrorStubLibrary,
+                cudaErrorSystemDriverMismatch)) {
+    return Fault::no_gpu;
+  }
+  if (code == cudaErrorMemoryAllocation) return Fault::out_of_memory;
+  if (is_any_of(code, cudaErrorPeerAccessUnsupported, cudaErrorPeerAccessNotEnabled,
+                cudaErrorTooManyPeers)) {
+    return Fault::no_peer_access;
+  }
+  // The device is lost whatever was asked of it.
+  if (is_any_of(code, cudaErrorIllegalAddress, cudaErrorIllegalInstruction,
+                cudaErrorMisalignedAddress, cudaErrorInvalidAddressSpace, cudaErrorInvalidPc,
+                cudaErrorHardwareStackError, cudaErrorLaunchFailure, cudaErrorLaunchTimeout,
+                cudaErrorAssert, cudaErrorECCUncorrectable, cudaErrorNvlinkUncorrectable,
+                cudaErrorContextIsDestroyed, cudaErrorDevicesUnavailable,
+                cudaErrorInitializationError, cudaErrorCudartUnloading)) {
+    return Fault::lost;
   }
   // Memory that must not be shared is an invalid value to CUDA, among others.
   if (asked == Asked::sharing) return Fault::ipc_refused;
   // The system lets no more be pinned (ulimit -l).
   if (asked == Asked::pinning && code == cudaErrorOperatingSystem) return Fault::out_of_memory;
-  switch (code) {
-    case cudaErrorInvalidValue:
-    case cudaErrorInvalidDevice:
-    case cudaErrorDeviceUninitialized:  // also CUDA_ERROR_INVALID_CONTEXT
-    case cudaErrorInvalidDevicePointer:
-    case cudaErrorInvalidMemcpyDirection:
-    case cudaErrorInvalidResourceHandle:
-    case cudaErrorInvalidConfiguration:
-    case cudaErrorInvalidDeviceFunction:
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorNotSupported:
-    case cudaErrorNotPermitted:
-    case cudaErrorHostMemoryAlreadyRegistered:
-    case cudaErrorHostMemoryNotRegistered:
-    case cudaErrorStreamCaptureUnsupported:
-    case cudaErrorStreamCaptureInvalidated:
-    case cudaErrorStreamCaptureMerge:
-    case cudaErrorStreamCaptureUnmatched:
-    case cudaErrorStreamCaptureUnjoined:
-    case cudaErrorStreamCaptureIsolation:
-    case cudaErrorStreamCaptureImplicit:
-    case cudaErrorStreamCaptureWrongThread:
-    case cudaErrorCapturedEvent:
-      return Fault::misuse;
-    default:
-      return Fault::lost;
-  }
+  // cudaErrorDeviceUninitialized is CUDA_ERROR_INVALID_CONTEXT, too.
+  const bool is_misuse = is_any_of(
+      code, cudaErrorInvalidValue, cudaErrorInvalidDevice, cudaErrorDeviceUninitialized,
+      cudaErrorInvalidDevicePointer, cudaErrorInvalidMemcpyDirection,
+      cudaErrorInvalidResourceHandle, cudaErrorInvalidConfiguration, cudaErrorInvalidDeviceFunction,
+      cudaErrorNoKernelImageForDevice, cudaErrorNotSupported, cudaErrorNotPermitted,
+      cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered,
+      cudaErrorStreamCaptureUnsupported, cudaErrorStreamCaptureInvalidated,
+      cudaErrorStreamCaptureMerge, cudaErrorStreamCaptureUnmatched, cudaErrorStreamCaptureUnjoined,
+      cudaErrorStreamCaptureIsolation, cudaErrorStreamCaptureImplicit,
+      cudaErrorStreamCaptureWrongThread, cudaErrorCapturedEvent);
+  return is_misuse ? Fault::misuse : Fault::lost;
 }
 
 /// What a reader of the message can do.
