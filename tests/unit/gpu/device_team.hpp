@@ -22,7 +22,6 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,9 +89,8 @@ class PathsEndpoint final : public DeviceEndpoint {
                 FindReducer find, const gpu::DeviceMachine& machine, std::size_t most_imports)
       : DeviceEndpoint(api, device, find) {
     SharedOut all;
-    std::vector<int> on_node(static_cast<std::size_t>(node.size));
-    std::iota(on_node.begin(), on_node.end(), 0);
-    all.host = papcoll::detail::make_owned<HostStagedPart>(steps(), node, on_node);
+    all.host = papcoll::detail::make_owned<HostStagedPart>(steps(), node, peers,
+                                                           HostStagedPart::Use::parts);
     gpu::ShareLimits limits;
     limits.chunks.most_bytes = static_cast<double>(HostStagedPart::most_piece_bytes(node.size));
     for (int p = 0; p < node.size; ++p) {

@@ -6,7 +6,6 @@
 #include <papcoll/gpu/transport/device_steps.hpp>
 #include <papcoll/gpu/transport/mailbox.hpp>
 #include <papcoll/gpu/transport/mailbox_endpoint.hpp>
-#include <papcoll/gpu/transport/staging_ring.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 
@@ -23,7 +22,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// Parts of messages that go through memory of the host while the rest is pulled: the sender's
 /// device copies them there, and the receiver's from there, since a device that pulls from the
-/// host's side of another one uses their link all the same.
+/// host's side of another one uses their link all the same. Where devices share no memory, such a
+/// part is a whole message (StagedMessages).
 ///
 ///     sender                                     receiver
 ///                                      ←──────── mail {part, ticket, offset, bytes}
@@ -33,87 +33,98 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     its stream waits for the mail's  ←──────── mail {emptied, cell}
 ///     event: the cell is free
 ///
-/// Hosts wait for mails, never for devices. Each pair of ranks has cells of its own, so that a
-/// receiver that makes no call stops nobody else. They are where the pair's window is, which nobody
-/// needs while memory of devices is shared. A sender's parts for one receiver go one after the
-/// other.
+/// Hosts wait for mails, never for devices. Each pair of ranks has cells of its own, in its window,
+/// so that a receiver that makes no call stops nobody else. A sender's parts for one receiver go one
+/// after the other.
 class HostStagedPart {
  public:
-  static constexpr std::uint32_t cells = 3;  ///< pieces of a pair that are under way
+  /// What a window is used for.
+  enum class Use : unsigned char {
+    parts,  ///< three large cells, since most of a message takes other paths meanwhile
+    whole,  ///< eight cells in half of the window, or in as much of that as can be pinned
+  };
 
   /// What a sender copies to the host.
   struct Part {
-    std::uint32_t ticket = 0;         ///< the sender's, of the message
+    std::uint32_t ticket = 0;         ///< of the message, or, of a whole one, of its receive
     const std::byte* from = nullptr;  ///< the first byte
-    std::size_t bytes = 0;            ///< more than 0
-    std::size_t piece_bytes = 0;      ///< of each piece but the last, if cells have room
-    gpu::Event ready = nullptr;       ///< the bytes are there; stays until the message is answered
+    std::size_t bytes = 0;
+    std::size_t piece_bytes = 0;              ///< of each piece but the last, if cells have room
+    std::size_t most_cell = ~std::size_t{0};  ///< bytes of a cell that the receiver has room for
+    gpu::OwnedEvent ready{};                  ///< the bytes are there
+    TransportOp work{};                       ///< the send that the last piece completes, if any
   };
 
   /// What a receiver gets through the host.
   struct Arrival {
     int peer = -1;             ///< the sender
-    std::uint32_t ticket = 0;  ///< the sender's, of the message
+    std::uint32_t ticket = 0;  ///< as the part has it
     std::byte* to = nullptr;   ///< of the first byte
     std::size_t bytes = 0;     ///< that are not there yet
     TransportOp work{};        ///< the receive
     std::size_t lane = 0;      ///< its lane
+    gpu::OwnedEvent ready{};   ///< its place may be written
   };
 
-  /// `on_node` has the number on the node of each rank that is there. `steps` and the node's memory
-  /// stay longer.
-  HostStagedPart(DeviceSteps& steps, const Node& node, std::vector<int> on_node)
-      : steps_(&steps),
-        windows_(node),
-        on_node_(std::move(on_node)),
-        rank_(node.rank),
-        peers_(on_node_.size()) {}
+  /// With a peer for each rank. `steps` and the node's memory stay longer.
+  HostStagedPart(DeviceSteps& steps, const Node& node, const std::vector<MailboxPair>& boxes,
+                 Use use)
+      : steps_(&steps), node_(node), use_(use), cells_(cells_of(use)) {
+    for (const MailboxPair& pair : boxes) peers_.emplace_back().on_node = pair.on_node;
+  }
 
-  /// The most bytes of a piece among so many ranks.
+  /// The most bytes of a piece of a part, among so many ranks.
   static std::size_t most_piece_bytes(int ranks) noexcept {
-    return cell_bytes(detail::device_window_bytes(ranks));
+    return cell_bytes(detail::device_window_bytes(ranks), cells_of(Use::parts));
   }
 
   /// The stream of the pieces that this rank receives from a peer.
   gpu::Stream receiving(int peer) { return inlet(peer).stream.get(); }
+  /// Bytes of a cell that this rank has room for, of those from a peer.
+  std::size_t room(int peer) { return cell_bytes(inlet(peer).bytes, cells_); }
 
   /// Sends the part to a peer behind those before it; the office is the peer's.
-  void send(const Part& part, int peer, MailboxEndpoint& office) {
-    at(peer).sending.push_back({part, &office, 0});
+  void send(Part part, int peer, MailboxEndpoint& office) {
+    at(peer).sending.push_back({std::move(part), &office, 0});
     progress(peer);
   }
 
   /// A peer's device has emptied a cell when the event is complete. Sends the next piece at once:
   /// it need not wait for other cells.
-  void emptied(const ControlMessage& mail, int peer, gpu::Event event) {
-    api().wait(outlet(peer).stream.get(), event);
-    at(peer).filled.at(mail.ticket) = false;
+  void emptied(const MailboxEndpoint::Received& mail, int peer) {
+    if (mail.event != nullptr) api().wait(outlet(peer).stream.get(), mail.event);
+    at(peer).filled.at(mail.mail.ticket) = false;
     progress(peer);
   }
 
-  /// The peer was asked for a part. Its place may be written when `ready` is complete.
-  void expect(const Arrival& arrival, gpu::Event ready) {
-    api().wait(receiving(arrival.peer), ready);
-    arrivals_.push_back(arrival);
+  /// The peer was asked for a part.
+  void expect(Arrival arrival) { arrivals_.push_back(std::move(arrival)); }
+  /// What has been expected under that ticket.
+  Arrival& expected(int peer, std::uint32_t ticket) {
+    return *std::find_if(arrivals_.begin(), arrivals_.end(),
+                         [&](const Arrival& a) { return a.peer == peer && a.ticket == ticket; });
   }
 
   /// A piece came from `peer`, for whose event receiving() waits already. Tells the peer when its
   /// cell is free; what is there as a whole behind this, if anything.
   std::optional<Arrival> receive(const ControlMessage& piece, int peer, MailboxEndpoint& office) {
-    const auto whole = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const Arrival& a) {
-      return a.peer == peer && a.ticket == piece.ticket;
-    });
+    Arrival& whole = expected(peer, piece.ticket);
     const Way& from = inlet(peer);
-    api().copy(whole->to + piece.offset, cell(from, piece.allocation), piece.bytes,
-               from.stream.get());
+    const gpu::Stream stream = from.stream.get();
+    if (whole.ready) {
+      api().wait(stream, whole.ready.get());
+      steps_->lanes().events().give_back(std::move(whole.ready));
+    }
+    const std::byte* const cell = from.pinned.get() + piece.allocation;
+    if (piece.bytes != 0) api().copy(whole.to + piece.offset, cell, piece.bytes, stream);
     ControlMessage emptied;
     emptied.kind = MailKind::emptied;
-    emptied.ticket = static_cast<std::uint32_t>(piece.allocation);
-    office.send(emptied, from.stream.get());
-    whole->bytes -= piece.bytes;
-    if (whole->bytes != 0) return std::nullopt;
-    const Arrival done = *whole;
-    arrivals_.erase(whole);
+    emptied.ticket = piece.number;
+    office.send(emptied, stream);
+    whole.bytes -= piece.bytes;
+    if (whole.bytes != 0) return std::nullopt;
+    Arrival done = std::move(whole);
+    arrivals_.erase(arrivals_.begin() + (&whole - arrivals_.data()));
     return done;
   }
 
@@ -143,40 +154,49 @@ class HostStagedPart {
   };
   /// The cells of one direction, pinned for this rank's device, which copies in this stream.
   struct Way {
-    WindowMemory memory{};
     gpu::PinnedMemory pinned{};
+    std::size_t bytes = 0;  ///< that are pinned
     gpu::OwnedStream stream{};
   };
   struct Peer {
+    int on_node = 0;  ///< its number there
     Way out{};
     Way in{};
-    std::deque<Sending> sending{};     ///< parts, in the order in which they were asked for
-    std::array<bool, cells> filled{};  ///< and not emptied yet
-    std::uint32_t next = 0;            ///< the cell of the next piece
+    std::deque<Sending> sending{};  ///< parts, in the order in which they were asked for
+    std::array<bool, 8> filled{};   ///< cells that are not emptied yet
+    std::uint32_t next = 0;         ///< the cell of the next piece
   };
 
   gpu::Api& api() const noexcept { return steps_->api(); }
   Peer& at(int peer) { return peers_.at(static_cast<std::size_t>(peer)); }
-  int on_node(int peer) const { return on_node_.at(static_cast<std::size_t>(peer)); }
 
-  const Way& outlet(int peer) { return opened(at(peer).out, rank_, on_node(peer)); }
-  const Way& inlet(int peer) { return opened(at(peer).in, on_node(peer), rank_); }
+  const Way& outlet(int peer) { return opened(at(peer).out, node_.rank, at(peer).on_node); }
+  const Way& inlet(int peer) { return opened(at(peer).in, at(peer).on_node, node_.rank); }
 
   const Way& opened(Way& way, int from, int to) {
-    if (!way.pinned) {
-      way.stream = {api(), api().make_stream(steps_->device())};
-      way.memory = windows_.all_of(from, to);
-      api().pin(way.memory.data, way.memory.bytes);
-      way.pinned = {api(), way.memory.data};
+    if (way.pinned) return way;
+    const std::size_t window = detail::device_window_bytes(node_.size);
+    const auto pair = static_cast<std::size_t>(from * node_.size + to);
+    std::byte* const memory = node_.device_windows + pair * window;
+    way.stream = {api(), api().make_stream(steps_->device())};
+    way.bytes = use_ == Use::parts ? window : (window - detail::page_bytes()) / 2;
+    if (node_.reserve != nullptr) node_.reserve(node_.context, memory, way.bytes);
+    for (;; way.bytes /= 2) {
+      try {
+        api().pin(memory, way.bytes);
+        break;
+      } catch (const gpu::device_error& problem) {
+        const bool may_be_less = use_ == Use::whole && way.bytes > detail::page_bytes();
+        if (problem.fault != gpu::Fault::out_of_memory || !may_be_less) throw;
+      }
     }
+    way.pinned = {api(), memory};
     return way;
   }
 
-  static std::size_t cell_bytes(std::size_t window_bytes) noexcept {
+  static constexpr std::uint32_t cells_of(Use use) noexcept { return use == Use::parts ? 3 : 8; }
+  static std::size_t cell_bytes(std::size_t window_bytes, std::uint32_t cells) noexcept {
     return window_bytes / cells / cache_line * cache_line;
-  }
-  static std::byte* cell(const Way& way, std::uint64_t number) noexcept {
-    return way.memory.data + number % cells * cell_bytes(way.memory.bytes);
   }
 
   /// Sends pieces for which there are cells.
@@ -188,28 +208,34 @@ class HostStagedPart {
   void send_piece(Peer& p, const Way& way) {
     Sending& s = p.sending.front();
     const gpu::Stream stream = way.stream.get();
-    const std::size_t room = cell_bytes(way.memory.bytes);
-    const std::size_t most = std::min(room, std::max(s.part.piece_bytes, cache_line));
+    const std::size_t cell = std::min(cell_bytes(way.bytes, cells_), s.part.most_cell);
+    const std::size_t most = std::min(cell, std::max(s.part.piece_bytes, cache_line));
     const std::size_t bytes = std::min(most, s.part.bytes - s.sent);
-    if (s.sent == 0) api().wait(stream, s.part.ready);
-    api().copy(cell(way, p.next), s.part.from + s.sent, bytes, stream);
+    const std::size_t place = p.next * cell;
+    if (s.part.ready) {
+      api().wait(stream, s.part.ready.get());
+      steps_->lanes().events().give_back(std::move(s.part.ready));
+    }
+    if (bytes != 0) api().copy(way.pinned.get() + place, s.part.from + s.sent, bytes, stream);
     ControlMessage piece;
     piece.kind = MailKind::piece;
     piece.ticket = s.part.ticket;
-    piece.allocation = p.next;
+    piece.number = p.next;
+    piece.allocation = place;
     piece.offset = s.sent;
     piece.bytes = bytes;
-    s.office->send(piece, stream);
-    p.filled[p.next] = true;
-    p.next = (p.next + 1) % cells;
     s.sent += bytes;
-    if (s.sent == s.part.bytes) p.sending.pop_front();
+    const bool is_last = s.sent == s.part.bytes;
+    s.office->send(piece, stream, is_last ? s.part.work : TransportOp{});
+    p.filled[p.next] = true;
+    p.next = (p.next + 1) % cells_;
+    if (is_last) p.sending.pop_front();
   }
 
   DeviceSteps* steps_;
-  HostWindows windows_;
-  std::vector<int> on_node_;
-  int rank_;                 ///< on the node
+  Node node_;  ///< keeps the memory mapped
+  Use use_;
+  std::uint32_t cells_;      ///< pieces of a pair that are under way
   std::vector<Peer> peers_;  ///< by rank of the team
   std::vector<Arrival> arrivals_;
 };

@@ -19,7 +19,7 @@ enum class MailKind : std::uint32_t {
   wanted,   ///< the writer waits for a message of the reader's: see StagedMessages
   part,     ///< the writer wants a part of a message of the reader's through the host: see
             ///< HostStagedPart
-  piece,    ///< a piece of such a part is in a cell once the mail's event is complete
+  piece,    ///< a piece of such a part, or message, is in a cell once the mail's event is complete
   emptied,  ///< the cell with the number `ticket` is free once it is
 };
 
@@ -41,6 +41,7 @@ struct MailSlot {
   /// Of the sender, who fills it in before the first mail; the receiver imports the event once.
   gpu::EventHandle event{};
   ControlMessage mail{};
+  std::uint64_t told = 0;  ///< Api::tell() of the sender, where no events are shared
 };
 
 /// Mails of one rank to another one, in memory that both map: a ring with a writer and a reader.
@@ -48,7 +49,8 @@ struct MailSlot {
 /// A slot belongs to the writer while sent − taken < slots says that it is free, and to the reader
 /// from the increment of `sent` to that of `taken`. The writer records the slot's event before it
 /// sends. The reader lets a stream wait for the event before it takes, which fixes what is waited
-/// for, so that the writer may record it anew.
+/// for, so that the writer may record it anew. Where ranks may not share events, the writer sends
+/// when an event of its own is complete.
 struct Mailbox {
   static constexpr std::uint32_t slots = 8;  ///< mails under way; more wait at their writer
 
@@ -61,5 +63,12 @@ struct Mailbox {
 };
 static_assert(std::is_trivially_destructible_v<Mailbox>);
 static_assert(sizeof(Mailbox) == device_mailbox_bytes);
+
+/// The two mailboxes of a pair of ranks; null for the rank itself, and where there are none.
+struct MailboxPair {
+  Mailbox* out = nullptr;
+  Mailbox* in = nullptr;
+  int on_node = 0;  ///< the peer's number among the ranks of the node
+};
 
 }  // namespace papcoll::inline PAPCOLL_ABI

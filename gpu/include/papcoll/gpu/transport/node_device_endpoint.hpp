@@ -171,9 +171,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   SharedOut shared_out() {
     SharedOut all;
     if (find_paths_ == nullptr) return all;
-    std::vector<int> on_node;
-    for (const Peer& p : peers_) on_node.push_back(p.out == nullptr ? node_.rank : p.on_node);
-    all.host = detail::make_owned<HostStagedPart>(steps(), node_, std::move(on_node));
+    all.host =
+        detail::make_owned<HostStagedPart>(steps(), node_, peers_, HostStagedPart::Use::parts);
     gpu::Api& api = steps().api();
     const int to = steps().device();
     gpu::ShareLimits limits;

@@ -27,13 +27,6 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The two mailboxes of a pair of ranks; null for the rank itself, and where there are none.
-struct MailboxPair {
-  Mailbox* out = nullptr;
-  Mailbox* in = nullptr;
-  int on_node = 0;  ///< the peer's number among the ranks of the node
-};
-
 /// How messages are shared out over paths. Without a host path, none of `paths` goes there.
 struct SharedOut {
   detail::Owned<HostStagedPart> host{};
@@ -130,7 +123,7 @@ class PulledMessages final : public DeviceMessages {
   /// What this rank has for a peer.
   struct Pair {
     Pair(gpu::Api& api, int device, const MailboxPair& boxes)
-        : office(api, device, *boxes.out, *boxes.in),
+        : office(api, device, boxes),
           pulls(api, api.make_stream(device)),
           answers(api, api.make_stream(device)) {}
 
@@ -182,13 +175,13 @@ class PulledMessages final : public DeviceMessages {
                                           papcoll::detail::joined({mail.bytes, " bytes"})));
     }
     const bool complete = mail.bytes == 0 || copy(mail, posted, from);
-    lanes_->events().give_back(std::move(posted.ready));
+    if (posted.ready) lanes_->events().give_back(std::move(posted.ready));
     if (complete) answer(mail.ticket, from);
     return complete;
   }
 
   /// False: a part comes through the host.
-  bool copy(const ControlMessage& mail, const Posted& posted, Pair& from) {
+  bool copy(const ControlMessage& mail, Posted& posted, Pair& from) {
     const TransportOp& work = posted.work;
     const gpu::Stream pulls = from.pulls.get();
     const std::byte* const there =
@@ -211,8 +204,7 @@ class PulledMessages final : public DeviceMessages {
     return by_host.bytes == 0;
   }
 
-  void ask_for(const gpu::PathShare& by_host, std::uint32_t ticket, const Posted& posted,
-               Pair& from) {
+  void ask_for(const gpu::PathShare& by_host, std::uint32_t ticket, Posted& posted, Pair& from) {
     ControlMessage part;
     part.kind = MailKind::part;
     part.ticket = ticket;
@@ -222,8 +214,7 @@ class PulledMessages final : public DeviceMessages {
     part.allocation = (by_host.bytes + pieces - 1) / pieces;
     from.office.send(part, from.pulls.get());
     host_path_->expect({posted.work.peer, ticket, posted.work.to + by_host.offset, by_host.bytes,
-                        posted.work, posted.lane},
-                       posted.ready.get());
+                        posted.work, posted.lane, std::move(posted.ready)});
   }
 
   /// The sender may overwrite its message when all that is in the stream for pulls now is complete.
@@ -245,7 +236,7 @@ class PulledMessages final : public DeviceMessages {
         return host_path_->send(sent_.part(wanted), peer, from.office);
       }
       case MailKind::emptied:
-        host_path_->emptied(received.mail, peer, received.event);
+        host_path_->emptied(received, peer);
         return from.office.taken();
       case MailKind::piece:
         return take_piece(received, peer, from);

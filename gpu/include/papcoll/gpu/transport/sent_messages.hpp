@@ -74,10 +74,13 @@ class SentMessages {
   }
 
   /// What a receiver wants of a message through the host.
-  HostStagedPart::Part part(const ControlMessage& wanted) const {
-    const Sent& sent = sent_.at(wanted.ticket);
-    return {wanted.ticket, sent.range.lo + wanted.offset, wanted.bytes, wanted.allocation,
-            sent.ready.get()};
+  HostStagedPart::Part part(const ControlMessage& wanted) {
+    Sent& sent = sent_.at(wanted.ticket);
+    return {.ticket = wanted.ticket,
+            .from = sent.range.lo + wanted.offset,
+            .bytes = wanted.bytes,
+            .piece_bytes = wanted.allocation,
+            .ready = std::move(sent.ready)};
   }
 
   /// The receiver has pulled it when what is in the stream now is complete: the lane will wait for
@@ -103,7 +106,7 @@ class SentMessages {
     std::size_t lane = 0;
     DeviceRange range{};          ///< what the peer pulls
     std::byte* staged = nullptr;  ///< where it was copied to, or null
-    gpu::OwnedEvent ready{};      ///< the lane has what is sent; none for short messages
+    gpu::OwnedEvent ready{};  ///< the lane has what is sent, for part(); none for short messages
   };
 
   std::uint32_t ticket_for(Sent sent) {

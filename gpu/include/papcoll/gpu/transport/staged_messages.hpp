@@ -1,14 +1,15 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
+#include <papcoll/gpu/transport/host_staged_part.hpp>
 #include <papcoll/gpu/transport/mailbox.hpp>
-#include <papcoll/gpu/transport/pulled_messages.hpp>
-#include <papcoll/gpu/transport/staging_ring.hpp>
-#include <papcoll/gpu/transport/staging_ring_ends.hpp>
+#include <papcoll/gpu/transport/mailbox_endpoint.hpp>
 #include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/schedule/endpoint.hpp>
@@ -16,7 +17,6 @@
 #include <papcoll/schedule/plan_run.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -25,19 +25,15 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Messages through memory of the host, for devices that cannot reach each other: they go piece by
-/// piece through the window of the two ranks (StagingRing).
+/// Messages through memory of the host, for devices that share none: as whole parts, piece by piece,
+/// see HostStagedPart. The devices share no events either, so that hosts tell each other what they
+/// have seen to be complete.
 ///
 ///     sender                                     receiver
 ///     start of a send                  ←──────── start of a receive: mail {wanted, ticket}
-///     has both: its device copies a piece
-///     to a free cell of the window
-///     sees that the copy is complete: ─────────→ its device copies the piece from there
-///     the cell is filled
-///     the send is complete when all    ←──────── sees that the copy is complete: the cell is
-///     cells of the message are filled            empty again
-///                                                the receive is complete when the copies of
-///                                                all pieces are in a stream
+///     has both: sends the message as a part
+///     the send is complete when its    ────────→ the receive is complete when the copies of all
+///     last piece is mailed                       pieces are in a stream
 ///
 /// So what is in a window has a receive that waits for it: no message stands in the way of others,
 /// and none is kept in memory of its own.
@@ -45,46 +41,49 @@ class StagedMessages final : public DeviceMessages {
  public:
   /// With a peer for each rank. `steps` stays longer.
   StagedMessages(DeviceSteps& steps, const Node& node, const std::vector<MailboxPair>& boxes)
-      : steps_(&steps), windows_(node), rank_(node.rank) {
+      : steps_(&steps), host_(steps, node, boxes, HostStagedPart::Use::whole) {
     for (const MailboxPair& pair : boxes) {
       peers_.emplace_back();
-      peers_.back().boxes = pair;
+      if (pair.out == nullptr) continue;
+      peers_.back().office = detail::make_owned<MailboxEndpoint>(steps.api(), steps.device(), pair,
+                                                                 &steps.lanes().events());
     }
   }
 
   bool start(const TransportOp& work, std::size_t lane) override {
-    Peer& peer = peers_[static_cast<std::size_t>(work.peer)];
     const bool sends = work.kind == OpKind::send;
     const StreamPool::Use use = sends ? StreamPool::Use::reads : StreamPool::Use::writes;
-    steps_->lanes().order(lane, {sends ? work.a : work.to, work.bytes()}, use);
-    gpu::OwnedEvent ready = steps_->lanes().events().take();
-    steps_->api().record(ready.get(), steps_->lanes().stream(lane));
+    StreamPool& lanes = steps_->lanes();
+    lanes.order(lane, {sends ? work.a : work.to, work.bytes()}, use);
+    gpu::OwnedEvent ready = lanes.events().take();
+    steps_->api().record(ready.get(), lanes.stream(lane));
+    Peer& peer = peers_[static_cast<std::size_t>(work.peer)];
     if (sends) {
-      if (!peer.writer) open(peer.writer, rank_, peer.boxes.on_node);
-      peer.sends.push_back({work, std::move(ready), 0});
+      peer.sends.push_back({work, std::move(ready)});
       match(peer);
       return false;
     }
-    if (!peer.reader) open(peer.reader, peer.boxes.on_node, rank_);
     ControlMessage wanted;
     wanted.kind = MailKind::wanted;
-    wanted.ticket = peer.reader->receive({true, work, lane, std::move(ready)});
+    wanted.ticket = ++tickets_;
     wanted.sequence = work.sequence;
     wanted.block = work.block;
     wanted.number = work.number;
-    peer.kept.push_back(wanted);
-    flush(peer);
+    wanted.bytes = work.bytes();
+    wanted.allocation = host_.room(work.peer);
+    host_.expect({work.peer, wanted.ticket, work.to, work.bytes(), work, lane, std::move(ready)});
+    peer.office->send(wanted, nullptr);
     return false;
   }
 
   bool progress() override {
     bool moved = false;
-    for (Peer& peer : peers_) {
-      if (peer.boxes.out == nullptr) continue;
-      moved |= flush(peer);
-      if (take(peer)) match(peer);
-      if (peer.writer) moved |= peer.writer->progress(completed_);
-      if (peer.reader) moved |= peer.reader->progress(completed_);
+    for (std::size_t p = 0; p < peers_.size(); ++p) {
+      Peer& peer = peers_[p];
+      if (!peer.office) continue;
+      moved |= peer.office->flush();
+      for (; peer.office->any(); moved = true) take(static_cast<int>(p), peer);
+      for (const TransportOp& sent : peer.office->completed()) completed_.push_back(sent);
     }
     // complete() starts further steps, which may complete others: take the list away first.
     for (const TransportOp& w : std::exchange(completed_, {})) w.owner->complete(w.slot, w.step);
@@ -96,56 +95,52 @@ class StagedMessages final : public DeviceMessages {
   void abandon() noexcept override {
     completed_.clear();
     for (Peer& peer : peers_) {
-      peer.kept.clear();
       peer.wanted.clear();
       peer.sends.clear();
-      if (peer.writer) peer.writer->abandon();
-      if (peer.reader) peer.reader->abandon();
+      if (peer.office) peer.office->abandon();
     }
+    host_.abandon();
   }
 
  private:
+  struct Send {
+    TransportOp work;
+    gpu::OwnedEvent ready;  ///< the lane has what is sent
+  };
   struct Peer {
-    MailboxPair boxes{};
-    std::uint32_t mailed = 0;                  ///< what boxes.out->sent is
-    std::uint32_t taken = 0;                   ///< what boxes.in->taken is
-    std::deque<ControlMessage> kept;           ///< mails for which there is no slot yet
-    std::vector<ControlMessage> wanted;        ///< by the peer, and not sent yet
-    std::deque<StagingWriter::Message> sends;  ///< that the peer does not want yet
-    detail::Owned<StagingWriter> writer;       ///< null: nothing was sent to it yet
-    detail::Owned<StagingReader> reader;       ///< null: nothing was received from it yet
+    detail::Owned<MailboxEndpoint> office{};  ///< null: the rank itself
+    std::vector<ControlMessage> wanted{};     ///< by the peer, and not sent yet
+    std::deque<Send> sends{};                 ///< that the peer does not want yet
   };
 
-  template <class End>
-  void open(detail::Owned<End>& end, int from, int to) {
-    end = detail::make_owned<End>(*steps_, windows_.between(from, to));
-  }
-
-  /// Sends mails that were kept and have a slot now.
-  static bool flush(Peer& peer) {
-    Mailbox* const out = peer.boxes.out;
-    const std::uint32_t before = peer.mailed;
-    while (!peer.kept.empty() &&
-           peer.mailed - out->taken.load(std::memory_order_acquire) < Mailbox::slots) {
-      out->each[peer.mailed % Mailbox::slots].mail = peer.kept.front();
-      peer.kept.pop_front();
-      out->sent.store(++peer.mailed, std::memory_order_release);
+  void take(int rank, Peer& peer) {
+    const MailboxEndpoint::Received received = peer.office->next();
+    const ControlMessage mail = received.mail;
+    peer.office->taken();
+    switch (mail.kind) {
+      case MailKind::wanted:
+        peer.wanted.push_back(mail);
+        return match(peer);
+      case MailKind::emptied:
+        return host_.emptied({mail}, rank);
+      case MailKind::piece:
+        if (const auto whole = host_.receive(mail, rank, *peer.office)) {
+          const TransportOp& work = whole->work;
+          steps_->lanes().used_by(whole->lane, {work.to, work.bytes()}, StreamPool::Use::writes,
+                                  host_.receiving(rank));
+          completed_.push_back(work);
+        }
+        return;
+      default: {  // a message that is not as long as its receive
+        const TransportOp work = host_.expected(rank, mail.ticket).work;
+        throw peer_error(
+            work.owner->refuse(rank, work.bytes(), detail::joined({mail.bytes, " bytes"})));
+      }
     }
-    return peer.mailed != before;
-  }
-
-  static bool take(Peer& peer) {
-    Mailbox* const in = peer.boxes.in;
-    const std::uint32_t before = peer.taken;
-    while (in->sent.load(std::memory_order_acquire) != peer.taken) {
-      peer.wanted.push_back(in->each[peer.taken % Mailbox::slots].mail);
-      in->taken.store(++peer.taken, std::memory_order_release);
-    }
-    return peer.taken != before;
   }
 
   /// Sends go to the window in the order in which they were started, those that are wanted.
-  static void match(Peer& peer) {
+  void match(Peer& peer) {
     for (auto send = peer.sends.begin(); send != peer.sends.end();) {
       const auto wanted =
           std::find_if(peer.wanted.begin(), peer.wanted.end(), [&](const ControlMessage& mail) {
@@ -156,17 +151,32 @@ class StagedMessages final : public DeviceMessages {
         ++send;
         continue;
       }
-      send->ticket = wanted->ticket;
+      const ControlMessage mail = *wanted;
+      Send found = std::move(*send);
       peer.wanted.erase(wanted);
-      peer.writer->send(std::move(*send));
       send = peer.sends.erase(send);
+      begin(std::move(found), mail, *peer.office);
     }
   }
 
+  void begin(Send send, const ControlMessage& wanted, MailboxEndpoint& office) {
+    const TransportOp& work = send.work;
+    if (wanted.bytes == work.bytes()) {
+      return host_.send({wanted.ticket, work.a, work.bytes(), wanted.allocation, wanted.allocation,
+                         std::move(send.ready), work},
+                        work.peer, office);
+    }
+    ControlMessage other;
+    other.kind = MailKind::message;
+    other.ticket = wanted.ticket;
+    other.bytes = work.bytes();
+    office.send(other, nullptr);
+  }
+
   DeviceSteps* steps_;
-  HostWindows windows_;
-  int rank_;
-  std::vector<Peer> peers_;  ///< by rank
+  HostStagedPart host_;
+  std::uint32_t tickets_ = 0;  ///< of receives
+  std::vector<Peer> peers_;    ///< by rank
   std::vector<TransportOp> completed_;
 };
 
