@@ -4,8 +4,8 @@
 #include "steady.hpp"
 
 #include <papcoll/communicator.hpp>
+#include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>
-#include <papcoll/gpu/handles.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 

@@ -4,8 +4,8 @@
 // with elements that know where they come from, and says what was wrong with it.
 
 #include <papcoll/gpu/model.hpp>
-#include <papcoll/gpu/transport/device_control_block.hpp>
 #include <papcoll/gpu/transport/device_endpoint.hpp>
+#include <papcoll/gpu/transport/device_node_context.hpp>
 #include <papcoll/gpu/transport/network_messages.hpp>
 #include <papcoll/gpu/transport/staged_messages.hpp>
 #include <papcoll/schedule/make_plan.hpp>

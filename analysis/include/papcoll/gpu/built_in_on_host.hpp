@@ -2,7 +2,7 @@
 
 #include <papcoll/base/built_in_operators.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/gpu/built_in_table.hpp>
+#include <papcoll/gpu/built_in_reducers.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
 
 // Apart from built_in_reducers.hpp, because all kernels are compiled here.

@@ -2,7 +2,6 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/gpu/api.hpp>
-#include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/paths.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/gpu/kernel_operands.hpp>
+#include <papcoll/gpu/device_reducer.hpp>
 
 #include <concepts>
 #include <cstddef>

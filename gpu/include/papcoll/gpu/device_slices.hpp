@@ -4,8 +4,8 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/gpu/device_algorithm.hpp>
+#include <papcoll/gpu/device_reducer.hpp>
 #include <papcoll/gpu/device_site.hpp>
-#include <papcoll/gpu/kernel_operands.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <algorithm>

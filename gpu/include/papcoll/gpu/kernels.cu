@@ -1,6 +1,5 @@
 // The kernels of all built-in operators on all built-in types, which the target papcoll::gpu has.
 #include <papcoll/gpu/built_in_reducers.hpp>
-#include <papcoll/gpu/built_in_table.hpp>
 #include <papcoll/gpu/device_operator.cuh>
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {

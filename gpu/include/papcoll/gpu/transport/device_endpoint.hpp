@@ -4,11 +4,9 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/gpu/api.hpp>
-#include <papcoll/gpu/transport/device_control_block.hpp>
 #include <papcoll/gpu/transport/device_memory.hpp>
 #include <papcoll/gpu/transport/device_node_context.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
-#include <papcoll/gpu/transport/memory_imports.hpp>
 #include <papcoll/gpu/transport/pulled_messages.hpp>
 #include <papcoll/gpu/transport/rank_groups.hpp>
 #include <papcoll/gpu/transport/stream_pool.hpp>

@@ -2,10 +2,8 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/gpu/api.hpp>
-#include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
 #include <papcoll/gpu/transport/mailbox.hpp>
-#include <papcoll/gpu/transport/mailbox_endpoint.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 
@@ -34,8 +32,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     event: the cell is free
 ///
 /// Hosts wait for mails, never for devices. Each pair of ranks has cells of its own, in its window,
-/// so that a receiver that makes no call stops nobody else. A sender's parts for one receiver go one
-/// after the other.
+/// so that a receiver that makes no call stops nobody else. A sender's parts for one receiver go
+/// one after the other.
 class HostStagedPart {
  public:
   /// What a window is used for.

@@ -2,13 +2,19 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/schedule/endpoint.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -69,6 +75,118 @@ struct MailboxPair {
   Mailbox* out = nullptr;
   Mailbox* in = nullptr;
   int on_node = 0;  ///< the peer's number among the ranks of the node
+};
+
+/// A rank's end of the two mailboxes that it shares with a peer, with the events of their slots.
+/// Never waits: mails for which there is no slot are kept.
+class MailboxEndpoint {
+ public:
+  /// A mail that came, and an event that is the peer's; null: what it told of is complete.
+  struct Received {
+    ControlMessage mail{};
+    gpu::Event event = nullptr;
+  };
+
+  /// `boxes.out` is written by this rank and `boxes.in` by the peer; both stay. Where events are
+  /// not shared, mails have events of `own`, which stays longer, and go when these are complete.
+  MailboxEndpoint(gpu::Api& api, int device, const MailboxPair& boxes, EventPool* own = nullptr)
+      : api_(&api), device_(device), out_(boxes.out), in_(boxes.in), own_(own) {}
+
+  /// Tells the peer, with an event that is complete when all that is in the stream now is; no
+  /// stream: at once, and events are not shared. `sent`, if any, is a send that the mail completes
+  /// when it goes.
+  void send(const ControlMessage& mail, gpu::Stream stream, const TransportOp& sent = {}) {
+    kept_.push_back({mail, stream, sent});
+    if (own_ != nullptr && stream != nullptr) {
+      kept_.back().event = own_->take();
+      api_->record(kept_.back().event.get(), stream);
+    }
+    flush();
+  }
+
+  /// Sends what was kept and may go now; true if anything may. Events of one stream are complete in
+  /// their order.
+  bool flush() {
+    const std::uint32_t before = sent_;
+    for (auto next = kept_.begin();
+         next != kept_.end() && sent_ - out_->taken.load(std::memory_order_acquire) < slots;) {
+      const bool is_behind = std::any_of(
+          kept_.begin(), next, [next](const Kept& k) { return k.stream == next->stream; });
+      if (is_behind || (next->event && !api_->is_complete(next->event.get()))) {
+        ++next;
+        continue;
+      }
+      put(*next, out_->each[sent_ % slots]);
+      out_->sent.store(++sent_, std::memory_order_release);
+      if (next->event) own_->give_back(std::move(next->event));
+      if (next->sent.owner != nullptr) completed_.push_back(next->sent);
+      next = kept_.erase(next);
+    }
+    return sent_ != before;
+  }
+
+  /// The sends that mails have completed since it was asked last.
+  std::vector<TransportOp> completed() { return std::exchange(completed_, {}); }
+
+  /// Is there a mail?
+  bool any() const noexcept { return in_->sent.load(std::memory_order_acquire) != taken_; }
+
+  /// The next one, if any(), once. It stays until taken().
+  Received next() {
+    const std::size_t i = taken_ % slots;
+    const MailSlot& slot = in_->each[i];
+    if (own_ != nullptr) {
+      api_->hear(slot.told);
+      return {slot.mail};
+    }
+    if (!events_in_[i]) events_in_[i] = {*api_, api_->import_event(device_, slot.event)};
+    return {slot.mail, events_in_[i].get()};
+  }
+
+  /// A stream waits for the event of the next one, which is done with.
+  void taken() noexcept { in_->taken.store(++taken_, std::memory_order_release); }
+
+  /// Forgets what was kept.
+  void abandon() noexcept {
+    kept_.clear();
+    completed_.clear();
+  }
+
+ private:
+  static constexpr std::uint32_t slots = Mailbox::slots;
+
+  struct Kept {
+    ControlMessage mail;
+    gpu::Stream stream;
+    TransportOp sent;
+    gpu::OwnedEvent event{};  ///< where none is shared
+  };
+
+  void put(const Kept& kept, MailSlot& slot) {
+    slot.mail = kept.mail;
+    if (own_ != nullptr) {
+      slot.told = api_->tell();
+      return;
+    }
+    gpu::OwnedEvent& event = events_out_[sent_ % slots];
+    if (!event) {
+      event = {*api_, api_->make_event(device_, true)};
+      slot.event = api_->export_event(event.get());
+    }
+    api_->record(event.get(), kept.stream);
+  }
+
+  gpu::Api* api_;
+  int device_;
+  Mailbox* out_;
+  Mailbox* in_;
+  EventPool* own_;           ///< null: events are shared
+  std::uint32_t sent_ = 0;   ///< what out_->sent is
+  std::uint32_t taken_ = 0;  ///< what in_->taken is
+  std::deque<Kept> kept_;
+  std::vector<TransportOp> completed_;
+  std::array<gpu::OwnedEvent, slots> events_out_{};
+  std::array<gpu::OwnedEvent, slots> events_in_{};
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

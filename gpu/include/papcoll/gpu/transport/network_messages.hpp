@@ -3,9 +3,8 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/gpu/api.hpp>
-#include <papcoll/gpu/handles.hpp>
+#include <papcoll/gpu/transport/device_memory.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
-#include <papcoll/gpu/transport/pinned_pool.hpp>
 #include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan.hpp>

@@ -10,10 +10,9 @@
 #include <papcoll/gpu/transport/device_memory.hpp>
 #include <papcoll/gpu/transport/host_staged_part.hpp>
 #include <papcoll/gpu/transport/ipc_probe.hpp>
-#include <papcoll/gpu/transport/mailbox_table.hpp>
-#include <papcoll/gpu/transport/message_paths.hpp>
 #include <papcoll/gpu/transport/network_messages.hpp>
 #include <papcoll/gpu/transport/pulled_messages.hpp>
+#include <papcoll/gpu/transport/sent_messages.hpp>
 #include <papcoll/gpu/transport/staged_messages.hpp>
 #include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/node/node.hpp>

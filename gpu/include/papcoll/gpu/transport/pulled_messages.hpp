@@ -5,14 +5,10 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/gpu/api.hpp>
-#include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/paths.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
 #include <papcoll/gpu/transport/host_staged_part.hpp>
 #include <papcoll/gpu/transport/mailbox.hpp>
-#include <papcoll/gpu/transport/mailbox_endpoint.hpp>
-#include <papcoll/gpu/transport/memory_imports.hpp>
-#include <papcoll/gpu/transport/message_paths.hpp>
 #include <papcoll/gpu/transport/sent_messages.hpp>
 #include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/schedule/endpoint.hpp>

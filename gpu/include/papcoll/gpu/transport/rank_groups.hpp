@@ -17,8 +17,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Some ranks of a team, in calls of their own by static schedules, one at a time: elementwise ones,
-/// whose plans ask of a rank only which position it plays. So the ranks keep the team's numbers.
+/// Some ranks of a team, in calls of their own by static schedules, one at a time: elementwise
+/// ones, whose plans ask of a rank only which position it plays. So the ranks keep the team's
+/// numbers.
 class GroupOfRanks {
  public:
   /// This rank is `ranks[own]` of the team, whose endpoint stays longer.

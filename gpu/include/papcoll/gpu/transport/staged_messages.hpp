@@ -5,11 +5,9 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/gpu/api.hpp>
-#include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
 #include <papcoll/gpu/transport/host_staged_part.hpp>
 #include <papcoll/gpu/transport/mailbox.hpp>
-#include <papcoll/gpu/transport/mailbox_endpoint.hpp>
 #include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/schedule/endpoint.hpp>
@@ -25,9 +23,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Messages through memory of the host, for devices that share none: as whole parts, piece by piece,
-/// see HostStagedPart. The devices share no events either, so that hosts tell each other what they
-/// have seen to be complete.
+/// Messages through memory of the host, for devices that share none: as whole parts, piece by
+/// piece, see HostStagedPart. The devices share no events either, so that hosts tell each other
+/// what they have seen to be complete.
 ///
 ///     sender                                     receiver
 ///     start of a send                  ←──────── start of a receive: mail {wanted, ticket}
