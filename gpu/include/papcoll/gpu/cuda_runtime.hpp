@@ -176,10 +176,7 @@ class CudaRuntime : public Api {
   }
 
   /// Waits for all of the device, as cudaFree does.
-  void free(std::byte* base) noexcept override {
-    const detail::BesideCaptures beside;
-    ignore(cudaFree(base));
-  }
+  void free(std::byte* base) noexcept override { end(cudaFree, base); }
 
   std::byte* allocate_host(std::size_t bytes) override {
     const detail::BesideCaptures beside;
@@ -189,10 +186,7 @@ class CudaRuntime : public Api {
     return static_cast<std::byte*>(base);
   }
 
-  void free_host(std::byte* base) noexcept override {
-    const detail::BesideCaptures beside;
-    ignore(cudaFreeHost(base));
-  }
+  void free_host(std::byte* base) noexcept override { end(cudaFreeHost, base); }
 
   void pin(std::byte* base, std::size_t bytes) override {
     const detail::BesideCaptures beside;
@@ -200,10 +194,7 @@ class CudaRuntime : public Api {
           "cudaHostRegister", no_device, bytes, detail::Asked::pinning);
   }
 
-  void unpin(std::byte* base) noexcept override {
-    const detail::BesideCaptures beside;
-    ignore(cudaHostUnregister(base));
-  }
+  void unpin(std::byte* base) noexcept override { end(cudaHostUnregister, base); }
 
   Place place(const void* address) override {
     // Of what CUDA does not know all stay as they are. The runtime's function would make a context.
@@ -262,13 +253,12 @@ class CudaRuntime : public Api {
   }
 
   void close_memory(std::byte* base) noexcept override {
-    const detail::BesideCaptures beside;
     const std::lock_guard lock(imports_mutex_);
     const auto found = std::find_if(imports_.begin(), imports_.end(),
                                     [&](const Import& import) { return import.base == base; });
     if (found == imports_.end()) return;
     const detail::CurrentContext current(driver_, devices_[index(found->device)].context);
-    ignore(cudaIpcCloseMemHandle(base));
+    end(cudaIpcCloseMemHandle, base);
     *found = imports_.back();
     imports_.pop_back();
   }
@@ -282,10 +272,7 @@ class CudaRuntime : public Api {
     return reinterpret_cast<Stream>(made);
   }
 
-  void destroy_stream(Stream stream) noexcept override {
-    const detail::BesideCaptures beside;
-    ignore(cudaStreamDestroy(of(stream)));
-  }
+  void destroy_stream(Stream stream) noexcept override { end(cudaStreamDestroy, of(stream)); }
 
   bool is_capturing(Stream stream) override {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -318,10 +305,7 @@ class CudaRuntime : public Api {
     return reinterpret_cast<Event>(made);
   }
 
-  void destroy_event(Event event) noexcept override {
-    const detail::BesideCaptures beside;
-    ignore(cudaEventDestroy(of(event)));
-  }
+  void destroy_event(Event event) noexcept override { end(cudaEventDestroy, of(event)); }
 
   EventHandle export_event(Event event) override {
     cudaIpcEventHandle_t exported;
@@ -482,7 +466,9 @@ class CudaRuntime : public Api {
   }
 
   // There is nothing to be done about a failure.
-  static void ignore(cudaError_t code) noexcept {
+  static void end(auto function, auto* handle) noexcept {
+    const detail::BesideCaptures beside;
+    const cudaError_t code = function(handle);
     if (code != cudaSuccess) detail::forget(code);
   }
 

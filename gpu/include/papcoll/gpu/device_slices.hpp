@@ -74,8 +74,7 @@ struct DeviceSlices {
   /// One call of one rank.
   class Run {
    public:
-    template <DeviceSite S>
-    bool step(S& s, const Call& c) {
+    bool step(DeviceSite auto& s, const Call& c) {
       if (s.size() == 1) {
         if (!c.in_place()) s.copy(c.out, c.in, c.bytes());
         return true;
@@ -93,16 +92,14 @@ struct DeviceSlices {
     };
     enum class Phase : unsigned char { begins, combines, pulls, ends };
 
-    template <class S>
-    static Range slice_of(S& s, const Call& c, int rank) noexcept {
+    static Range slice_of(auto& s, const Call& c, int rank) noexcept {
       return slice(c.count, c.reducer.size, rank, s.size());
     }
     static bool wants_result(const Call& c, int rank) noexcept {
       return c.collective == Collective::allreduce || rank == c.root;
     }
 
-    template <class S>
-    void begin(S& s, const Call& c) {
+    void begin(auto& s, const Call& c) {
       const std::size_t size = c.reducer.size;
       mine_ = slice_of(s, c, s.rank());
       done_.assign(static_cast<std::size_t>(s.size()), false);
@@ -123,8 +120,7 @@ struct DeviceSlices {
 
     /// Combines what has come, if the device has nothing else to do, so that what comes at the same
     /// time is read at once, over several links; true: all has been combined.
-    template <class S>
-    bool combine(S& s, const Call& c) {
+    bool combine(auto& s, const Call& c) {
       look(s, c);
       const bool all = combined_ + come_.size() == done_.size();
       const std::size_t operands = come_.size() + (combined_ != 0 ? 1 : 0);
@@ -137,8 +133,7 @@ struct DeviceSlices {
     }
 
     /// Who has come since the last look?
-    template <class S>
-    void look(S& s, const Call& c) {
+    void look(auto& s, const Call& c) {
       for (int r = 0; r < s.size(); ++r) {
         if (is_done(r)) continue;
         const bool has_come = r == s.rank() || s.has_signalled(r, DeviceSignal::given);
@@ -151,8 +146,7 @@ struct DeviceSlices {
     }
 
     /// Combines what those have given with what there is.
-    template <class S>
-    void launch(S& s, const Call& c) {
+    void launch(auto& s, const Call& c) {
       for (std::size_t k = 0; k < come_.size() && !mine_.empty();) {
         gpu::Operands o;
         if (combined_ + k != 0) o.in[o.inputs++] = result_;
@@ -168,8 +162,7 @@ struct DeviceSlices {
     }
 
     /// Pulls what is ready; true: all is, and under way.
-    template <class S>
-    bool pull(S& s, const Call& c) {
+    bool pull(auto& s, const Call& c) {
       const std::size_t size = c.reducer.size;
       bool all = true;
       for (int r = 0; r < s.size() && wants_result(c, s.rank()); ++r) {
@@ -192,8 +185,7 @@ struct DeviceSlices {
       return true;
     }
 
-    template <class S>
-    bool end(S& s) {
+    bool end(auto& s) {
       for (; left_ < s.size(); ++left_) {
         if (left_ == s.rank()) continue;
         if (!s.has_signalled(left_, DeviceSignal::taken)) return false;

@@ -64,8 +64,7 @@ struct SharedDevice {
   /// One call of one rank.
   class Run {
    public:
-    template <DeviceSite S>
-    bool step(S& s, const Call& c) {
+    bool step(DeviceSite auto& s, const Call& c) {
       if (!begun_) begin(s, c);
       return leads_ ? lead(s, c) : follow(s, c);
     }
@@ -75,8 +74,7 @@ struct SharedDevice {
       return c.collective == Collective::allreduce || rank == c.root;
     }
 
-    template <class S>
-    void begin(S& s, const Call& c) {
+    void begin(auto& s, const Call& c) {
       begun_ = true;
       leads_ = s.draw_ticket() == s.size() - 1;
       if (leads_) return;  // its kernel reaches the caller's buffers
@@ -95,8 +93,7 @@ struct SharedDevice {
       s.signal(DeviceSignal::given);
     }
 
-    template <class S>
-    bool lead(S& s, const Call& c) {
+    bool lead(auto& s, const Call& c) {
       for (; next_ < s.size(); ++next_) {
         const bool own = next_ == s.rank();
         if (!own && !s.has_signalled(next_, DeviceSignal::given)) return false;
@@ -109,8 +106,7 @@ struct SharedDevice {
       return true;
     }
 
-    template <class S>
-    void combine(S& s, const Call& c) {
+    void combine(auto& s, const Call& c) {
       constexpr std::size_t most = gpu::most_operands;
       if (in_.size() == 1) {
         if (out_[0] != in_[0]) s.copy(out_[0], in_[0], c.bytes());
@@ -141,8 +137,7 @@ struct SharedDevice {
       for (std::size_t k = first; k < end; ++k) o.out[o.outputs++] = out_[k];
     }
 
-    template <class S>
-    bool follow(S& s, const Call& c) {
+    bool follow(auto& s, const Call& c) {
       for (int leader = 0; leader < s.size(); ++leader) {
         if (leader == s.rank() || !s.has_signalled(leader, DeviceSignal::ready)) continue;
         s.wait(leader, DeviceSignal::ready);

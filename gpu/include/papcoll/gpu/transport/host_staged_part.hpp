@@ -115,10 +115,7 @@ class HostStagedPart {
     }
     const std::byte* const cell = from.pinned.get() + piece.allocation;
     if (piece.bytes != 0) api().copy(whole.to + piece.offset, cell, piece.bytes, stream);
-    ControlMessage emptied;
-    emptied.kind = MailKind::emptied;
-    emptied.ticket = piece.number;
-    office.send(emptied, stream);
+    office.send({.kind = MailKind::emptied, .ticket = piece.number}, stream);
     whole.bytes -= piece.bytes;
     if (whole.bytes != 0) return std::nullopt;
     Arrival done = std::move(whole);
@@ -215,13 +212,12 @@ class HostStagedPart {
       steps_->lanes().events().give_back(std::move(s.part.ready));
     }
     if (bytes != 0) api().copy(way.pinned.get() + place, s.part.from + s.sent, bytes, stream);
-    ControlMessage piece;
-    piece.kind = MailKind::piece;
-    piece.ticket = s.part.ticket;
-    piece.number = p.next;
-    piece.allocation = place;
-    piece.offset = s.sent;
-    piece.bytes = bytes;
+    const ControlMessage piece{.kind = MailKind::piece,
+                               .ticket = s.part.ticket,
+                               .number = p.next,
+                               .bytes = bytes,
+                               .allocation = place,
+                               .offset = s.sent};
     s.sent += bytes;
     const bool is_last = s.sent == s.part.bytes;
     s.office->send(piece, stream, is_last ? s.part.work : TransportOp{});

@@ -97,8 +97,7 @@ class IpcProbe {
 
  private:
   /// What a device refused.
-  template <class F>
-  static std::string problem_of(F&& f) {
+  static std::string problem_of(auto&& f) {
     try {
       f();
     } catch (const gpu::device_error& problem) {
@@ -185,19 +184,9 @@ class MailboxTable {
   /// What a rank of the node tells.
   RankNotice& notice(int rank) const { return of_rank(rank).notice; }
   /// Of all.
-  std::vector<RankNotice*> notices() const {
-    std::vector<RankNotice*> all;
-    all.reserve(static_cast<std::size_t>(node_.size));
-    for (int p = 0; p < node_.size; ++p) all.push_back(&notice(p));
-    return all;
-  }
+  std::vector<RankNotice*> notices() const { return of_all(&OfRank::notice); }
   /// What they show in calls that depend on arrivals.
-  std::vector<DeviceControlBlock*> boards() const {
-    std::vector<DeviceControlBlock*> all;
-    all.reserve(static_cast<std::size_t>(node_.size));
-    for (int p = 0; p < node_.size; ++p) all.push_back(&of_rank(p).board);
-    return all;
-  }
+  std::vector<DeviceControlBlock*> boards() const { return of_all(&OfRank::board); }
 
  private:
   std::byte* place(int from, int to) const {
@@ -210,6 +199,12 @@ class MailboxTable {
   }
   OfRank& of_rank(int rank) const {
     return *std::launder(reinterpret_cast<OfRank*>(place(rank, rank)));
+  }
+  template <class Part>
+  std::vector<Part*> of_all(Part OfRank::*part) const {
+    std::vector<Part*> all;
+    for (int p = 0; p < node_.size; ++p) all.push_back(&(of_rank(p).*part));
+    return all;
   }
   void reserve(int from, int to) const {
     if (node_.reserve == nullptr) return;

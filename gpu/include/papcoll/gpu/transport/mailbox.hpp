@@ -42,6 +42,18 @@ struct ControlMessage {
   gpu::MemoryHandle memory{};    ///< of that memory
 };
 
+/// A mail of this kind about a message.
+inline ControlMessage about(const TransportOp& work, MailKind kind) {
+  return {.kind = kind,
+          .sequence = work.sequence,
+          .block = work.block,
+          .number = work.number,
+          .bytes = work.bytes()};
+}
+inline bool is_about(const ControlMessage& mail, const TransportOp& work) noexcept {
+  return mail.sequence == work.sequence && mail.block == work.block && mail.number == work.number;
+}
+
 /// A place for a mail, with the event that goes with it.
 struct MailSlot {
   /// Of the sender, who fills it in before the first mail; the receiver imports the event once.

@@ -73,9 +73,6 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     trial_ = detail::make_owned<IpcProbe>(steps(), mail_.notices(), node_.rank);
     mail_.notice(node_.rank).state.store(RankNotice::open, std::memory_order_relaxed);
   }
-  NodeDeviceEndpoint(const NodeDeviceEndpoint&) = delete;
-  NodeDeviceEndpoint& operator=(const NodeDeviceEndpoint&) = delete;
-
   ~NodeDeviceEndpoint() override { end(); }
 
   void end() noexcept override {
@@ -218,8 +215,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     return true;
   }
 
-  template <class F>
-  static bool wait_until(F&& done) {
+  static bool wait_until(auto&& done) {
     TimeWaited time{patience / 10};
     while (!done()) {
       if (time.until() > patience) return false;

@@ -146,7 +146,7 @@ class PulledMessages final : public DeviceMessages {
     api_->record(posted.ready.get(), lanes_->stream(lane));
     const auto early = std::find_if(
         early_mails_.begin(), early_mails_.end(),
-        [&](const EarlyMail& m) { return m.peer == work.peer && is_for(m.mail, work); });
+        [&](const EarlyMail& m) { return m.peer == work.peer && is_about(m.mail, work); });
     if (early == early_mails_.end()) {
       posted_.push_back(std::move(posted));
       return false;
@@ -157,10 +157,6 @@ class PulledMessages final : public DeviceMessages {
     api_->wait(from.pulls.get(), mail.event.get());
     lanes_->events().give_back(std::move(mail.event));
     return pull(mail.mail, std::move(posted), from);
-  }
-
-  static bool is_for(const ControlMessage& mail, const TransportOp& work) noexcept {
-    return mail.sequence == work.sequence && mail.block == work.block && mail.number == work.number;
   }
 
   /// The stream for pulls waits for the mail's event already. True: the receive is complete.
@@ -201,13 +197,12 @@ class PulledMessages final : public DeviceMessages {
   }
 
   void ask_for(const gpu::PathShare& by_host, std::uint32_t ticket, Posted& posted, Pair& from) {
-    ControlMessage part;
-    part.kind = MailKind::part;
-    part.ticket = ticket;
-    part.offset = by_host.offset;
-    part.bytes = by_host.bytes;
     const auto pieces = static_cast<std::size_t>(by_host.chunks);
-    part.allocation = (by_host.bytes + pieces - 1) / pieces;
+    const ControlMessage part{.kind = MailKind::part,
+                              .ticket = ticket,
+                              .bytes = by_host.bytes,
+                              .allocation = (by_host.bytes + pieces - 1) / pieces,
+                              .offset = by_host.offset};
     from.office.send(part, from.pulls.get());
     host_path_->expect({posted.work.peer, ticket, posted.work.to + by_host.offset, by_host.bytes,
                         posted.work, posted.lane, std::move(posted.ready)});
@@ -215,10 +210,7 @@ class PulledMessages final : public DeviceMessages {
 
   /// The sender may overwrite its message when all that is in the stream for pulls now is complete.
   static void answer(std::uint32_t ticket, Pair& from) {
-    ControlMessage mail;
-    mail.kind = MailKind::answer;
-    mail.ticket = ticket;
-    from.office.send(mail, from.pulls.get());
+    from.office.send({.kind = MailKind::answer, .ticket = ticket}, from.pulls.get());
   }
 
   void take(int peer, Pair& from) {
@@ -244,7 +236,7 @@ class PulledMessages final : public DeviceMessages {
   void take_message(const MailboxEndpoint::Received& received, int peer, Pair& from) {
     const ControlMessage mail = received.mail;
     const auto posted = std::find_if(posted_.begin(), posted_.end(), [&](const Posted& p) {
-      return p.work.peer == peer && is_for(mail, p.work);
+      return p.work.peer == peer && is_about(mail, p.work);
     });
     if (posted == posted_.end()) {
       gpu::OwnedEvent event = lanes_->events().take();

@@ -132,12 +132,7 @@ class SentMessages {
       sent.ready = lanes_->events().take();
       api_->record(sent.ready.get(), lanes_->stream(lane));
     }
-    ControlMessage mail;
-    mail.kind = MailKind::message;
-    mail.sequence = work.sequence;
-    mail.block = work.block;
-    mail.number = work.number;
-    mail.bytes = work.bytes();
+    ControlMessage mail = about(work, MailKind::message);
     if (has != nullptr) {
       mail.allocation = has->number;
       mail.offset = static_cast<std::uint64_t>(sent.range.lo - has->base);

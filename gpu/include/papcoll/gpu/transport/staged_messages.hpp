@@ -61,13 +61,8 @@ class StagedMessages final : public DeviceMessages {
       match(peer);
       return false;
     }
-    ControlMessage wanted;
-    wanted.kind = MailKind::wanted;
+    ControlMessage wanted = about(work, MailKind::wanted);
     wanted.ticket = ++tickets_;
-    wanted.sequence = work.sequence;
-    wanted.block = work.block;
-    wanted.number = work.number;
-    wanted.bytes = work.bytes();
     wanted.allocation = host_.room(work.peer);
     host_.expect({work.peer, wanted.ticket, work.to, work.bytes(), work, lane, std::move(ready)});
     peer.office->send(wanted, nullptr);
@@ -141,10 +136,8 @@ class StagedMessages final : public DeviceMessages {
   void match(Peer& peer) {
     for (auto send = peer.sends.begin(); send != peer.sends.end();) {
       const auto wanted =
-          std::find_if(peer.wanted.begin(), peer.wanted.end(), [&](const ControlMessage& mail) {
-            return mail.sequence == send->work.sequence && mail.block == send->work.block &&
-                   mail.number == send->work.number;
-          });
+          std::find_if(peer.wanted.begin(), peer.wanted.end(),
+                       [&](const ControlMessage& mail) { return is_about(mail, send->work); });
       if (wanted == peer.wanted.end()) {
         ++send;
         continue;
@@ -164,11 +157,8 @@ class StagedMessages final : public DeviceMessages {
                          std::move(send.ready), work},
                         work.peer, office);
     }
-    ControlMessage other;
-    other.kind = MailKind::message;
-    other.ticket = wanted.ticket;
-    other.bytes = work.bytes();
-    office.send(other, nullptr);
+    office.send({.kind = MailKind::message, .ticket = wanted.ticket, .bytes = work.bytes()},
+                nullptr);
   }
 
   DeviceSteps* steps_;
