@@ -177,7 +177,7 @@ class MailboxEndpoint {
   void put(const Kept& kept, MailSlot& slot) {
     slot.mail = kept.mail;
     if (own_ != nullptr) {
-      slot.told = api_->tell();
+      slot.told = kept.event ? api_->tell() : 0;
       return;
     }
     gpu::OwnedEvent& event = events_out_[sent_ % slots];
