@@ -91,6 +91,7 @@ class HostStagedPart {
   /// it need not wait for other cells.
   void emptied(const MailboxEndpoint::Received& mail, int peer) {
     if (mail.event != nullptr) api().wait(outlet(peer).stream.get(), mail.event);
+    at(peer).told.at(mail.mail.ticket) = mail.told;
     at(peer).filled.at(mail.mail.ticket) = false;
     progress(peer);
   }
@@ -157,9 +158,10 @@ class HostStagedPart {
     int on_node = 0;  ///< its number there
     Way out{};
     Way in{};
-    std::deque<Sending> sending{};  ///< parts, in the order in which they were asked for
-    std::array<bool, 8> filled{};   ///< cells that are not emptied yet
-    std::uint32_t next = 0;         ///< the cell of the next piece
+    std::deque<Sending> sending{};        ///< parts, in the order in which they were asked for
+    std::array<bool, 8> filled{};         ///< cells that are not emptied yet
+    std::array<std::uint64_t, 8> told{};  ///< when they were emptied
+    std::uint32_t next = 0;               ///< the cell of the next piece
   };
 
   gpu::Api& api() const noexcept { return steps_->api(); }
@@ -211,6 +213,7 @@ class HostStagedPart {
       api().wait(stream, s.part.ready.get());
       steps_->lanes().events().give_back(std::move(s.part.ready));
     }
+    api().hear(p.told[p.next]);
     if (bytes != 0) api().copy(way.pinned.get() + place, s.part.from + s.sent, bytes, stream);
     const ControlMessage piece{.kind = MailKind::piece,
                                .ticket = s.part.ticket,

@@ -93,10 +93,12 @@ struct MailboxPair {
 /// Never waits: mails for which there is no slot are kept.
 class MailboxEndpoint {
  public:
-  /// A mail that came, and an event that is the peer's; null: what it told of is complete.
+  /// A mail that came, and an event that is the peer's; null: what it told of is complete, and
+  /// Api::hear(told) goes before what relies on that.
   struct Received {
     ControlMessage mail{};
     gpu::Event event = nullptr;
+    std::uint64_t told = 0;
   };
 
   /// `boxes.out` is written by this rank and `boxes.in` by the peer; both stay. Where events are
@@ -143,14 +145,11 @@ class MailboxEndpoint {
   /// Is there a mail?
   bool any() const noexcept { return in_->sent.load(std::memory_order_acquire) != taken_; }
 
-  /// The next one, if any(), once. It stays until taken().
+  /// The next one, if any(). It stays until taken().
   Received next() {
     const std::size_t i = taken_ % slots;
     const MailSlot& slot = in_->each[i];
-    if (own_ != nullptr) {
-      api_->hear(slot.told);
-      return {slot.mail};
-    }
+    if (own_ != nullptr) return {slot.mail, nullptr, slot.told};
     if (!events_in_[i]) events_in_[i] = {*api_, api_->import_event(device_, slot.event)};
     return {slot.mail, events_in_[i].get()};
   }

@@ -115,8 +115,9 @@ class StagedMessages final : public DeviceMessages {
         peer.wanted.push_back(mail);
         return match(peer);
       case MailKind::emptied:
-        return host_.emptied({mail}, rank);
+        return host_.emptied(received, rank);
       case MailKind::piece:
+        steps_->api().hear(received.told);
         if (const auto whole = host_.receive(mail, rank, *peer.office)) {
           const TransportOp& work = whole->work;
           steps_->lanes().used_by(whole->lane, {work.to, work.bytes()}, StreamPool::Use::writes,
