@@ -66,6 +66,8 @@ MEMBERS = [(re.compile(rf"^(\s*)({pattern})"), text) for pattern, text in MEMBER
 SITE_MEMBER = re.compile(rf"^(  )((?! |explicit|return|static)(?:{SITE[1]}))")
 # A collective's three functions in erased.hpp.
 ERASED = re.compile(r"^PAPCOLL_ERASED\((\w+), \w+,\s*(\([^()]*\)).*?\)$", re.DOTALL | re.MULTILINE)
+# A collective's two functions in gpu.hpp.
+GPU = re.compile(r"^PAPCOLL_GPU\((\w+), \w+,\s*(\([^()]*\)).*?\)$", re.DOTALL | re.MULTILINE)
 NAMESPACE = re.compile(r"^(namespace papcoll)::inline PAPCOLL_ABI(.*)$")
 
 
@@ -74,6 +76,15 @@ def erased(match):
     flat = " ".join(parameters.split())
     text = (f"void {name}{parameters}; /** As {name}(), non-blocking. */ Request i{name}{flat}; "
             f"/** As {name}(), persistent. */ Persistent {name}_init{flat};")
+    return text + "\n" * (match.group().count("\n") - text.count("\n"))
+
+
+def gpu(match):
+    name, parameters = match.groups()
+    flat = " ".join(parameters.split())
+    operator = ", class Op = Sum" if "Op&" in parameters else ""
+    template = f"template <class... Ps, Team C, class T, std::integral N{operator}>"
+    text = f"{template} void {name}{parameters}; /** Non-blocking. */ {template} Request i{name}{flat};"
     return text + "\n" * (match.group().count("\n") - text.count("\n"))
 
 
@@ -94,5 +105,5 @@ def filtered(path, lines):
 
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as file:
-        text = ERASED.sub(erased, file.read())
+        text = GPU.sub(gpu, ERASED.sub(erased, file.read()))
     sys.stdout.write("\n".join(filtered(sys.argv[1], text.split("\n"))))

@@ -5,8 +5,8 @@
 // the program says so. All that it asks of a device goes by papcoll::gpu::Api, which both have.
 
 #include <papcoll/gpu.hpp>
+#include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/built_in_on_host.hpp>
-#include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/model.hpp>
 #include <papcoll/papcoll.hpp>
 #ifdef EXAMPLE_HAS_CUDA

@@ -47,10 +47,7 @@ int run(const std::vector<std::string>& arguments) {
   GpuRank rank{MPI_COMM_WORLD};
   bool right = false;
   if (part == "memory") {
-    JsonLine{"memory"}
-        .add("free", rank.gpus.free_memory(0))
-        .add("gpus", rank.gpus.devices())
-        .print();
+    JsonLine{"memory"}.add("free", rank.free_memory()).add("gpus", rank.gpus.devices()).print();
     right = true;
   } else if (part == "paths") {
     right = time_paths(rank);

@@ -4,8 +4,8 @@
 #include "steady.hpp"
 
 #include <papcoll/communicator.hpp>
+#include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>
-#include <papcoll/gpu/handles.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
@@ -40,6 +40,16 @@ class GpuRank {
   void copy(void* to, const void* from, std::size_t bytes) {
     gpus.copy(to, from, bytes, stream_.get());
     finish();
+  }
+
+  /// How many bytes of the device's memory nobody has.
+  std::size_t free_memory() const {
+    std::size_t free = 0;
+    std::size_t all = 0;
+    if (cudaMemGetInfo(&free, &all) != cudaSuccess) {
+      throw papcoll::gpu::device_error(papcoll::gpu::Fault::lost, "papcoll: cudaMemGetInfo failed");
+    }
+    return free;
   }
 
   /// Zeros, whose sums are zeros.

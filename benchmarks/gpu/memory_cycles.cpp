@@ -19,7 +19,7 @@ bool cycle_memory(GpuRank& rank, int cycles) {
   };
   const auto free_now = [&] {
     MPI_Barrier(MPI_COMM_WORLD);
-    const std::size_t free = rank.gpus.free_memory(rank.device);
+    const std::size_t free = rank.free_memory();
     MPI_Barrier(MPI_COMM_WORLD);
     return free;
   };

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/gpu/api.hpp>
-#include <papcoll/gpu/handles.hpp>
 #include <papcoll/gpu/measure_paths.hpp>
 #include <papcoll/gpu/multi_path.hpp>
 #include <papcoll/gpu/paths.hpp>

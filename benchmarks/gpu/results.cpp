@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/static/three_stage.hpp>
 #include <papcoll/base/built_in_operators.hpp>
 #include <papcoll/gpu.hpp>
-#include <papcoll/gpu/built_in_table.hpp>
+#include <papcoll/gpu/built_in_reducers.hpp>
 #include <papcoll/gpu/transport/cuda_ipc_transport.hpp>
 
 #include <cstring>

@@ -104,7 +104,7 @@ def check(arguments):
 def fingerprint(sources):
     """Of what is compiled: rows of other sources are not compared with these."""
     found = hashlib.sha256()
-    for room in ("include", "analysis/include", "benchmarks"):
+    for room in ("include", "gpu/include", "analysis/include", "benchmarks"):
         for file in sorted((sources / room).rglob("*.[hci]pp")):
             found.update(file.read_bytes())
     return found.hexdigest()[:12]

@@ -65,7 +65,8 @@ CONDITIONS = {
 # A header with functions that are compiled once ends with them, where they are.
 WITH_BODIES = "#if PAPCOLL_HAS_SHARED_CODE\n"
 
-ROOTS = [pathlib.Path("include/papcoll"), pathlib.Path("analysis/include/papcoll")]
+# Headers of one include those of itself and of the roots before it.
+ROOTS = [pathlib.Path(root, "papcoll") for root in ("include", "gpu/include", "analysis/include")]
 
 
 def inside(header: str, room: str) -> bool:
@@ -118,8 +119,8 @@ def main() -> int:
                 complaints.append(f"{name}: includes {other}, which does not exist")
             elif there is None:
                 continue
-            elif root_of[name] == ROOTS[0] and root_of[other] != ROOTS[0]:
-                complaints.append(f"{name}: includes {other}, which papcoll::analysis has")
+            elif ROOTS.index(root_of[name]) < ROOTS.index(root_of[other]):
+                complaints.append(f"{name}: includes {other}, which {root_of[other]} has")
             elif there[0] > here[0]:
                 complaints.append(f"{name}: includes {other}, whose room comes after its own")
             elif there[1] != here[1] and any(

@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 # Where a path in backticks may begin.
-ROOTS = ["", "include/papcoll", "analysis/include/papcoll", "include", "analysis/include", "tools"]
+ROOTS = ["", "include/papcoll", "gpu/include/papcoll", "analysis/include/papcoll", "include", "gpu/include",
+         "analysis/include", "tools"]
 ENDINGS = "hpp|ipp|cpp|py|sh|md|cmake|txt|json|gz"
 PATH = re.compile(rf"[\w.*…-]+(?:/[\w.*…-]+)*/|[\w./*…-]+\.(?:{ENDINGS})")
 # Files that a reader makes.

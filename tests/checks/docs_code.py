@@ -59,7 +59,8 @@ def main(command):
             compiled = ["-DPAPCOLL_COMPILED"] if what == "fragments" else []
             source = pathlib.Path(directory) / f"{number}.cpp"
             source.write_text(code, encoding="utf-8")
-            flags = ["-std=c++20", "-fsyntax-only", *compiled, f"-I{HERE}", "-Iinclude", "-Ianalysis/include"]
+            flags = ["-std=c++20", "-fsyntax-only", *compiled, f"-I{HERE}", "-Iinclude", "-Igpu/include",
+                     "-Ianalysis/include"]
             if subprocess.run([*command, *flags, source]).returncode != 0:
                 print(f"FAILED: {what}")
                 failed += 1

@@ -4,7 +4,7 @@ set -u
 
 command -v clang-format >/dev/null || { echo "SKIPPED: no clang-format"; exit 77; }
 files=$(git ls-files '*.hpp' '*.ipp' '*.cpp' '*.cuh' '*.cu' 2>/dev/null)
-[ -n "$files" ] || files=$(find include analysis tests examples benchmarks tools \( -name '*.[hic]pp' -o -name '*.cu*' \))
+[ -n "$files" ] || files=$(find include gpu analysis tests examples benchmarks tools \( -name '*.[hic]pp' -o -name '*.cu*' \))
 present=$(for file in $files; do [ ! -e "$file" ] || echo "$file"; done)  # others: not yet committed
 
 verdict=0

@@ -27,7 +27,7 @@ class Headers:
 
     def __init__(self):
         self.texts = {}
-        for top in map(pathlib.Path, ("include", "analysis/include")):
+        for top in map(pathlib.Path, ("include", "gpu/include", "analysis/include")):
             for file in sorted((top / "papcoll").rglob("*.[hi]pp")):
                 self.texts[str(file.relative_to(top))] = file.read_text(encoding="utf-8")
         self._included = {}

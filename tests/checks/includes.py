@@ -141,7 +141,7 @@ def selftest():
 def main():
     if sys.argv[1:] == ["selftest"]:
         return selftest()
-    texts = read_headers([pathlib.Path("include"), pathlib.Path("analysis/include")])
+    texts = read_headers([pathlib.Path(root) for root in ("include", "gpu/include", "analysis/include")])
     found = problems_in(texts)
     print("\n".join(found))
     print(f"{len(texts)} headers, {len(found)} problems")

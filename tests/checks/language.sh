@@ -24,7 +24,7 @@ sentence() {
 
 case $compiler in
   clang*) headers="papcoll/papcoll.hpp papcoll/core.hpp papcoll/communicator.hpp" ;;
-  *) headers=$(find include analysis/include -name '*.hpp' ! -name hwloc.hpp ! -name scotch.hpp | sed 's|.*include/papcoll|papcoll|' | sort) ;;
+  *) headers=$(find include gpu/include analysis/include -name '*.hpp' ! -name hwloc.hpp ! -name scotch.hpp | sed 's|.*include/papcoll|papcoll|' | sort) ;;
 esac
 for header in $headers; do
   sentence "$header" 'papcoll is written in C++20: compile with -std=c++20' -std=c++17 "$@"

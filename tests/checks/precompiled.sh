@@ -11,7 +11,7 @@ command -v "$compiler" >/dev/null || { echo "SKIPPED: no $compiler"; exit 77; }
 
 mkdir -p "$directory"
 others=$directory/others_$compiler.hpp core=$directory/core_$compiler.hpp
-grep -rhoE '^#include <[^>]+>' include analysis/include --include='*.hpp' |
+grep -rhoE '^#include <[^>]+>' include gpu/include analysis/include --include='*.hpp' |
   grep -vE '<(papcoll/|mpi\.h|hwloc\.h|scotch\.h|cuda)' | sort -u >"$others"
 { cat "$others"; echo '#include <papcoll/core.hpp>'; } >"$core"
 instantiate=""  # what the headers' own end would, not each file's

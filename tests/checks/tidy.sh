@@ -8,7 +8,7 @@ command -v clang-tidy >/dev/null || { echo "SKIPPED: no clang-tidy"; exit 77; }
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
-(cd include && find papcoll -name '*.hpp'; cd ../analysis/include && find papcoll -name '*.hpp') |
+find include gpu/include analysis/include -name '*.hpp' | sed 's|.*include/papcoll|papcoll|' |
   grep -v profile/record_mpi | sort | sed 's/.*/#include <&>/' >"$directory/all.cpp"
 
 hwloc=""

@@ -3,10 +3,10 @@
 #include "checks.hpp"
 #include "user_operators.hpp"
 
+#include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/built_in_on_host.hpp>
 #include <papcoll/gpu/built_in_reducers.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>
-#include <papcoll/gpu/handles.hpp>
 
 #include <cstdio>
 #include <cstring>

@@ -1,9 +1,9 @@
 // CudaRuntime: without a GPU, what it says; with one, every operation, in two processes.
 #include "checks.hpp"
 
+#include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/built_in_reducers.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>
-#include <papcoll/gpu/handles.hpp>
 
 #include <sys/mman.h>
 #include <sys/socket.h>

@@ -21,7 +21,7 @@ class TakenPools;
 }  // namespace detail
 
 /// Bytes of a Mailbox (gpu/transport/mailbox.hpp), which this room does not know.
-inline constexpr std::size_t device_mailbox_bytes = 1536;
+inline constexpr std::size_t device_mailbox_bytes = 1600;
 
 /// What the ranks of one node share, as one of them sees it: memory that begins as zeros, mapped by
 /// processes or common to threads.
@@ -88,9 +88,9 @@ inline std::size_t page_aligned(std::size_t bytes) noexcept {
   return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
-/// Bytes of the window from one rank of a node to another (gpu/transport/staging_ring.hpp): a page
-/// for its words, and whole pages for data. The more ranks, the fewer, so that those from one rank
-/// take 24 to 48 MB, of which pages are made for what is used.
+/// Bytes of the window from one rank of a node to another, through which their devices' messages
+/// go (gpu/transport/host_staged_part.hpp): whole pages. The more ranks, the fewer, so that those
+/// from one rank take 24 to 48 MB, of which pages are made for what is used.
 inline std::size_t device_window_bytes(int ranks) noexcept {
   const std::size_t all = std::size_t{24} << 20U;
   const std::size_t each = all / std::bit_ceil(static_cast<std::size_t>(ranks));

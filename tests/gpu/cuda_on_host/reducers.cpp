@@ -1,8 +1,6 @@
 // The reducers of papcoll::gpu, on memory that the host reaches: kernels for CUDA on the host.
 #include <papcoll/gpu/built_in_reducers.hpp>
-#include <papcoll/gpu/built_in_table.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
-#include <papcoll/gpu/kernel_operands.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 

@@ -1,7 +1,7 @@
 // The body of the kernels, by many threads in turn, against a plain loop.
 #include "catch.hpp"
 
-#include <papcoll/gpu/kernel_operands.hpp>
+#include <papcoll/gpu/device_reducer.hpp>
 
 #include <cstdint>
 #include <cstring>

@@ -4,8 +4,8 @@
 // with elements that know where they come from, and says what was wrong with it.
 
 #include <papcoll/gpu/model.hpp>
-#include <papcoll/gpu/transport/device_control_block.hpp>
 #include <papcoll/gpu/transport/device_endpoint.hpp>
+#include <papcoll/gpu/transport/device_node_context.hpp>
 #include <papcoll/gpu/transport/network_messages.hpp>
 #include <papcoll/gpu/transport/staged_messages.hpp>
 #include <papcoll/schedule/make_plan.hpp>
@@ -22,7 +22,6 @@
 #include <functional>
 #include <memory>
 #include <new>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,9 +89,8 @@ class PathsEndpoint final : public DeviceEndpoint {
                 FindReducer find, const gpu::DeviceMachine& machine, std::size_t most_imports)
       : DeviceEndpoint(api, device, find) {
     SharedOut all;
-    std::vector<int> on_node(static_cast<std::size_t>(node.size));
-    std::iota(on_node.begin(), on_node.end(), 0);
-    all.host = papcoll::detail::make_owned<HostStagedPart>(steps(), node, on_node);
+    all.host = papcoll::detail::make_owned<HostStagedPart>(steps(), node, peers,
+                                                           HostStagedPart::Use::parts);
     gpu::ShareLimits limits;
     limits.chunks.most_bytes = static_cast<double>(HostStagedPart::most_piece_bytes(node.size));
     for (int p = 0; p < node.size; ++p) {
@@ -195,9 +193,8 @@ class NodesEndpoint final : public DeviceEndpoint {
     const MakeNotifyingEndpoint make = [&network, rank](Loopback::Told told) {
       return network.make(rank, std::move(told));
     };
-    go_by(papcoll::detail::make_owned<MessagesAcrossNodes>(
-        papcoll::detail::make_owned<PulledMessages>(steps(), peers, default_imports),
-        papcoll::detail::make_owned<NetworkMessages>(steps(), make), near));
+    go_by(papcoll::detail::make_owned<PulledMessages>(steps(), peers, default_imports),
+          papcoll::detail::make_owned<NetworkMessages>(steps(), make), near);
     make_nodes(node_of, rank);
     if (!boards.empty()) make_floor(rank % per_node, boards_here);
   }

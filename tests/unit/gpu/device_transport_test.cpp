@@ -1,6 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/all.hpp>
+#include <papcoll/allreduce.hpp>
 #include <papcoll/arrival/on_topology.hpp>
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/built_in_on_host.hpp>

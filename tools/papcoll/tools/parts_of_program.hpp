@@ -23,6 +23,7 @@
 #endif
 #ifdef PAPCOLL_TOOL_WITH_CUDA
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>
 #include <papcoll/tools/gpu_access.hpp>
 #include <papcoll/tools/indented.hpp>
@@ -80,11 +81,26 @@ inline Machine machine_by_hwloc(const std::string& spec) {
 #endif
 
 #ifdef PAPCOLL_TOOL_WITH_CUDA
+/// A device's address on the PCI bus: "0000:17:00.0".
+inline std::string pci_address(int device) {
+  char text[32] = {};
+  if (const cudaError_t code = cudaDeviceGetPCIBusId(text, sizeof text, device); code != 0) {
+    throw gpu::device_error(gpu::Fault::lost,
+                            papcoll::detail::joined({"papcoll: cudaDeviceGetPCIBusId on device ",
+                                                     device, " failed: ", cudaGetErrorName(code)}));
+  }
+  std::string address = text;
+  for (char& c : address) {
+    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return address;
+}
+
 inline std::string cuda_access_text() {
   try {
     gpu::CudaRuntime gpus;
     std::vector<std::string> names;
-    for (int d = 0; d < gpus.devices(); ++d) names.push_back(gpus.pci_address(d));
+    for (int d = 0; d < gpus.devices(); ++d) names.push_back(pci_address(d));
     return access_text(names, [&](int from, int to) { return gpus.can_access(from, to); });
   } catch (const gpu::device_error& e) {
     Indented out;

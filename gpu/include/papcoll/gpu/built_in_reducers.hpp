@@ -1,0 +1,83 @@
+#pragma once
+
+#include <papcoll/base/built_in_operators.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/gpu/device_reducer.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+// The reducers of all built-in pairs, for whoever can make one: the host (built_in_on_host.hpp) or
+// nvcc (kernels.cu). What pairs there are, base/built_in_operators.hpp says.
+
+namespace papcoll::inline PAPCOLL_ABI::gpu {
+namespace detail {
+
+// Not this namespace's own.
+using papcoll::detail::BuiltInOperators;
+using papcoll::detail::BuiltInTypes;
+using papcoll::detail::TypeList;
+
+/// The operators of built-in reducers, which outlive them.
+template <class Op>
+inline constexpr Op built_in_op{};
+
+/// Has T the operation of Op? Bits are combined of integers only.
+template <class T, class Op>
+concept Combinable = requires(const Op& op, const T& x) {
+  op(x, x);
+};
+
+/// Make::reducer<T>(op) makes each. Sorted by number, since lists of types and operators are.
+template <class Make>
+class BuiltInTable {
+ public:
+  /// The reducer of a pair; null: there is none.
+  const DeviceReducer* find(BuiltInPair pair) const noexcept {
+    const Entry* const end = entries_ + size_;
+    const Entry* const found = std::lower_bound(entries_, end, Entry{pair.number, {}});
+    return found != end && found->number == pair.number ? &found->reducer : nullptr;
+  }
+
+  consteval BuiltInTable() { add(BuiltInOperators{}, BuiltInTypes{}); }
+
+  /// Does find() work?
+  consteval bool is_sorted() const { return std::is_sorted(entries_, entries_ + size_); }
+
+ private:
+  struct Entry {
+    std::uint16_t number = 0;
+    DeviceReducer reducer;
+    constexpr bool operator<(const Entry& o) const noexcept { return number < o.number; }
+  };
+
+  template <class... Ops, class... Ts>
+  constexpr void add(TypeList<Ops...>, TypeList<Ts...>) {
+    (add_all<Ops, Ts...>(), ...);
+  }
+  template <class Op, class... Ts>
+  constexpr void add_all() {
+    (add_one<Op, Ts>(), ...);
+  }
+  template <class Op, class T>
+  constexpr void add_one() {
+    if constexpr (Combinable<T, Op>) {
+      static_assert(built_in_pair<T, Op>.number != 0);
+      entries_[size_].number = built_in_pair<T, Op>.number;
+      entries_[size_].reducer = Make::template reducer<T>(built_in_op<Op>);
+      ++size_;
+    }
+  }
+
+  Entry entries_[BuiltInOperators::size * BuiltInTypes::size]{};
+  std::size_t size_ = 0;
+};
+
+}  // namespace detail
+
+/// The reducer of an operator of papcoll on an arithmetic type, for devices and for the host; null:
+/// there is none for that pair. Compiled by nvcc: the target papcoll::gpu has it (kernels.cu).
+const DeviceReducer* built_in_reducer(BuiltInPair pair) noexcept;
+
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

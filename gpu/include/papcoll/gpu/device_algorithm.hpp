@@ -1,0 +1,40 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/gpu/transport/device_node_context.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// An arrival-driven algorithm on memory of devices, as a policy of papcoll::gpu's collectives.
+///
+/// Required: `policy_kind = SchedulePolicyKind`; `name`; `sentence`, about it; `needs`, with
+/// capability::device_memory and what it asks of arrival policies; `contract`, the strongest it
+/// keeps where Call::rank_order asks for it; `serves(collective)`; `Run`, one call of it:
+/// default-constructible, `bool step(DeviceSite&, const Call&)` moves the call and says whether all
+/// of it is in streams. It never waits, and is called again and again.
+template <class A>
+concept DeviceAlgorithm = PolicyOfKind<A, SchedulePolicyKind> &&
+    requires(typename A::Run run, DeviceNodeContext& site, const Call& call) {
+  requires((needs_of<A> & capability::device_memory) != 0);
+  requires std::default_initializable<typename A::Run>;
+  { A::name } -> std::convertible_to<std::string_view>;
+  { A::sentence } -> std::convertible_to<std::string_view>;
+  { A::contract } -> std::convertible_to<NumericalContract>;
+  { &A::serves } -> std::convertible_to<bool (*)(Collective) noexcept>;
+  { run.step(site, call) } -> std::same_as<bool>;
+};
+
+/// A number that tells them apart.
+template <class A>
+inline constexpr std::uint32_t device_algorithm_id = [] {
+  std::uint32_t id = 0;
+  for (const char c : std::string_view{A::name}) id = id * 31 + static_cast<unsigned char>(c);
+  return id;
+}();
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/call/team_of.hpp>
+#include <papcoll/gpu/device_call.hpp>
+#include <papcoll/gpu/transport/device_endpoint.hpp>
+#include <papcoll/gpu/transport/device_memory.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI::gpu {
+namespace detail {
+
+/// Memory that an endpoint has lent. Peers may have mapped it, so it is freed when all have closed
+/// it, with the endpoint's own.
+struct TakeBack {
+  papcoll::detail::Shared<DeviceMemory> owner{};
+  void operator()(std::byte* lent) const { owner->take_back(lent); }
+};
+using ExportedMemory = std::unique_ptr<std::byte, TakeBack>;
+
+/// What is lent in a call of all ranks, which connects the transport; each passes a length of its
+/// own.
+template <class Transport>
+ExportedMemory lend(const Caller& caller, std::size_t bytes) {
+  struct Wish {
+    std::size_t bytes;
+    ExportedMemory memory{};
+  } wish{bytes};
+  Call call;
+  call.collective = Collective::allreduce;
+  call.count = 1;
+  call.types = papcoll::detail::element_bits<std::byte>() | types_on_device;
+  call.reducer.context = &wish;
+  constexpr std::uint32_t id = 0x5a11ed;
+  papcoll::detail::run_at_endpoint(
+      caller, device_spec<Allreduce, true, RecursiveDoubling, Transport>(), call, id, {},
+      *+[](Endpoint& endpoint, std::uint32_t, Waiter&, const Call& made) {
+        auto& wanted = *static_cast<Wish*>(const_cast<void*>(made.reducer.context));
+        const auto& owner = Transport::device_endpoint(endpoint).memory();
+        wanted.memory = ExportedMemory{owner->lend(wanted.bytes), TakeBack{owner}};
+      });
+  return std::move(wish.memory);
+}
+
+}  // namespace detail
+
+/// Memory of the rank's device that the other ranks may map: collectives of papcoll::gpu use it
+/// where it lies, and copy nothing to memory of papcoll's first.
+///
+/// All ranks of the communicator make one at the same time, each of a length of its own. A rank may
+/// destroy its own at any time, when its streams have done with it: the bytes are kept for the next
+/// one, and freed when the communicator has ended, since other ranks may have mapped them. It may
+/// outlive the communicator.
+template <class T, class Transport>
+class shared_buffer {  // NOLINT(readability-identifier-naming): as shared_vector
+ public:
+  static_assert(std::is_trivially_copyable_v<T>, "papcoll: elements are copied as bytes");
+
+  /// Of `count` elements, not initialised. Throws device_error where the device has not so much
+  /// memory, and peer_error on the other ranks; transport_unavailable.
+  template <Team C, std::integral N>
+  shared_buffer(C&& comm, N count) {
+    const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce};
+    size_ = papcoll::detail::checked_count(caller, count);
+    memory_ = detail::lend<Transport>(caller, size_ * sizeof(T));
+  }
+
+  /// The first element, on the device.
+  T* data() const noexcept { return reinterpret_cast<T*>(memory_.get()); }
+  /// How many there are.
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  std::size_t size_ = 0;
+  detail::ExportedMemory memory_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::gpu

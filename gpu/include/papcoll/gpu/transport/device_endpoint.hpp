@@ -1,0 +1,166 @@
+#pragma once
+
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/transport/device_memory.hpp>
+#include <papcoll/gpu/transport/device_node_context.hpp>
+#include <papcoll/gpu/transport/device_steps.hpp>
+#include <papcoll/gpu/transport/pulled_messages.hpp>
+#include <papcoll/gpu/transport/rank_groups.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/schedule/plan.hpp>
+#include <papcoll/schedule/plan_run.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// One rank's end for plans between memory of devices.
+///
+/// A step is complete for the plan when it is in a stream, so that the host runs ahead of the
+/// devices; finish() orders the caller's stream after all of it. How messages go is known from the
+/// beginning, or decided while the first calls are under way: until then they are kept.
+class DeviceEndpoint : public Endpoint {
+ public:
+  using Peer = MailboxPair;  ///< the two mailboxes of a pair; null for the rank itself
+  using FindReducer = DeviceSteps::FindReducer;  ///< finds the reducer for a device
+
+  static constexpr std::size_t default_imports = 256;  ///< allocations of peers that stay mapped
+
+  /// On a device of the api's, with a peer for each rank, whose memory it maps.
+  DeviceEndpoint(gpu::Api& api, int device, const std::vector<Peer>& peers, FindReducer find,
+                 std::size_t most_imports = default_imports)
+      : steps_(api, device, find),
+        near_(detail::make_owned<PulledMessages>(steps_, peers, most_imports)) {}
+
+  bool start(const TransportOp& work) override {
+    const std::size_t lane = steps_.lane_of(work);
+    if (work.kind != OpKind::send && work.kind != OpKind::receive) {
+      steps_.start(work, lane);
+      return true;
+    }
+    if (is_decided()) return way_to(work.peer).start(work, lane);
+    kept_.push_back({work, lane});
+    return false;
+  }
+
+  bool progress() override {
+    const bool moved = far_ != nullptr && far_->progress();
+    return (near_ != nullptr && near_->progress()) || moved;
+  }
+
+  detail::Shared<std::byte> scratch(std::size_t bytes, MemoryKind) override {
+    return steps_.scratch(bytes);
+  }
+
+  void finish(const Call& call) override {
+    steps_.lanes().finish(static_cast<gpu::Stream>(call.stream));
+    if (near_ != nullptr) near_->finish();
+    if (far_ != nullptr) far_->finish();
+  }
+
+  /// Has the device done all that was finished?
+  bool is_idle() { return steps_.lanes().is_idle(); }
+
+  /// Messages from memory that begins at `base`, an allocation, go directly from now on.
+  void share(std::byte* base, std::size_t bytes) { memory()->share(base, bytes); }
+  /// Ends that, when all ranks have closed their imports of it.
+  void unshare(std::byte* base) noexcept { memory()->unshare(base); }
+
+  /// Closes what it has mapped of peers. is_idle() holds.
+  void close_imports() noexcept {
+    if (near_ != nullptr) near_->close();
+    if (far_ != nullptr) far_->close();
+  }
+  /// The memory that peers may have mapped.
+  const detail::Shared<DeviceMemory>& memory() const noexcept { return steps_.memory(); }
+  /// How many allocations of peers it has mapped.
+  std::size_t imports() const noexcept {
+    MemoryImports* const mapped = mapped_of_peers();
+    return mapped == nullptr ? 0 : mapped->size();
+  }
+
+  /// Is it known how messages go?
+  bool is_decided() const noexcept { return near_ != nullptr || far_ != nullptr; }
+
+  /// What algorithms that depend on arrivals run on; null where devices do not share memory.
+  DeviceNodeContext* floor() noexcept { return floor_.get(); }
+  /// Makes that of the boards of all ranks, of which this one is `rank`. They stay.
+  void make_floor(int rank, const std::vector<DeviceControlBlock*>& boards) {
+    MemoryImports* const mapped = mapped_of_peers();
+    if (mapped == nullptr) return;
+    floor_ = detail::make_owned<DeviceNodeContext>(steps_, *mapped, rank, boards);
+  }
+
+  /// The nodes of the team's ranks, if there are several; else null.
+  NodesOfRanks* nodes() noexcept { return nodes_.get(); }
+  /// Is told the node of each rank of the team.
+  void make_nodes(const std::vector<int>& node_of, int rank) {
+    nodes_ = detail::make_owned<NodesOfRanks>(*this, node_of, rank);
+  }
+
+  void abandon() noexcept override {
+    if (nodes_) nodes_->abandon();
+    kept_.clear();
+    abandoned_ = true;
+    memory()->leak();
+    if (near_ != nullptr) near_->abandon();
+    if (far_ != nullptr) far_->abandon();
+  }
+
+  /// Has the team broken? Then its memory of the device is never freed. What plans had of it as
+  /// scratch memory goes back to this endpoint, where nobody takes it any more.
+  bool is_abandoned() const noexcept { return abandoned_; }
+
+  std::uint32_t sequences_at_once() const noexcept override { return StreamPool::calls_at_once; }
+
+ protected:
+  /// How messages go is decided later, by go_by().
+  DeviceEndpoint(gpu::Api& api, int device, FindReducer find) : steps_(api, device, find) {}
+
+  /// What messages need of the rank's device.
+  DeviceSteps& steps() noexcept { return steps_; }
+  /// Messages go by these: on several nodes those of peers that are not near, by rank, by `far`; a
+  /// rank alone on its node has nothing near. Starts those that were kept.
+  void go_by(detail::Owned<DeviceMessages> near, detail::Owned<DeviceMessages> far = nullptr,
+             std::vector<char> is_near = {}) {
+    near_ = std::move(near);
+    far_ = std::move(far);
+    is_near_ = std::move(is_near);
+    for (const Kept& k : std::exchange(kept_, {})) {
+      if (way_to(k.work.peer).start(k.work, k.lane))
+        k.work.owner->complete(k.work.slot, k.work.step);
+    }
+  }
+
+ private:
+  struct Kept {
+    TransportOp work;
+    std::size_t lane;
+  };
+
+  DeviceMessages& way_to(int peer) noexcept {
+    const bool is_far = far_ != nullptr && is_near_[static_cast<std::size_t>(peer)] == 0;
+    return is_far ? *far_ : *near_;
+  }
+  MemoryImports* mapped_of_peers() const noexcept {
+    return near_ == nullptr ? nullptr : near_->imports();
+  }
+
+  DeviceSteps steps_;
+  detail::Owned<DeviceMessages> near_;  ///< both null: not known yet
+  detail::Owned<DeviceMessages> far_;   ///< null: there is one node
+  std::vector<char> is_near_;           ///< by rank, if there are several
+  std::vector<Kept> kept_;              ///< messages until then
+  detail::Owned<DeviceNodeContext> floor_;
+  detail::Owned<NodesOfRanks> nodes_;  ///< null: there is one node
+  bool abandoned_ = false;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,203 @@
+#pragma once
+
+#include <papcoll/base/config.hpp>
+#include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What a mail says.
+enum class MailKind : std::uint32_t {
+  message,  ///< bytes of the sender's memory may be pulled once the mail's event is complete
+  answer,   ///< they have been pulled once it is
+  wanted,   ///< the writer waits for a message of the reader's: see StagedMessages
+  part,     ///< the writer wants a part of a message of the reader's through the host: see
+            ///< HostStagedPart
+  piece,    ///< a piece of such a part, or message, is in a cell once the mail's event is complete
+  emptied,  ///< the cell with the number `ticket` is free once it is
+};
+
+/// What one rank tells another of a message between their devices. Its bytes stay where they are.
+struct ControlMessage {
+  MailKind kind = MailKind::message;
+  std::uint32_t ticket = 0;  ///< which of the sender's messages, or receives; an answer repeats it
+  std::uint32_t sequence = 0;    ///< of the call
+  std::uint32_t block = 0;       ///< of its plan
+  std::uint32_t number = 0;      ///< of the message between these two ranks in that block
+  std::uint64_t bytes = 0;       ///< of the message
+  std::uint64_t allocation = 0;  ///< the sender's number of the memory that has it
+  std::uint64_t offset = 0;      ///< of the message there
+  gpu::MemoryHandle memory{};    ///< of that memory
+};
+
+/// A mail of this kind about a message.
+inline ControlMessage about(const TransportOp& work, MailKind kind) {
+  return {.kind = kind,
+          .sequence = work.sequence,
+          .block = work.block,
+          .number = work.number,
+          .bytes = work.bytes()};
+}
+inline bool is_about(const ControlMessage& mail, const TransportOp& work) noexcept {
+  return mail.sequence == work.sequence && mail.block == work.block && mail.number == work.number;
+}
+
+/// A place for a mail, with the event that goes with it.
+struct MailSlot {
+  /// Of the sender, who fills it in before the first mail; the receiver imports the event once.
+  gpu::EventHandle event{};
+  ControlMessage mail{};
+  std::uint64_t told = 0;  ///< Api::tell() of the sender, where no events are shared
+};
+
+/// Mails of one rank to another one, in memory that both map: a ring with a writer and a reader.
+///
+/// A slot belongs to the writer while sent − taken < slots says that it is free, and to the reader
+/// from the increment of `sent` to that of `taken`. The writer records the slot's event before it
+/// sends. The reader lets a stream wait for the event before it takes, which fixes what is waited
+/// for, so that the writer may record it anew. Where ranks may not share events, the writer sends
+/// when an event of its own is complete.
+struct Mailbox {
+  static constexpr std::uint32_t slots = 8;  ///< mails under way; more wait at their writer
+
+  /// Mails written. The writer's release makes the slot visible to the reader's acquire.
+  alignas(cache_line) std::atomic<std::uint32_t> sent{0};
+  /// Mails read. The reader's release says that it has done with the slot; the writer's acquire
+  /// orders its next writes after that.
+  alignas(cache_line) std::atomic<std::uint32_t> taken{0};
+  alignas(cache_line) std::array<MailSlot, slots> each{};
+};
+static_assert(std::is_trivially_destructible_v<Mailbox>);
+static_assert(sizeof(Mailbox) == device_mailbox_bytes);
+
+/// The two mailboxes of a pair of ranks; null for the rank itself, and where there are none.
+struct MailboxPair {
+  Mailbox* out = nullptr;
+  Mailbox* in = nullptr;
+  int on_node = 0;  ///< the peer's number among the ranks of the node
+};
+
+/// A rank's end of the two mailboxes that it shares with a peer, with the events of their slots.
+/// Never waits: mails for which there is no slot are kept.
+class MailboxEndpoint {
+ public:
+  /// A mail that came, and an event that is the peer's; null: what it told of is complete, and
+  /// Api::hear(told) goes before what relies on that.
+  struct Received {
+    ControlMessage mail{};
+    gpu::Event event = nullptr;
+    std::uint64_t told = 0;
+  };
+
+  /// `boxes.out` is written by this rank and `boxes.in` by the peer; both stay. Where events are
+  /// not shared, mails have events of `own`, which stays longer, and go when these are complete.
+  MailboxEndpoint(gpu::Api& api, int device, const MailboxPair& boxes, EventPool* own = nullptr)
+      : api_(&api), device_(device), out_(boxes.out), in_(boxes.in), own_(own) {}
+
+  /// Tells the peer, with an event that is complete when all that is in the stream now is; no
+  /// stream: at once, and events are not shared. `sent`, if any, is a send that the mail completes
+  /// when it goes.
+  void send(const ControlMessage& mail, gpu::Stream stream, const TransportOp& sent = {}) {
+    kept_.push_back({mail, stream, sent});
+    if (own_ != nullptr && stream != nullptr) {
+      kept_.back().event = own_->take();
+      api_->record(kept_.back().event.get(), stream);
+    }
+    flush();
+  }
+
+  /// Sends what was kept and may go now; true if anything may. Events of one stream are complete in
+  /// their order.
+  bool flush() {
+    const std::uint32_t before = sent_;
+    for (auto next = kept_.begin();
+         next != kept_.end() && sent_ - out_->taken.load(std::memory_order_acquire) < slots;) {
+      const bool is_behind = std::any_of(
+          kept_.begin(), next, [next](const Kept& k) { return k.stream == next->stream; });
+      if (is_behind || (next->event && !api_->is_complete(next->event.get()))) {
+        ++next;
+        continue;
+      }
+      put(*next, out_->each[sent_ % slots]);
+      out_->sent.store(++sent_, std::memory_order_release);
+      if (next->event) own_->give_back(std::move(next->event));
+      if (next->sent.owner != nullptr) completed_.push_back(next->sent);
+      next = kept_.erase(next);
+    }
+    return sent_ != before;
+  }
+
+  /// The sends that mails have completed since it was asked last.
+  std::vector<TransportOp> completed() { return std::exchange(completed_, {}); }
+
+  /// Is there a mail?
+  bool any() const noexcept { return in_->sent.load(std::memory_order_acquire) != taken_; }
+
+  /// The next one, if any(). It stays until taken().
+  Received next() {
+    const std::size_t i = taken_ % slots;
+    const MailSlot& slot = in_->each[i];
+    if (own_ != nullptr) return {slot.mail, nullptr, slot.told};
+    if (!events_in_[i]) events_in_[i] = {*api_, api_->import_event(device_, slot.event)};
+    return {slot.mail, events_in_[i].get()};
+  }
+
+  /// A stream waits for the event of the next one, which is done with.
+  void taken() noexcept { in_->taken.store(++taken_, std::memory_order_release); }
+
+  /// Forgets what was kept.
+  void abandon() noexcept {
+    kept_.clear();
+    completed_.clear();
+  }
+
+ private:
+  static constexpr std::uint32_t slots = Mailbox::slots;
+
+  struct Kept {
+    ControlMessage mail;
+    gpu::Stream stream;
+    TransportOp sent;
+    gpu::OwnedEvent event{};  ///< where none is shared
+  };
+
+  void put(const Kept& kept, MailSlot& slot) {
+    slot.mail = kept.mail;
+    if (own_ != nullptr) {
+      slot.told = kept.event ? api_->tell() : 0;
+      return;
+    }
+    gpu::OwnedEvent& event = events_out_[sent_ % slots];
+    if (!event) {
+      event = {*api_, api_->make_event(device_, true)};
+      slot.event = api_->export_event(event.get());
+    }
+    api_->record(event.get(), kept.stream);
+  }
+
+  gpu::Api* api_;
+  int device_;
+  Mailbox* out_;
+  Mailbox* in_;
+  EventPool* own_;           ///< null: events are shared
+  std::uint32_t sent_ = 0;   ///< what out_->sent is
+  std::uint32_t taken_ = 0;  ///< what in_->taken is
+  std::deque<Kept> kept_;
+  std::vector<TransportOp> completed_;
+  std::array<gpu::OwnedEvent, slots> events_out_{};
+  std::array<gpu::OwnedEvent, slots> events_in_{};
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,243 @@
+#pragma once
+
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
+#include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/paths.hpp>
+#include <papcoll/gpu/transport/device_endpoint.hpp>
+#include <papcoll/gpu/transport/device_memory.hpp>
+#include <papcoll/gpu/transport/host_staged_part.hpp>
+#include <papcoll/gpu/transport/ipc_probe.hpp>
+#include <papcoll/gpu/transport/network_messages.hpp>
+#include <papcoll/gpu/transport/pulled_messages.hpp>
+#include <papcoll/gpu/transport/sent_messages.hpp>
+#include <papcoll/gpu/transport/staged_messages.hpp>
+#include <papcoll/gpu/transport/stream_pool.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/waiting/time_waited.hpp>
+#include <papcoll/topology/machine.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// The endpoint of a rank: what it shares with its peers is in memory that the node's ranks share,
+/// and messages to other nodes go through the host and the network. The node's ranks find out in
+/// the first calls if all can map each other's memory; if one cannot, the messages of all of them
+/// go through the host. At the end every rank closes what it has mapped before anybody frees it:
+/// processes wait for each other; of threads, which may all end in one, the last one frees the
+/// memory of all.
+class NodeDeviceEndpoint final : public DeviceEndpoint {
+ public:
+  /// How long a rank waits at the end: for its device, and for others to close what it exported.
+  /// What is not closed by then is never freed, which only costs memory.
+  static constexpr std::chrono::milliseconds patience{1000};
+
+  /// Finds the paths between devices of this process.
+  using FindPaths = std::vector<gpu::Path> (*)(int from, int to);
+
+  /// For the device that the rank uses now. Throws device_error, and transport_unavailable on all
+  /// ranks.
+  NodeDeviceEndpoint(gpu::Api& api, const TeamEnvironment& s, FindReducer find,
+                     FindPaths paths = nullptr)
+      : DeviceEndpoint(api, api.current_device(), find),
+        node_(node_of(s, alone_)),
+        find_paths_(paths),
+        processes_(s.processes),
+        team_(s.size),
+        nodes_(s.nodes),
+        ranks_here_(ranks_here_of(s, node_)),
+        mail_(node_),
+        peers_(mail_.peers(s.size, ranks_here_)) {
+    if (is_divided()) {
+      network_ = detail::make_owned<NetworkMessages>(steps(), s.messages);
+      calls_at_once_ = std::min(calls_at_once_, network_->sequences_at_once());
+      std::vector<int> node_of;
+      for (const Place& p : s.machine->places()) node_of.push_back(p.node);
+      make_nodes(node_of, s.rank);
+    }
+    // Last: peers that see the handles import them, so nothing may throw behind that.
+    trial_ = detail::make_owned<IpcProbe>(steps(), mail_.notices(), node_.rank);
+    mail_.notice(node_.rank).state.store(RankNotice::open, std::memory_order_relaxed);
+  }
+  ~NodeDeviceEndpoint() override { end(); }
+
+  void end() noexcept override {
+    if (ended_) return;
+    ended_ = true;
+    try {
+      if (!is_abandoned() && !wait_until([this] { return is_idle(); })) give_up();
+    } catch (const gpu::device_error&) {
+      give_up();
+    }
+    if (!is_abandoned()) close_imports();
+    if (!is_abandoned() && !processes_) tell_memory();
+    // A peer that sees `closed` may free what was mapped here, and the memory it was told of.
+    // Sequentially consistent, as the look at the others' that follows: of two that end at the same
+    // time one sees the other, or nobody would free it.
+    const bool leaks = is_abandoned() && processes_;  // threads use the memory that is told of
+    const std::uint32_t state = leaks ? RankNotice::gave_up : RankNotice::closed;
+    mail_.notice(node_.rank).state.store(state, std::memory_order_seq_cst);
+    if (is_abandoned()) return;
+    if (!processes_) {
+      if (all_closed()) free_all();
+    } else if (!wait_until([this] { return all_closed(); })) {
+      give_up();
+    }
+  }
+
+  /// Operations on what a dead peer had shared fail.
+  bool may_be_of_death() const noexcept override {
+    return detail::handled_as<gpu::device_error>() != nullptr;
+  }
+
+  /// Of what has ended in order nothing is left to be forgotten.
+  void abandon() noexcept override {
+    if (!ended_) give_up();
+  }
+
+  bool progress() override {
+    if (is_decided()) return DeviceEndpoint::progress();
+    if (is_abandoned() || !trial_->progress()) return false;
+    const std::string refused = trial_->reason(ranks_here_);
+    trial_.reset();
+    why_no_ipc_ = refused;
+    if (is_divided()) {
+      why_no_ipc_ = detail::joined({"between its ", nodes_, " nodes there is none",
+                                    refused.empty() ? "" : ", and ", refused});
+    }
+    detail::Owned<DeviceMessages> near;
+    if (node_.size > 1 || !is_divided()) {
+      near = refused.empty() ? detail::Owned<DeviceMessages>(detail::make_owned<PulledMessages>(
+                                   steps(), peers_, default_imports, shared_out()))
+                             : detail::make_owned<StagedMessages>(steps(), node_, peers_);
+    }
+    go_by(std::move(near), std::move(network_), is_near());
+    make_floor(node_.rank, mail_.boards());  // none if the node's messages go through the host
+    return true;
+  }
+
+  const std::string& why_no_ipc() const noexcept override { return why_no_ipc_; }
+
+  std::uint32_t sequences_at_once() const noexcept override { return calls_at_once_; }
+
+ private:
+  void give_up() noexcept { DeviceEndpoint::abandon(); }
+
+  /// The memory of the node's ranks; where this rank is alone, some of its own.
+  static Node node_of(const TeamEnvironment& s, MailboxTable::OfRank& alone) {
+    if (s.node != nullptr) return *s.node;
+    if (s.partial_node != nullptr) return *s.partial_node;
+    Node none;
+    none.device_mailboxes = reinterpret_cast<std::byte*>(&alone);
+    return none;
+  }
+
+  static std::vector<int> ranks_here_of(const TeamEnvironment& s, const Node& node) {
+    if (node.size == static_cast<int>(s.ranks_here.size())) return s.ranks_here;
+    std::vector<int> all(static_cast<std::size_t>(node.size));
+    std::iota(all.begin(), all.end(), node.size == 1 ? s.rank : 0);
+    return all;
+  }
+
+  /// Are there ranks on other nodes?
+  bool is_divided() const noexcept { return team_ != node_.size; }
+
+  /// By rank of the team.
+  std::vector<char> is_near() const {
+    std::vector<char> near(static_cast<std::size_t>(team_));
+    for (const int r : ranks_here_) near[static_cast<std::size_t>(r)] = 1;
+    return near;
+  }
+
+  /// The paths of the messages of all ranks.
+  SharedOut shared_out() {
+    SharedOut all;
+    if (find_paths_ == nullptr) return all;
+    all.host =
+        detail::make_owned<HostStagedPart>(steps(), node_, peers_, HostStagedPart::Use::parts);
+    gpu::Api& api = steps().api();
+    const int to = steps().device();
+    gpu::ShareLimits limits;
+    limits.chunks.most_bytes = static_cast<double>(HostStagedPart::most_piece_bytes(node_.size));
+    for (const Peer& p : peers_) {
+      all.paths.emplace_back();
+      const int from = p.out == nullptr ? to : device_of(mail_.notice(p.on_node).physical_device);
+      if (from == to || from < 0) continue;
+      all.paths.back() =
+          detail::make_owned<MessagePaths>(api, from, to, find_paths_(from, to), limits);
+    }
+    return all;
+  }
+
+  /// The number of a device for this process; -1: it does not see it.
+  int device_of(std::uint64_t physical) {
+    gpu::Api& api = steps().api();
+    for (int d = 0; d < api.devices(); ++d) {
+      if (api.physical_device(d) == physical) return d;
+    }
+    return -1;
+  }
+
+  void tell_memory() {
+    try {
+      mail_.notice(node_.rank).memory = new detail::Shared<DeviceMemory>(memory());
+    } catch (const std::bad_alloc&) {
+      give_up();
+    }
+  }
+
+  void free_all() {
+    for (int p = 0; p < node_.size; ++p) {
+      // Two that end at the same time may both have found all closed.
+      delete mail_.notice(p).memory.exchange(nullptr, std::memory_order_acq_rel);
+    }
+  }
+
+  bool all_closed() {
+    for (int p = 0; p < node_.size; ++p) {
+      const std::uint32_t state = mail_.notice(p).state.load(std::memory_order_seq_cst);
+      if (state == RankNotice::open || state == RankNotice::gave_up) return false;
+    }
+    return true;
+  }
+
+  static bool wait_until(auto&& done) {
+    TimeWaited time{patience / 10};
+    while (!done()) {
+      if (time.until() > patience) return false;
+      std::this_thread::sleep_for(std::chrono::microseconds{50});
+    }
+    return true;
+  }
+
+  MailboxTable::OfRank alone_{};
+  Node node_;  ///< keeps the memory mapped
+  FindPaths find_paths_;
+  bool processes_;
+  int team_;                     ///< ranks of the team
+  int nodes_;                    ///< and their nodes
+  std::vector<int> ranks_here_;  ///< ranks of the team, by their numbers on the node
+  MailboxTable mail_;
+  std::vector<Peer> peers_;                 ///< by rank of the team; null for those on other nodes
+  detail::Owned<NetworkMessages> network_;  ///< until it is known how messages go
+  std::uint32_t calls_at_once_ = StreamPool::calls_at_once;
+  bool ended_ = false;
+  detail::Owned<IpcProbe> trial_;  ///< null when it is over
+  std::string why_no_ipc_;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
