@@ -97,20 +97,6 @@ struct Shape {
                         " has for rank ", to, ": for sizes that differ take Pairwise or Linear"}));
   }
 
-  /// What rank r knows of a shape that has the sizes of all pairs.
-  Shape seen_by(int r) const {
-    Shape s = *this;
-    s.rank = r;
-    if (traits_of(collective).vector != VectorOf::block_per_pair || counts.empty()) return s;
-    const auto me = static_cast<std::size_t>(r);
-    s.counts.clear();
-    for (std::size_t to = 0; to < ranks(); ++to) s.counts.push_back(counts[me * ranks() + to]);
-    for (std::size_t from = 0; from < ranks(); ++from) {
-      s.counts.push_back(counts[from * ranks() + me]);
-    }
-    return s;
-  }
-
  private:
   std::size_t sum(std::size_t first, std::size_t last) const noexcept {
     std::size_t n = 0;

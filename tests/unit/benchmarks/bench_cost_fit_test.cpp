@@ -3,7 +3,7 @@
 #include "../../../benchmarks/cost_fit.hpp"
 #include "../../../benchmarks/one_way.hpp"
 
-#include <papcoll/algorithms/cost/closed_forms.hpp>
+#include <papcoll/model/closed_forms.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -22,7 +22,6 @@
 #include <papcoll/tools/simulate_command.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>
-#include <papcoll/topology/mapping/order_text.hpp>
 #include <papcoll/topology/mapping/read_traffic.hpp>
 
 #include <CLI/CLI.hpp>

@@ -15,7 +15,7 @@
 #include <papcoll/tools/placements.hpp>
 #include <papcoll/tools/simulate_on_node.hpp>
 #include <papcoll/tools/simulated_call.hpp>
-#include <papcoll/topology/mapping/order_text.hpp>
+#include <papcoll/topology/mapping/mapped_order.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -75,8 +75,7 @@ class SimulateCommand {
     command_->add_flag("--json", as_json_, "A JSON object (--compare: an array); times in seconds");
     command_->footer(
         "\"by formula\" (JSON: closed_form) is what the schedule's closed form says, of those in\n"
-        "papcoll/algorithms/cost/closed_forms.hpp. It is there if the schedule has one, all ranks "
-        "arrive at\n"
+        "papcoll/model/closed_forms.hpp. It is there if the schedule has one, all ranks arrive at\n"
         "once, all links are alike, --ports is exclusive and overhead_per_byte is 0. Where the\n"
         "time is another, messages overlap that the form counts one after the other, or wait for\n"
         "what it does not count.");

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/hockney.hpp>
-#include <papcoll/algorithms/cost/movement_forms.hpp>
-#include <papcoll/algorithms/cost/reduction_forms.hpp>
+#include <papcoll/algorithms/closed_forms.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/math.hpp>
 

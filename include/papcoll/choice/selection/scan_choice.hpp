@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/reduction_forms.hpp>
+#include <papcoll/algorithms/closed_forms.hpp>
 #include <papcoll/algorithms/static/pipelined_chain.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
