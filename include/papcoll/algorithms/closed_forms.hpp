@@ -221,14 +221,17 @@ inline constexpr std::size_t no_window = std::numeric_limits<std::size_t>::max()
 }  // namespace detail
 
 /// So many segments, one of each block, at the same time through a reduce-scatter and an allgather
-/// around a ring: the blocks that start together stay together.
-inline double segments_around_ring(const HockneyWithGap& h, int p, double segment,
-                                   double together) noexcept {
+/// around a ring: the blocks that start together stay together. Where messages that are under way
+/// at once share a port, they go through the allgather in so many groups one behind the other.
+inline double segments_around_ring(
+    const HockneyWithGap& h, int p, double segment, double together,
+    double groups = std::numeric_limits<double>::infinity()) noexcept {
   if (p < 2) return 0;
   const double port = together * h.port(segment);
   const double combine = h.gamma * segment;
+  const double message = h.message(segment * std::max(1.0, together / groups));
   return (p - 1) * (std::max({together * combine, port, h.message(segment) + combine}) +
-                    std::max(port, h.message(segment)));
+                    std::max(port, message));
 }
 
 /// Adds up f(part, together) for the blocks of `block` bytes that a window lets start together, one

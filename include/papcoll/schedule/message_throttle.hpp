@@ -62,8 +62,7 @@ class Flows {
 
   /// Ends a round; one without steps is none. make_join() makes a step: where a round has many, the
   /// next one waits for that instead of each for each.
-  template <class Join>
-  [[gnu::cold]] void end_round(std::size_t flow, Join&& make_join) {
+  [[gnu::cold]] void end_round(std::size_t flow, auto&& make_join) {
     constexpr std::uint32_t few = 4;
     MessageThrottle& f = flows_[flow];
     if (f.steps == 0) return;

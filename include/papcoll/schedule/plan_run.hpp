@@ -74,8 +74,7 @@ class PlanRun : Pinned {
   }
 
   /// See the function of this name in endpoint.hpp.
-  template <class F>
-  void for_each_piece(const TransportOp& w, F&& f) const {
+  void for_each_piece(const TransportOp& w, auto&& f) const {
     const Step& step = (*slots_[w.slot].plan)[w.step];
     for (std::size_t done = 0; done < w.n;) {
       TransportOp piece = w;
@@ -307,10 +306,7 @@ class PlanRun : Pinned {
   PlanScratch scratch_;
 };
 
-template <class F>
-void for_each_piece(const TransportOp& w, F&& f) {
-  w.owner->for_each_piece(w, f);
-}
+void for_each_piece(const TransportOp& w, auto&& f) { w.owner->for_each_piece(w, f); }
 
 [[gnu::cold]] inline void perform_pieces(const TransportOp& w) noexcept {
   for_each_piece(w, [](const TransportOp& piece) { perform_locally(piece); });

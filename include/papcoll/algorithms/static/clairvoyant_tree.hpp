@@ -57,8 +57,7 @@ struct ClairvoyantTree {
 
   /// The merges in the order of their times; the last one is into position 0. `late(p)`: when the
   /// position is ready, `step`: what a merge takes.
-  template <class Late>
-  static std::vector<Merge> merges(int positions, std::uint64_t step, Late&& late) {
+  static std::vector<Merge> merges(int positions, std::uint64_t step, auto&& late) {
     struct Ready {
       std::uint64_t at;
       int position;

@@ -57,8 +57,7 @@ struct PreReducedRing {
 
   /// The best of all shapes. `late(i)`: nanoseconds by which the i-th to come is later than the
   /// first; E − 1 is the number of pre-reduction steps.
-  template <class Late>
-  Shape choose(int ranks, std::uint64_t bytes, Late&& late) const {
+  Shape choose(int ranks, std::uint64_t bytes, auto&& late) const {
     const auto p = static_cast<std::uint64_t>(ranks);
     Shape best{ranks, 1};
     std::uint64_t best_end = late(ranks - 1) + 2 * (p - 1) * cost.of(bytes / p);

@@ -15,8 +15,7 @@ namespace detail {
 
 /// Calls f(c) with c's extents set to all grids, from dimension d down. n: the positions of the
 /// longest block. `flat`: also those that have only one row, or only one column without gaps.
-template <class F>
-void each_grid(SuaraChoice& c, std::size_t d, int n, bool flat, const F& f) {
+void each_grid(SuaraChoice& c, std::size_t d, int n, bool flat, const auto& f) {
   if (d == 1) {
     c.extents[0] = n;
     return f(c);
@@ -31,8 +30,7 @@ void each_grid(SuaraChoice& c, std::size_t d, int n, bool flat, const F& f) {
 }
 
 /// The same for both ways to fill gaps.
-template <class F>
-void each_grid(SuaraChoice c, int p, bool flat, const F& f) {
+void each_grid(SuaraChoice c, int p, bool flat, const auto& f) {
   for (const bool folded : {false, true}) {
     c.folded = folded;
     each_grid(c, c.dimensions, p, flat, f);

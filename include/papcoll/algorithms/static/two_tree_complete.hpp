@@ -67,9 +67,8 @@ struct HeapTree {
 using HeapTrees = std::array<HeapTree, 2>;
 
 /// Calls step(flow, tree, chunk) for each chunk, in a flow.
-template <class F>
 void for_chunks(const HeapTrees& trees, const TwoTreeChunks& chunks, std::uint32_t least_in_flight,
-                const auto& b, F&& step) {
+                const auto& b, auto&& step) {
   const auto cut = chunks.cut(b.whole(), b.element_size(), b.size());
   const std::size_t bytes = cut.longest * b.element_size();
   Builder flow = b.flow(TwoTreeChunks::in_flight(bytes, least_in_flight));
@@ -81,14 +80,19 @@ inline void bcast_along(const HeapTrees& trees, const TwoTreeChunks& chunks, aut
              [](auto& flow, const HeapTree& tree, Range r) { bcast_down(flow, tree, r); });
 }
 
-/// Half of the vector goes along each tree, of an allreduce up and down.
-inline void tell_traffic_along(const HeapTrees& trees, Collective c, Traffic& t) {
-  for (const HeapTree& tree : trees) {
+/// Half of the vector goes along each of two trees, of an allreduce up and down. parent(tree, p): in
+/// which a position p ≥ 1 hangs.
+inline void tell_traffic_along(Collective c, Traffic& t, FunctionRef<int(int, int)> parent) {
+  for (int tree = 0; tree < 2; ++tree) {
     for (int p = 1; p < t.size(); ++p) {
-      if (c != Collective::bcast) t.add(p, tree.parent(p), 0.5);
-      if (c != Collective::reduce) t.add(tree.parent(p), p, 0.5);
+      if (c != Collective::bcast) t.add(p, parent(tree, p), 0.5);
+      if (c != Collective::reduce) t.add(parent(tree, p), p, 0.5);
     }
   }
+}
+inline void tell_traffic_along(const HeapTrees& trees, Collective c, Traffic& t) {
+  tell_traffic_along(
+      c, t, [&](int tree, int p) { return trees[static_cast<std::size_t>(tree)].parent(p); });
 }
 
 }  // namespace detail
