@@ -2,7 +2,6 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/schedule/plan.hpp>
-#include <papcoll/schedule/plan_shape.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/verify/verdict.hpp>
 

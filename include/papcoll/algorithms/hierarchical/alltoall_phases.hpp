@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/hierarchical/hierarchy_team.hpp>
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/hierarchical/alltoall_phases.hpp>
-#include <papcoll/algorithms/hierarchical/hierarchy_team.hpp>
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>

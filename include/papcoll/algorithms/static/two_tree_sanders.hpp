@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
-#include <papcoll/algorithms/static/tree_shapes.hpp>
+#include <papcoll/algorithms/static/shapes.hpp>
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>

@@ -4,7 +4,6 @@
 #include <papcoll/algorithms/static/bruck.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/pairwise.hpp>
-#include <papcoll/algorithms/static/spread_out.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/math.hpp>
 #include <papcoll/schedule/schedule.hpp>

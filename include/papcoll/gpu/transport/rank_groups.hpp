@@ -8,7 +8,6 @@
 #include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/plan_run.hpp>
-#include <papcoll/schedule/plan_shape.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
