@@ -1,6 +1,6 @@
 #pragma once
 
-// What an order costs, counted anew: nothing of topology/mapping/cost.hpp.
+// What an order costs, counted anew: nothing of topology/mapping/mapped_order.hpp.
 
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/traffic.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/hockney.hpp>
+#include <papcoll/algorithms/closed_forms.hpp>
 #include <papcoll/base/config.hpp>
 
 #include <algorithm>

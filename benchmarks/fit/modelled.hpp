@@ -3,8 +3,7 @@
 #include "candidates/problem.hpp"
 
 #include <fmt/format.h>
-#include <papcoll/algorithms/cost/closed_forms.hpp>
-#include <papcoll/algorithms/cost/hockney.hpp>
+#include <papcoll/model/closed_forms.hpp>
 #include <papcoll/model/log_gp.hpp>
 
 #include <algorithm>

@@ -4,9 +4,9 @@
 //
 //   device_model_bench      a JSON object a line; benchmarks/reproduce/gpus.py makes a page of them
 
+#include <papcoll/algorithms/static/pipelined.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/algorithms/static/three_stage.hpp>
 #include <papcoll/gpu/model.hpp>
 #include <papcoll/gpu/multi_path.hpp>

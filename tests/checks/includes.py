@@ -65,7 +65,7 @@ NAMES = {
     "tuple|utility|array|variant": "get",
     "tuple": "apply tie tuple",
     "type_traits": """add_lvalue_reference_t bool_constant common_type_t conditional conditional_t decay_t integral_constant
-        is_array_v is_reference_v remove_const_t remove_cv
+        is_arithmetic_v is_array_v is_reference_v remove_const_t remove_cv
         has_unique_object_representations_v is_class_v is_constant_evaluated is_enum_v is_union_v
         is_base_of_v is_const_v is_convertible_v is_copy_assignable_v is_empty_v is_floating_point_v is_function_v
         is_integral_v

@@ -17,7 +17,7 @@ cmake_minimum_required(VERSION 3.23)
 project(p LANGUAGES CXX)
 find_package(papcoll REQUIRED COMPONENTS core)
 add_executable(program program.cpp)
-target_link_libraries(program PRIVATE papcoll::core)
+target_link_libraries(program PRIVATE papcoll::analysis)
 END
 cat >"$here/program/program.cpp" <<'END'
 #include <papcoll/topology/hwloc.hpp>

@@ -1,6 +1,6 @@
 // `papcoll simulate`: what the closed form says beside what the simulation does.
 
-#include <papcoll/algorithms/cost/closed_forms.hpp>
+#include <papcoll/model/closed_forms.hpp>
 
 #include <nlohmann/json.hpp>
 #include <string>

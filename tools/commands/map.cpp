@@ -21,7 +21,6 @@
 #include <papcoll/tools/placements.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>
-#include <papcoll/topology/mapping/order_text.hpp>
 #include <papcoll/topology/mapping/read_traffic.hpp>
 
 #include <CLI/CLI.hpp>

@@ -15,7 +15,7 @@
 #include <papcoll/tools/placements.hpp>
 #include <papcoll/tools/simulate_on_node.hpp>
 #include <papcoll/tools/simulated_call.hpp>
-#include <papcoll/topology/mapping/order_text.hpp>
+#include <papcoll/topology/mapping/mapped_order.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -64,16 +64,14 @@ class SimulateCommand final : public Command {
     command_->add_flag("--full-path", full_path_, "All steps of the critical path");
     json_.add_to(*command_, "an object, of several algorithms an array; times in seconds");
     command_->footer(
-        std::string("\"by formula\" (JSON: closed_form) is what the schedule's closed form says, "
-                    "of those in\n"
-                    "papcoll/algorithms/cost/closed_forms.hpp. It is there if the schedule has "
-                    "one, all ranks "
-                    "arrive at\n"
-                    "once, all links are alike, --ports is exclusive and overhead_per_byte is 0. "
-                    "Where the\n"
-                    "time is another, messages overlap that the form counts one after the other, "
-                    "or wait for\n"
-                    "what it does not count.\n\n") +
+        std::string(
+            "\"by formula\" (JSON: closed_form) is what the schedule's closed form says, of those "
+            "in\n"
+            "papcoll/model/closed_forms.hpp. It is there if the schedule has one, all ranks "
+            "arrive\n"
+            "at once, all links are alike, --ports is exclusive and overhead_per_byte is 0. Where\n"
+            "the time is another, messages overlap that the form counts one after the other, or\n"
+            "wait for what it does not count.\n\n") +
         examples({"simulate Ring --ranks 16 --bytes 1M",
                   "simulate Ring all --ranks 16 --bytes 64k --arrival one-late --spread 100us"}));
   }

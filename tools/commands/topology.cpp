@@ -11,6 +11,7 @@
 #include <papcoll/tools/optional_parts.hpp>
 #include <papcoll/tools/printed_fabric.hpp>
 #include <papcoll/topology/linux.hpp>
+#include <papcoll/topology/linux_machine.hpp>
 
 #include <CLI/CLI.hpp>
 #include <array>

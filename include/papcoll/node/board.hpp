@@ -161,7 +161,7 @@ class BasicBoard {
     Atomic<std::uint64_t> costs;  ///< what PeerTrials found, in a word that only it reads: so, too
   };
 
-  /// The processors that the rank may run on, as BoundProcessors (topology/bound_processors.hpp),
+  /// The processors that the rank may run on, as BoundProcessors (topology/processor_set.hpp),
   /// in words that only ProcessorCensus reads: relaxed, for the same reason. Written in one call,
   /// read by all in a later one, and written again in calls after that.
   struct alignas(cache_line) Processors {

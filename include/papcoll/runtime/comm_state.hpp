@@ -14,7 +14,7 @@
 #include <papcoll/runtime/setup/node_memory.hpp>
 #include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/topology/cache_groups.hpp>
+#include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/handles.hpp>

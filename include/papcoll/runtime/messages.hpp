@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/direct_allgather.hpp>
+#include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/arrival/background_allgather.hpp>
 #include <papcoll/arrival/predictions.hpp>

@@ -4,7 +4,6 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/topology/bound_processors.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
 #include <array>

@@ -13,10 +13,8 @@
 #include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/topology/bound_processors.hpp>
-#include <papcoll/topology/cache_groups.hpp>
-#include <papcoll/topology/check_machine.hpp>
-#include <papcoll/topology/last_level_cache.hpp>
+#include <papcoll/topology/described_machine.hpp>
+#include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/topology/machine_source.hpp>

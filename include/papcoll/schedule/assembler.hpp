@@ -3,15 +3,13 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/schedule/block_order.hpp>
+#include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/dependencies.hpp>
-#include <papcoll/schedule/locations.hpp>
-#include <papcoll/schedule/message_throttle.hpp>
+#include <papcoll/schedule/element_runs.hpp>
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/plan_memory.hpp>
 #include <papcoll/schedule/range.hpp>
-#include <papcoll/schedule/step_sink.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 
 #include <cstddef>

@@ -37,11 +37,10 @@ struct TransportOp {
 };
 
 /// Calls f with local steps that make up this one, such that in each the elements of every operand
-/// are neighbours. In run.hpp.
-template <class F>
-void for_each_piece(const TransportOp& w, F&& f);
+/// are neighbours. In plan_run.hpp.
+void for_each_piece(const TransportOp& w, auto&& f);
 
-/// perform_locally() of each piece. In run.hpp.
+/// perform_locally() of each piece. In plan_run.hpp.
 [[gnu::cold]] void perform_pieces(const TransportOp& w) noexcept;
 
 /// Does a local step here and now.

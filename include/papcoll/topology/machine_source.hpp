@@ -59,11 +59,50 @@ class MachineSource {
   detail::DescribeMachine* describe_ = nullptr;
 };
 
-/// The same number where the sources are the same; descriptions in code by their places.
-[[gnu::cold]] PAPCOLL_DECL std::uint64_t hash_of(const MachineSource& source) noexcept;
+/// The same number where the sources are the same; descriptions in code by their
+/// places and networks.
+[[gnu::cold]] PAPCOLL_DECL std::uint64_t hash_of(const MachineSource& source);
 
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/topology/machine_source.ipp>
+#include <papcoll/base/text.hpp>
+#include <papcoll/topology/described_machine.hpp>
+#include <papcoll/topology/machine.hpp>
+#include <papcoll/topology/network.hpp>
+#include <papcoll/topology/packed_machine.hpp>
+
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+PAPCOLL_DECL MachineSource::MachineSource(Machine machine)
+    : machine_(detail::make_shared<const Machine>(std::move(machine))),
+      describe_(&detail::described_machine) {}
+PAPCOLL_DECL MachineSource::MachineSource(std::string name, Machine (*reader)(const std::string&))
+    : name_(std::move(name)), read_(reader), describe_(&detail::described_machine) {}
+
+PAPCOLL_DECL Machine MachineSource::read() const { return machine_ ? *machine_ : read_(name_); }
+
+PAPCOLL_DECL bool MachineSource::is_of_no_places() const noexcept {
+  return machine_ != nullptr && machine_->size() == 0;
+}
+
+PAPCOLL_DECL bool operator==(const MachineSource& a, const MachineSource& b) {
+  const bool same_code =
+      a.machine_ == b.machine_ || (a.machine_ && b.machine_ && *a.machine_ == *b.machine_);
+  return a.read_ == b.read_ && a.name_ == b.name_ && same_code;
+}
+
+PAPCOLL_DECL std::uint64_t hash_of(const MachineSource& source) {
+  detail::Packer pack;
+  pack(source.name());
+  if (const Machine* const m = source.in_code()) {
+    pack(m->places(), m->network().uplinks(), m->network().hops_matrix());
+  }
+  return detail::hash_of_text(pack.bytes);
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI
+
 #endif

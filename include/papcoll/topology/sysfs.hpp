@@ -10,6 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
+
+#include <dirent.h>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -45,10 +48,9 @@ inline std::size_t bytes_of(const std::string& text) noexcept {
   return static_cast<std::size_t>(number) * factor;
 }
 
-/// Calls f(first, last) for each range of a list of processors such as "0-3,8". False if the text
-/// is nothing of the kind; f may have been called then.
-template <class F>
-bool for_each_range(const std::string& list, F f) {
+/// The processors that a list such as "0-3,8" names; none if it is nothing of the kind.
+[[gnu::cold]] inline ProcessorSet set_of(const std::string& list) {
+  ProcessorSet set;
   const char* at = list.c_str();
   const auto read = [&at](unsigned& number) {
     int used = 0;
@@ -59,48 +61,30 @@ bool for_each_range(const std::string& list, F f) {
   };
   do {
     unsigned first = 0;
-    if (!read(first)) return false;
+    if (!read(first)) return {};
     unsigned last = first;
     if (*at == '-') {
       ++at;
-      if (!read(last) || last < first) return false;
+      if (!read(last) || last < first) return {};
     }
-    f(first, last);
-    if (*at == 0) return true;
-  } while (*at++ == ',');
-  return false;
-}
-
-/// How many processors a list names; 0 if it is nothing of the kind.
-[[gnu::cold]] inline std::size_t processors_in(const std::string& list) noexcept {
-  std::size_t count = 0;
-  const auto add = [&count](unsigned first, unsigned last) { count += last - first + 1; };
-  return for_each_range(list, add) ? count : 0;
-}
-
-/// The lowest processor that a list names; −1 if it is nothing of the kind.
-[[gnu::cold]] inline int lowest_in(const std::string& list) noexcept {
-  unsigned lowest = ProcessorSet::most;
-  const auto lower = [&lowest](unsigned first, unsigned) {
-    if (first < lowest) lowest = first;
-  };
-  return for_each_range(list, lower) && lowest < ProcessorSet::most ? static_cast<int>(lowest) : -1;
-}
-
-/// The processors that a list names; none if it is nothing of the kind.
-[[gnu::cold]] inline ProcessorSet set_of(const std::string& list) {
-  ProcessorSet set;
-  const auto add = [&set](unsigned first, unsigned last) {
     for (unsigned p = first; p <= last && p < ProcessorSet::most; ++p) {
       set.add(static_cast<int>(p));
     }
-  };
-  return for_each_range(list, add) ? set : ProcessorSet{};
+    if (*at == 0) return set;
+  } while (*at++ == ',');
+  return {};
 }
 
-/// Does a list name all processors of a set?
-[[gnu::cold]] inline bool covers(const std::string& list, const ProcessorSet& set) {
-  return set_of(list).has_all(set);
+/// The names in a directory, in no order; none if it cannot be read.
+[[gnu::cold]] inline std::vector<std::string> names_in(const std::string& directory) {
+  struct Close {
+    void operator()(DIR* d) const noexcept { static_cast<void>(closedir(d)); }
+  };
+  std::vector<std::string> names;
+  const Owned<DIR, Close> open{opendir(directory.c_str())};
+  if (!open) return names;
+  while (const dirent* const entry = readdir(open.get())) names.emplace_back(entry->d_name);
+  return names;
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

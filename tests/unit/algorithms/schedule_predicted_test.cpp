@@ -1,7 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/static/clairvoyant_tree.hpp>
-#include <papcoll/algorithms/static/pre_reduced_ring.hpp>
+#include <papcoll/algorithms/static/by_forecast.hpp>
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
 #include <papcoll/algorithms/static/straggl_ar.hpp>
 #include <papcoll/verify/sweep.hpp>

@@ -1,8 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/binary_tree.hpp>
-#include <papcoll/algorithms/static/fold.hpp>
-#include <papcoll/algorithms/static/tree_shapes.hpp>
+#include <papcoll/algorithms/static/shapes.hpp>
 
 #include <algorithm>
 #include <climits>

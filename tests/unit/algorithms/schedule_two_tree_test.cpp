@@ -1,8 +1,7 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/static/reduce_then_bcast.hpp>
-#include <papcoll/algorithms/static/reordered_two_tree.hpp>
-#include <papcoll/algorithms/static/tree_shapes.hpp>
+#include <papcoll/algorithms/static/shapes.hpp>
+#include <papcoll/algorithms/static/then_bcast.hpp>
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
 #include <papcoll/algorithms/static/two_tree_sanders.hpp>
 #include <papcoll/verify/sweep.hpp>

@@ -2,7 +2,6 @@
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/algorithms/static/suara_choice.hpp>
-#include <papcoll/algorithms/static/suara_parts.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/verify/sweep.hpp>

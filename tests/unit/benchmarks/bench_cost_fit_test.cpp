@@ -3,7 +3,7 @@
 #include "fit/cost_fit.hpp"
 #include "machine/one_way.hpp"
 
-#include <papcoll/algorithms/cost/closed_forms.hpp>
+#include <papcoll/model/closed_forms.hpp>
 
 #include <cmath>
 #include <cstddef>

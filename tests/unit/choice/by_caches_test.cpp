@@ -6,7 +6,7 @@
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/thread_team.hpp>
-#include <papcoll/topology/cache_groups.hpp>
+#include <papcoll/topology/machine.hpp>
 
 #include <chrono>
 #include <cstddef>

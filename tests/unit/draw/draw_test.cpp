@@ -1,8 +1,7 @@
 #include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/algorithms/static/chain.hpp>
-#include <papcoll/algorithms/static/knomial.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
-#include <papcoll/algorithms/static/pipelined_chain.hpp>
+#include <papcoll/algorithms/static/pipelined.hpp>
 #include <papcoll/algorithms/static/rabenseifner.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/algorithms/static/ring.hpp>

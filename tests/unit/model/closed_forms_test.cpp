@@ -1,7 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/cost/closed_forms.hpp>
-#include <papcoll/algorithms/cost/hockney.hpp>
+#include <papcoll/model/closed_forms.hpp>
 #include <suara_printed_forms.hpp>
 
 #include <array>

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/cost/closed_forms.hpp>
-#include <papcoll/algorithms/static/pipelined_chain.hpp>
+#include <papcoll/algorithms/static/pipelined.hpp>
+#include <papcoll/model/closed_forms.hpp>
 #include <papcoll/model/log_gp.hpp>
 #include <papcoll/simulate/simulate.hpp>
 

@@ -4,6 +4,7 @@
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/schedule/plan_run.hpp>
+#include <papcoll/verify/memory.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -197,7 +198,7 @@ class Calls {
     s.in_direct = s.out_direct = !c_.apart;
     if (!c_.unequal) return s;
     s.counts = sizes_;
-    if (c_.collective == Collective::alltoall) return s.seen_by(rank);
+    if (c_.collective == Collective::alltoall) return detail::seen_by(s, rank);
     s.counts.resize(p_);
     return s;
   }

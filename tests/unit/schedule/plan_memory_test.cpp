@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/schedule/dependencies.hpp>
-#include <papcoll/schedule/locations.hpp>
+#include <papcoll/schedule/element_runs.hpp>
 
 #include <algorithm>
 #include <cstddef>

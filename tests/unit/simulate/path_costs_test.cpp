@@ -1,7 +1,7 @@
 #include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/algorithms/static/chain.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
-#include <papcoll/algorithms/static/pipelined_chain.hpp>
+#include <papcoll/algorithms/static/pipelined.hpp>
 #include <papcoll/algorithms/static/rabenseifner.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/simulate/path_costs.hpp>

@@ -1,5 +1,4 @@
 #include <papcoll/algorithms/static/binomial.hpp>
-#include <papcoll/algorithms/static/knomial.hpp>
 #include <papcoll/simulate/simulate.hpp>
 
 #include <cstddef>

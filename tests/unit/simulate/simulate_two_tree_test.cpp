@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
-#include <papcoll/algorithms/cost/closed_forms.hpp>
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
+#include <papcoll/model/closed_forms.hpp>
 #include <papcoll/simulate/simulate.hpp>
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/algorithms/static/suara_choice.hpp>
-#include <papcoll/algorithms/static/suara_parts.hpp>
 #include <papcoll/simulate/simulate.hpp>
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-#include <papcoll/topology/bound_processors.hpp>
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/topology/sysfs.hpp>
 

@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/topology/check_machine.hpp>
+#include <papcoll/topology/described_machine.hpp>
 #include <papcoll/topology/machine_source.hpp>
 
 #include <string>

@@ -1,5 +1,5 @@
-#include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/topology/linux.hpp>
+#include <papcoll/topology/linux_machine.hpp>
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/topology/sysfs.hpp>
 
@@ -176,7 +176,7 @@ TEST_CASE("Linux: sizes of the data caches") {
 
 TEST_CASE("Linux: all last-level caches together") {
   const auto bytes = [](const FakeSysfs& sys, int processor) {
-    return detail::last_level_cache_bytes(processor, sys.root() + "/cpu");
+    return detail::last_level_cache_bytes(processor, sys.root());
   };
   const FakeSysfs sys{{.packages = 2, .l3 = 2, .cores = 8, .threads = 2}};
   CHECK(bytes(sys, 0) == 4U * (32U << 20U));

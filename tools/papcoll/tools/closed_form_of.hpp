@@ -1,9 +1,8 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/closed_forms.hpp>
-#include <papcoll/algorithms/cost/hockney.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/model/closed_forms.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/model/log_gp.hpp>
 #include <papcoll/schedule/schedule.hpp>

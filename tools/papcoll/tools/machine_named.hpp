@@ -8,7 +8,7 @@
 #include <papcoll/tools/optional_parts.hpp>
 #include <papcoll/tools/output_file.hpp>
 #include <papcoll/tools/plain_text.hpp>
-#include <papcoll/topology/linux.hpp>
+#include <papcoll/topology/linux_machine.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/network_file.hpp>
 #include <papcoll/topology/sysfs.hpp>

@@ -2,9 +2,8 @@
 
 // The grid that Suara's ranks make, in words: they need not fit the one that its name gives.
 
-#include <papcoll/algorithms/static/grid.hpp>
 #include <papcoll/algorithms/static/suara.hpp>
-#include <papcoll/algorithms/static/suara_parts.hpp>
+#include <papcoll/algorithms/static/suara_choice.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>

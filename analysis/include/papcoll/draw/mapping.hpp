@@ -6,7 +6,7 @@
 #include <papcoll/schedule/traffic.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/topology/machine.hpp>
-#include <papcoll/topology/mapping/cost.hpp>
+#include <papcoll/topology/mapping/mapped_order.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/collective.hpp>
 #include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/verify/verdict.hpp>
@@ -13,6 +14,21 @@
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// What a rank knows of a shape that has the sizes of all pairs.
+inline Shape seen_by(const Shape& shape, int rank) {
+  Shape s = shape;
+  s.rank = rank;
+  if (traits_of(s.collective).vector != VectorOf::block_per_pair || s.counts.empty()) return s;
+  const std::size_t ranks = s.ranks();
+  const auto me = static_cast<std::size_t>(rank);
+  s.counts.clear();
+  for (std::size_t to = 0; to < ranks; ++to) s.counts.push_back(shape.counts[me * ranks + to]);
+  for (std::size_t from = 0; from < ranks; ++from) {
+    s.counts.push_back(shape.counts[from * ranks + me]);
+  }
+  return s;
+}
 
 /// One rank's memory as a row of cells, an element each: input, output, scratch space. In place the
 /// input is no memory of its own but the beginning of the output.

@@ -34,7 +34,7 @@ class Values {
     for (std::size_t rank = 0; rank < joint.ranks(); ++rank) {
       first_cell_.push_back(cells_.size());
       cells_.resize(cells_.size() + maps[rank].cells(), nothing);
-      layouts_.push_back(layout_of(shape_.seen_by(static_cast<int>(rank))));
+      layouts_.push_back(layout_of(seen_by(shape_, static_cast<int>(rank))));
       const Layout& layout = layouts_.back();
       for (const Placement& p : layout.has) {
         Operand at{layout.input_is_in_out ? Space::out : Space::in, p.offset};

@@ -45,7 +45,7 @@ inline Verdict verify_block(std::vector<const Plan*> plans, Shape shape, const O
   MemoryCheck memory;
   for (std::size_t rank = 0; rank < joint.ranks(); ++rank) {
     shape.rank = static_cast<int>(rank);
-    maps.emplace_back(shape.seen_by(shape.rank), joint.plan(rank).scratch());
+    maps.emplace_back(detail::seen_by(shape, shape.rank), joint.plan(rank).scratch());
     if (Verdict v = memory.check(joint.plan(rank), maps.back(), shape.rank, joint.rank_at); !v) {
       return v;
     }
@@ -137,7 +137,7 @@ inline Verdict verify(const AnySchedule& schedule, Shape shape, const Order& ord
   std::vector<BlockedPlan> plans;
   for (shape.rank = 0; shape.rank < shape.size; ++shape.rank) {
     try {
-      plans.push_back(make_plan(schedule, shape.seen_by(shape.rank), order));
+      plans.push_back(make_plan(schedule, detail::seen_by(shape, shape.rank), order));
     } catch (const argument_error& e) {
       return {FaultKind::out_of_bounds, shape.rank, Verdict::nowhere, Verdict::nowhere, e.what()};
     } catch (const error& e) {

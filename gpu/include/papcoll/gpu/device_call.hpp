@@ -3,10 +3,9 @@
 #include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/pairwise.hpp>
-#include <papcoll/algorithms/static/pipelined_chain.hpp>
+#include <papcoll/algorithms/static/pipelined.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/binomial.hpp>
-#include <papcoll/algorithms/static/pipelined_chain.hpp>
+#include <papcoll/algorithms/static/pipelined.hpp>
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
-#include <papcoll/algorithms/static/segmented_ring.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/gpu/device_algorithm.hpp>

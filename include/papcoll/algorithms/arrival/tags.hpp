@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/ticket_chain.hpp>
+#include <papcoll/algorithms/static/sorted_linear_tree.hpp>
 #include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/collective.hpp>

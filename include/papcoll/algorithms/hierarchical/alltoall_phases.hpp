@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/hierarchical/hierarchy_team.hpp>
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
@@ -307,16 +307,14 @@ class AlltoallPhases {
   }
 
   /// Calls f(i, r) for each member i of this group and each rank r of another.
-  template <class F>
-  void for_each_pair(const std::vector<int>& others, F&& f) const {
+  void for_each_pair(const std::vector<int>& others, auto&& f) const {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       for (const int r : others) f(i, static_cast<std::size_t>(r));
     }
   }
 
   /// Calls f(first, last) for the ranks of a group that follow each other, up to but without last.
-  template <class F>
-  static void for_each_run(const std::vector<int>& ranks, F&& f) {
+  static void for_each_run(const std::vector<int>& ranks, auto&& f) {
     for (std::size_t i = 0; i < ranks.size();) {
       std::size_t end = i + 1;
       while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/hierarchical/alltoall_phases.hpp>
-#include <papcoll/algorithms/hierarchical/hierarchy_team.hpp>
+#include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 #include <numeric>
+#include <span>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
@@ -42,12 +43,7 @@ class HierarchicalPhases {
 
  private:
   /// Elements of each participant of a call.
-  struct Sizes {
-    const std::size_t* of = nullptr;
-    std::size_t count = 0;
-
-    std::size_t operator[](int i) const noexcept { return of[static_cast<std::size_t>(i)]; }
-  };
+  using Sizes = std::span<const std::size_t>;
 
   /// Elements of each rank of a call in which ranks have parts of their own.
   struct Parts {
@@ -82,13 +78,6 @@ class HierarchicalPhases {
     return p;
   }
 
-  [[gnu::noinline]] void intra(Collective c, const std::byte* in, std::byte* out, int root = 0) {
-    team_.intra(phase(c, in, out, root));
-  }
-  [[gnu::noinline]] void inter(Collective c, const std::byte* in, std::byte* out, int root = 0) {
-    team_.inter(phase(c, in, out, root));
-  }
-
   /// A call of one phase in which all have one vector of so many elements.
   [[gnu::noinline]] Call whole(Collective c, const std::byte* in, std::byte* out,
                                std::size_t elements) const noexcept {
@@ -99,27 +88,19 @@ class HierarchicalPhases {
   }
 
   /// A call of one phase in which each participant has its own number of elements.
-  [[gnu::noinline]] Call parted(Collective c, const std::byte* in, std::byte* out,
-                                const Sizes& sizes, bool in_place, int root) const noexcept {
+  [[gnu::noinline]] Call parted(Collective c, const std::byte* in, std::byte* out, Sizes sizes,
+                                bool in_place = false, int root = 0) const noexcept {
     Call p = phase(c, in, out, root);
     bool equal = true;
     std::size_t sum = 0;
-    for (std::size_t i = 0; i < sizes.count; ++i) {
-      equal = equal && sizes.of[i] == sizes.of[0];
-      sum += sizes.of[i];
+    for (const std::size_t n : sizes) {
+      equal = equal && n == sizes.front();
+      sum += n;
     }
-    p.counts = equal ? nullptr : sizes.of;
-    p.count = equal ? sizes.of[0] : sum;
+    p.counts = equal ? nullptr : sizes.data();
+    p.count = equal ? sizes.front() : sum;
     p.input_in_output = in_place;
     return p;
-  }
-  [[gnu::noinline]] void intra(Collective c, const std::byte* in, std::byte* out,
-                               const Sizes& members, bool in_place = false) {
-    team_.intra(parted(c, in, out, members, in_place, 0));
-  }
-  [[gnu::noinline]] void inter(Collective c, const std::byte* in, std::byte* out,
-                               const Sizes& groups, bool in_place, int root = 0) {
-    team_.inter(parted(c, in, out, groups, in_place, root));
   }
 
   /// Between the representative and the root.
@@ -145,9 +126,9 @@ class HierarchicalPhases {
         team_.serves_intra(Collective::allreduce) && !team_.serves_intra(Collective::reduce);
     std::byte* partial = all || representative() ? call_.out : nullptr;
     if (!all && representative()) partial = room_for_partial(call_.out);
-    intra(all ? Collective::allreduce : Collective::reduce, call_.in, partial);
-    if (representative()) inter(Collective::allreduce, partial, call_.out);
-    intra(Collective::bcast, call_.out, call_.out);
+    team_.intra(phase(all ? Collective::allreduce : Collective::reduce, call_.in, partial));
+    if (representative()) team_.inter(phase(Collective::allreduce, partial, call_.out));
+    team_.intra(phase(Collective::bcast, call_.out, call_.out));
   }
 
   void reduce() {
@@ -155,13 +136,13 @@ class HierarchicalPhases {
                               : representative() ? team_.memory(0, call_.bytes())
                                                  : nullptr;
     if (alone()) {
-      inter(Collective::reduce, call_.in, result, root_group());
+      team_.inter(phase(Collective::reduce, call_.in, result, root_group()));
     } else {
       std::byte* const partial = !representative() ? nullptr
                                  : is_root()       ? room_for_partial(result)
                                                    : result;
-      intra(Collective::reduce, call_.in, partial);
-      if (representative()) inter(Collective::reduce, partial, result, root_group());
+      team_.intra(phase(Collective::reduce, call_.in, partial));
+      if (representative()) team_.inter(phase(Collective::reduce, partial, result, root_group()));
     }
     if (group_ == root_group() && root_number() != 0) {
       hop(0, root_number(), result, is_root() ? result : nullptr, call_.count);
@@ -170,9 +151,10 @@ class HierarchicalPhases {
 
   void bcast() {
     const bool first = group_ == root_group();
-    if (first && !alone()) intra(Collective::bcast, call_.out, call_.out, root_number());
-    if (representative()) inter(Collective::bcast, call_.out, call_.out, root_group());
-    if (!first && !alone()) intra(Collective::bcast, call_.out, call_.out);
+    if (first && !alone())
+      team_.intra(phase(Collective::bcast, call_.out, call_.out, root_number()));
+    if (representative()) team_.inter(phase(Collective::bcast, call_.out, call_.out, root_group()));
+    if (!first && !alone()) team_.intra(phase(Collective::bcast, call_.out, call_.out));
   }
 
   void barrier() {
@@ -190,14 +172,14 @@ class HierarchicalPhases {
     std::byte* const total = representative() ? team_.memory(0, call_.bytes()) : nullptr;
     const std::byte* of_group = call_.in;
     if (!last && !alone()) {
-      intra(Collective::reduce, call_.in, total);
+      team_.intra(phase(Collective::reduce, call_.in, total));
       of_group = total;
     }
     const std::byte* own = call_.in;
     const std::byte* below = nullptr;  // what the groups below have combined
     if (representative()) {
       std::byte* const from_below = team_.memory(1, call_.bytes());
-      inter(Collective::exscan, of_group, from_below);
+      team_.inter(phase(Collective::exscan, of_group, from_below));
       if (group_ > 0) {
         const Reducer& r = call_.reducer;
         r.apply(total, from_below, call_.in, call_.count, r.context);
@@ -205,8 +187,8 @@ class HierarchicalPhases {
         below = from_below;
       }
     }
-    if (!exclusive) return intra(Collective::scan, own, call_.out);
-    if (!alone()) intra(Collective::exscan, own, call_.out);
+    if (!exclusive) return team_.intra(phase(Collective::scan, own, call_.out));
+    if (!alone()) team_.intra(phase(Collective::exscan, own, call_.out));
     if (below != nullptr) std::memcpy(call_.out, below, call_.bytes());
   }
 
@@ -238,13 +220,14 @@ class HierarchicalPhases {
   }
 
   /// Parts in order of groups become parts in order of ranks, or the other way.
-  [[gnu::noinline]] void permute(std::byte* to, const std::byte* from, const Sizes& each,
+  [[gnu::noinline]] void permute(std::byte* to, const std::byte* from, Sizes each,
                                  bool to_ranks) const {
     std::size_t by_group = 0;
     for (const auto& members : groups_.members) {
       for (const int r : members) {
-        const std::size_t by_rank = bytes(std::accumulate(each.of, each.of + r, std::size_t{0}));
-        const std::size_t n = bytes(each[r]);
+        const std::size_t by_rank =
+            bytes(std::accumulate(each.begin(), each.begin() + r, std::size_t{0}));
+        const std::size_t n = bytes(each[static_cast<std::size_t>(r)]);
         if (n != 0) {
           std::memcpy(to + (to_ranks ? by_rank : by_group), from + (to_ranks ? by_group : by_rank),
                       n);
@@ -272,9 +255,9 @@ class HierarchicalPhases {
       all = straight_ ? out : team_.memory(0, bytes(p.total));
       part = all + bytes(p.before);
     }
-    intra(Collective::gather, call_.in, part, p.members);
+    team_.intra(parted(Collective::gather, call_.in, part, p.members));
     if (representative()) {
-      inter(Collective::allgather, part, all, p.groups, true);
+      team_.inter(parted(Collective::allgather, part, all, p.groups, true));
       if (!straight_) permute(out, all, p.ranks, true);
     }
     if (!alone()) team_.intra(whole(Collective::bcast, out, out, p.total));
@@ -291,10 +274,11 @@ class HierarchicalPhases {
       all = is_root() && straight_ ? out : team_.memory(0, bytes(p.total));
       part = all + bytes(p.before);
     } else if (representative()) {
-      part = team_.memory(0, bytes(p.groups[group_]));
+      part = team_.memory(0, bytes(p.groups[static_cast<std::size_t>(group_)]));
     }
-    intra(Collective::gather, call_.in, part, p.members);
-    if (representative()) inter(Collective::gather, part, all, p.groups, first, root_group());
+    team_.intra(parted(Collective::gather, call_.in, part, p.members));
+    if (representative())
+      team_.inter(parted(Collective::gather, part, all, p.groups, first, root_group()));
     if (!first) return;
     if (representative() && !straight_) {
       std::byte* const ordered = is_root() ? out : team_.memory(1, bytes(p.total));
@@ -331,24 +315,24 @@ class HierarchicalPhases {
       // In place: never written, and the own part stays where it is.
       auto* const shown = const_cast<std::byte*>(all);
       part = shown + bytes(p.before);
-      inter(Collective::scatter, shown, shown, p.groups, true, root_group());
+      team_.inter(parted(Collective::scatter, shown, shown, p.groups, true, root_group()));
     } else if (representative()) {
-      part = team_.memory(0, bytes(p.groups[group_]));
-      inter(Collective::scatter, nullptr, part, p.groups, false, root_group());
+      part = team_.memory(0, bytes(p.groups[static_cast<std::size_t>(group_)]));
+      team_.inter(parted(Collective::scatter, nullptr, part, p.groups, false, root_group()));
     }
     std::byte* out = call_.out;
     bool stays = false;
     if (is_root() && call_.in_place()) {  // has its part already
       stays = representative();
-      out = stays ? part : team_.memory(2, bytes(p.ranks[me_]));
+      out = stays ? part : team_.memory(2, bytes(p.ranks[static_cast<std::size_t>(me_)]));
     }
-    intra(Collective::scatter, part, out, p.members, stays);
+    team_.intra(parted(Collective::scatter, part, out, p.members, stays));
   }
 
   void reduce_scatter() {
     const Parts p = parts();
     if (alone() && straight_) {
-      return inter(Collective::reduce_scatter, call_.in, call_.out, p.groups, false);
+      return team_.inter(parted(Collective::reduce_scatter, call_.in, call_.out, p.groups, false));
     }
     std::byte* part = representative() ? team_.memory(0, bytes(p.total)) : nullptr;
     team_.intra(whole(Collective::reduce, call_.in, part, p.total));
@@ -358,9 +342,9 @@ class HierarchicalPhases {
         permute(grouped, part, p.ranks, false);
         part = grouped;
       }
-      inter(Collective::reduce_scatter, part, part, p.groups, false);
+      team_.inter(parted(Collective::reduce_scatter, part, part, p.groups, false));
     }
-    intra(Collective::scatter, part, call_.out, p.members);
+    team_.intra(parted(Collective::scatter, part, call_.out, p.members));
   }
 
   HierarchyTeam& team_;

@@ -1,8 +1,70 @@
 #pragma once
 
+// Pairwise, and with several messages at a time SpreadOut.
+
+#include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
+#include <algorithm>
+
 namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// Position p sends to p+1, p+2, … and receives from p−1, p−2, …, and after each `window` of these
+/// waits until they are complete.
+[[gnu::cold]] inline void spread_out(auto& b, int window) {
+  const int me = b.position();
+  Builder in_turn = b.flow(static_cast<std::uint32_t>(window));
+  for (int k = 1; k < b.size(); ++k) {
+    in_turn.send(b.wrap(me + k), b.part(me, me + k));
+    in_turn.receive(b.wrap(me - k), b.part(me - k, me));
+    if (k % window == 0) in_turn.end_round();
+  }
+}
+
+}  // namespace detail
+
+/// Everybody sends every other its part, a few at a time.
+///
+/// Phases: ⌈(P−1)/w⌉ batches of w messages; in batch j position p sends to p + jw + 1, … p + jw + w
+///   and receives from as many before it.
+/// Cost: ⌈(P−1)/w⌉α + (P−1)βm where the latencies of a batch pass at the same time (m: what one
+///   position has for another).
+/// Prefer it for parts of medium length among many positions: with w = 1 it is Ring, which leaves
+///   ports idle while a message is on its way, and with w ≥ P − 1 it is Linear, whose messages all
+///   share the network at once.
+/// Limits: a late position stops those of its batch. Parts may differ in size.
+///
+///     w = 2, P = 5        0             1             2             3             4
+///     batch 1, to         1 2           2 3           3 4           4 0           0 1
+///     batch 2, to         3 4           4 0           0 1           1 2           2 3
+///
+/// Source: MPICH's scattered alltoall, whose batches MPIR_CVAR_ALLTOALL_THROTTLE sets (32 messages,
+/// the default here); the name: Fan, Gilray, Pascucci, Huang, Micinski, Kumar, "Optimizing the
+/// Bruck Algorithm for Non-uniform All-to-all Communication", HPDC 2022.
+struct SpreadOut {
+  using policy_kind = SchedulePolicyKind;
+  static constexpr std::string_view name = "SpreadOut";
+  static constexpr std::string_view sentence =
+      "Everybody sends every other its part, a few messages at a time.";
+  static constexpr bool commutative_only = false;
+
+  static constexpr std::array parameters{Parameter{"messages at a time", "32", 1}};
+
+  int window = 32;  ///< w ≥ 1; less counts as 1
+
+  std::string arguments() const { return *this == SpreadOut{} ? "" : std::to_string(window); }
+  static SpreadOut parse(std::string_view arguments) {
+    return {.window = parse_number<int>(name, parameters[0], arguments)};
+  }
+
+  void emit(Alltoall, auto& b) const { detail::spread_out(b, std::max(window, 1)); }
+  static constexpr bool own_parts_only = true;
+
+  friend bool operator==(const SpreadOut&, const SpreadOut&) = default;
+};
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SpreadOut>() noexcept)
 
 /// Everybody sends every other its part, in rounds that pair all up.
 ///

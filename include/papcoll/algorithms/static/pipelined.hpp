@@ -1,9 +1,15 @@
 #pragma once
 
+// Schedules in segments: PipelinedChain, PipelinedBinaryTree, SegmentedRing.
+
+#include <papcoll/algorithms/static/binary_tree.hpp>
+#include <papcoll/algorithms/static/chain.hpp>
+#include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
+#include <string_view>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -71,5 +77,82 @@ struct Pipelined {
 
   friend bool operator==(const Pipelined&, const Pipelined&) = default;
 };
+
+template <>
+struct PipelinedTraits<Chain> {
+  static constexpr std::string_view name = "PipelinedChain";
+  static constexpr std::string_view sentence =
+      "Segments of the vector go down a chain, one behind the other.";
+  static constexpr int messages(int /*size*/) noexcept { return 1; }
+};
+
+/// A chain that passes segments on while the next ones come in (see Pipelined for the picture).
+///
+/// Cost: with n segments of s bytes, bcast (P − 2 + n)(α + βs); reduce, scan and exscan the same
+///   with each step α + βs + γs, or the larger of α + βs and γs where combining overlaps with
+///   receiving.
+/// Prefer it for reduce, bcast, scan and exscan of very long vectors: for n ≫ P it costs βm, the
+///   least possible, and every link carries every byte once.
+/// Limits: P − 1 steps until the last position has its first segment, so many positions want
+///   PipelinedBinaryTree. Works for operators that do not commute.
+using PipelinedChain = Pipelined<Chain>;
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedChain>() noexcept)
+
+template <>
+struct PipelinedTraits<BinaryTree> {
+  static constexpr std::string_view name = "PipelinedBinaryTree";
+  static constexpr std::string_view sentence =
+      "Segments of the vector go along a binary tree, one behind the other.";
+  static constexpr int messages(int /*size*/) noexcept { return 1; }
+};
+
+/// A binary tree that passes segments on while the next ones come in.
+///
+/// Cost: with d = ⌊log₂ P⌋ levels and n segments of s bytes, bcast 2(d − 1 + n)(α + βs), since
+///   every segment is sent twice; reduce 2(d − 1 + n)(α + βs + γs); allreduce the sum, of which
+///   segments on their way down overlap with others on their way up.
+/// Prefer it where the vector is long, but P too large for PipelinedChain: n < P − 2d.
+/// Limits: half of the bandwidth at best. Works for operators that do not commute.
+///
+///     bcast of segments a b, P = 3      0              1       2
+///     step 1                            a→1
+///     step 2                            a→2            a
+///     step 3                            b→1            a       a
+///     step 4                            b→2            ab      a
+///     step 5                                           ab      ab
+using PipelinedBinaryTree = Pipelined<BinaryTree>;
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedBinaryTree>() noexcept)
+
+template <>
+struct PipelinedTraits<Ring> {
+  static constexpr std::string_view name = "SegmentedRing";
+  static constexpr std::string_view sentence =
+      "A ring in blocks of P segments: messages stay short, and combining overlaps with receiving.";
+  static constexpr int messages(int size) noexcept { return size; }
+};
+
+/// Ring in blocks of P segments, so that each of its messages is one segment.
+///
+/// Phases: for each block a reduce-scatter and an allgather around the ring; while one block's
+///   segments are combined, another's are on their way.
+/// Cost: with n = ⌈m / (P·s)⌉ blocks of P segments of s bytes, and combining fully overlapped with
+///   receiving, (P−1)(n·max(α + βs, γs) + min(α + βs, γs)) + (P−1)(nα + βm/P).
+/// Prefer it to Ring where m/P is much larger than a cache, so that a segment is combined while it
+///   is still in it, or where γ is close to β.
+/// Limits: n times as many messages as Ring; the operator must commute.
+///
+///     P = 3, a vector of six segments; which of them is sent
+///                                        0→1   1→2   2→0
+///     first block, reduce-scatter         2     0     1
+///                                         1     2     0        second block     0→1   1→2   2→0
+///     first block, allgather              0     1     2        reduce-scatter    5     3     4
+///                                         2     0     1                          4     5     3
+///                                                              allgather         3     4     5
+///                                                                                5     3     4
+///
+/// Source: allreduce "ring_segmented" of Open MPI; the cost with the overlap term corrected to keep
+/// the bandwidth bound (P−1)/P·2βm.
+using SegmentedRing = Pipelined<Ring>;
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SegmentedRing>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

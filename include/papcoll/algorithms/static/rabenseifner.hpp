@@ -1,6 +1,8 @@
 #pragma once
 
-#include <papcoll/algorithms/static/fold.hpp>
+// Rabenseifner's allreduce, and his reduce: ReduceScatterGather.
+
+#include <papcoll/algorithms/static/shapes.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -51,5 +53,54 @@ struct Rabenseifner : PlainSchedule {
   }
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Rabenseifner>() noexcept)
+
+/// Reduce by a reduce-scatter with recursive halving and a binomial gather of the parts to the root
+/// (RSG).
+///
+/// Phases: log₂ P rounds of halving the vector while the distance doubles, then the same rounds
+///   backwards towards position 0. If P is not a power of two, neighbours are folded before by
+///   halves.
+/// Cost: 2·log₂ P·α + 2·(P−1)/P·βm + (P−1)/P·γm; folded + 2α + βm + γm/2.
+/// Prefer it for long vectors: Binomial combines the whole vector log₂ P times.
+/// Limits: twice as many rounds as Binomial. Works for operators that do not commute.
+///
+///     P = 4, parts 0–3 of the vector; [02] is a part combined of positions 0 to 2
+///                            0            1            2            3
+///     distance 1         parts 0,1    parts 2,3    parts 0,1    parts 2,3    of [01] and of [23]
+///     distance 2         part 0       part 2       part 1       part 3       of [03]
+///     gather 2→0, 3→1    parts 0,1    parts 2,3                              of [03]
+///     gather 1→0         0,1,2,3                                             of [03]
+///
+/// Source: Rabenseifner, "Optimization of Collective Reduction Operations", ICCS 2004.
+struct ReduceScatterGather : PlainSchedule {
+  static constexpr std::string_view name = "ReduceScatterGather";
+  static constexpr std::string_view sentence =
+      "Reduce-scatter by recursive halving, then a binomial gather to the root.";
+  static constexpr bool commutative_only = false;
+
+  void emit(Reduce, auto& b) const {
+    const Fold fold{b.size()};
+    detail::fold_halves(b, fold);
+    if (fold.folded_away(b.position())) return;
+    bool handed_over = false;
+    detail::halve_and_join(b, fold, [&](Builder& core, int partner, Range mine, Range its) {
+      if (handed_over) return;
+      handed_over = partner < core.position();
+      handed_over ? core.send(partner, mine) : core.receive(partner, its);
+    });
+  }
+
+  static constexpr MappingHint mapping_hint = MappingHint::consecutive;
+
+  static void traffic(Collective /*c*/, auto& t) {
+    const Fold fold{t.size()};
+    detail::tell_folding(t, fold, 1, 0.5);
+    detail::tell_core(t, fold, [](int v, int k) {
+      const bool gathers = v >> k == 1;
+      return (gathers ? 1.0 : 0.5) / (1 << k);
+    });
+  }
+};
+PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ReduceScatterGather>() noexcept)
 
 }  // namespace papcoll::inline PAPCOLL_ABI

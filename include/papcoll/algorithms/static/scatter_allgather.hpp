@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/static/tree_shapes.hpp>
+#include <papcoll/algorithms/static/shapes.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <papcoll/algorithms/static/fold.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
-#include <papcoll/algorithms/static/tree_shapes.hpp>
+#include <papcoll/algorithms/static/shapes.hpp>
 #include <papcoll/base/math.hpp>
 #include <papcoll/schedule/schedule.hpp>
 

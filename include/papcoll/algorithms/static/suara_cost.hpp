@@ -1,14 +1,13 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/hockney.hpp>
-#include <papcoll/algorithms/cost/movement_forms.hpp>
-#include <papcoll/algorithms/cost/reduction_forms.hpp>
+#include <papcoll/algorithms/closed_forms.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/math.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 
 // The closed forms of allreduces where messages that are under way at once share a port, as TCP's
 // and SimGrid's do: who sends to several at once serves all of them late, and a message that comes
@@ -23,28 +22,6 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace closed_form::shared_ports {
 
-/// All contributions come at the same time, so that combining begins when the last one is there.
-inline double linear_allreduce(const HockneyWithGap& h, int p, double m) noexcept {
-  return closed_form::linear_allreduce(h, p, m) + (p > 2 ? h.beta * m : 0);
-}
-
-/// What is folded shares a port with the first exchange of those that have nothing to fold.
-inline double recursive_doubling_allreduce(const Hockney& h, int p, double m) noexcept {
-  const double shared = detail::is_power_of_two(p) ? 0 : h.beta * m;
-  return closed_form::recursive_doubling_allreduce(h, p, m) + shared;
-}
-
-inline double rabenseifner_allreduce(const Hockney& h, int p, double m) noexcept {
-  const double odd = std::min(1.5, 0.25 * detail::floor_log2(p));
-  const double messages = detail::is_power_of_two(p) ? 0 : p % 2 == 0 ? 1.6 : odd;
-  return closed_form::rabenseifner_allreduce(h, p, m) + messages * h.beta * m;
-}
-
-inline double reduce_scatter_gather_reduce(const Hockney& h, int p, double m) noexcept {
-  const double messages = detail::is_power_of_two(p) ? 0 : p % 2 == 0 ? 0.6 : 0.15;
-  return closed_form::reduce_scatter_gather_reduce(h, p, m) + messages * h.beta * m;
-}
-
 /// A position serves all its children at once, so that each of them, the one with the most
 /// children of its own too, has the message when the last one has.
 inline int binomial_bcast_messages(int p) noexcept {
@@ -53,31 +30,9 @@ inline int binomial_bcast_messages(int p) noexcept {
   const int full = (children - 2) * (children - 1) / 2;  // of the largest subtree that lacks nobody
   return children + std::max(full, binomial_bcast_messages(p - (1 << (children - 1))));
 }
-inline double binomial_bcast(const Hockney& h, int p, double m) noexcept {
-  return p < 2 ? 0 : detail::ceil_log2(p) * h.alpha + binomial_bcast_messages(p) * h.beta * m;
-}
-
-/// The scatter's messages share ports with each other and with the ring's, unless those are held up
-/// by their latency.
-inline double scatter_allgather_bcast(const Hockney& h, int p, double m) noexcept {
-  const double shared = p < 2 ? 0 : 2 * h.beta * m * (p - 2) / p - h.alpha * p / 2;
-  return closed_form::scatter_allgather_bcast(h, p, m) + std::max(0.0, shared);
-}
-
-/// Segments that come at the same time are combined one after the other. Through the allgather they
-/// go in so many groups one behind the other.
-inline double segments_around_ring(const HockneyWithGap& h, int p, double segment, double together,
-                                   int groups = 1) noexcept {
-  if (p < 2) return 0;
-  const double port = together * h.port(segment);
-  const double combine = h.gamma * segment;
-  const double message = h.message(segment * std::max(1.0, together / groups));
-  return (p - 1) * (std::max({together * combine, port, h.message(segment) + combine}) +
-                    std::max(port, message));
-}
 
 /// The blocks of a window come apart into two groups while the next window's begin, where the ring
-/// is long enough for that.
+/// is long enough for that. Segments that come at the same time are combined one after the other.
 inline double segmented_ring_allreduce(const HockneyWithGap& h, int p, double m, double s,
                                        std::size_t window) noexcept {
   if (p < 2) return 0;
@@ -86,9 +41,9 @@ inline double segmented_ring_allreduce(const HockneyWithGap& h, int p, double m,
   const double blocks = m / (p * s);
   const double full = std::max(0.0, math::ceil(blocks / static_cast<double>(window)) - 1);
   const double rest = blocks - full * static_cast<double>(window);
-  const int groups = p < long_enough ? 1 : 2;
+  const double groups = p < long_enough ? 1 : 2;
   return fill + full * segments_around_ring(h, p, s, static_cast<double>(window), groups) +
-         segments_around_ring(h, p, std::min(rest, 1.0) * s, std::max(rest, 1.0));
+         segments_around_ring(h, p, std::min(rest, 1.0) * s, std::max(rest, 1.0), 1);
 }
 
 }  // namespace closed_form::shared_ports
@@ -163,25 +118,27 @@ struct ReduceAndBcast {
 [[gnu::cold]] inline ReduceAndBcast reduce_and_bcast(const SuaraModel& model, int p,
                                                      double m) noexcept {
   const HockneyWithGap& h = model.of(SuaraPart::nonoverlapping);
-  if (!model.shared_ports) {
-    return {closed_form::binomial_reduce(h, p, m),
-            closed_form::reduce_scatter_gather_reduce(h, p, m),
-            closed_form::binomial_bcast(h, p, m), closed_form::scatter_allgather_bcast(h, p, m)};
-  }
-  return {closed_form::binomial_reduce(h, p, m),
-          closed_form::shared_ports::reduce_scatter_gather_reduce(h, p, m),
-          closed_form::shared_ports::binomial_bcast(h, p, m),
-          closed_form::shared_ports::scatter_allgather_bcast(h, p, m)};
+  ReduceAndBcast both{
+      closed_form::binomial_reduce(h, p, m), closed_form::reduce_scatter_gather_reduce(h, p, m),
+      closed_form::binomial_bcast(h, p, m), closed_form::scatter_allgather_bcast(h, p, m)};
+  if (!model.shared_ports || p < 2) return both;
+  const double whole = h.beta * m;
+  if (!closed_form::detail::is_power_of_two(p)) both.scattered += (p % 2 == 0 ? 0.6 : 0.15) * whole;
+  const int messages = closed_form::shared_ports::binomial_bcast_messages(p);
+  both.tree_back += (messages - closed_form::detail::ceil_log2(p)) * whole;
+  // The scatter's messages share ports with each other and with the ring's, unless those are held
+  // up by their latency.
+  both.scattered_back += std::max(0.0, 2 * whole * (p - 2) / p - h.alpha * p / 2);
+  return both;
 }
 
 namespace detail {
 
 [[gnu::cold]] inline double segments_around_ring(const SuaraModel& model, int p, double segment,
                                                  double together) noexcept {
-  const HockneyWithGap& h = model.of(SuaraPart::segmented_ring);
-  return model.shared_ports
-             ? closed_form::shared_ports::segments_around_ring(h, p, segment, together)
-             : closed_form::segments_around_ring(h, p, segment, together);
+  constexpr double apart = std::numeric_limits<double>::infinity();
+  return closed_form::segments_around_ring(model.of(SuaraPart::segmented_ring), p, segment,
+                                           together, model.shared_ports ? 1 : apart);
 }
 
 }  // namespace detail
@@ -191,24 +148,27 @@ namespace detail {
                                        double m) noexcept {
   const HockneyWithGap& h = model.of(part);
   const bool shared = model.shared_ports;
+  // Where ports are shared, a fold is delayed by as many whole vectors as is said below.
+  const double fold = shared && !closed_form::detail::is_power_of_two(p) ? h.beta * m : 0;
   switch (part) {
     case SuaraPart::linear:
-      return shared ? closed_form::shared_ports::linear_allreduce(h, p, m)
-                    : closed_form::linear_allreduce(h, p, m);
+      // All contributions come at the same time: combining begins when the last one is there.
+      return closed_form::linear_allreduce(h, p, m) + (shared && p > 2 ? h.beta * m : 0);
     case SuaraPart::nonoverlapping:
       return reduce_and_bcast(model, p, m).seconds();
     case SuaraPart::recursive_doubling:
-      return shared ? closed_form::shared_ports::recursive_doubling_allreduce(h, p, m)
-                    : closed_form::recursive_doubling_allreduce(h, p, m);
+      // It shares a port with the first exchange of those that have nothing to fold.
+      return closed_form::recursive_doubling_allreduce(h, p, m) + fold;
     case SuaraPart::ring:
       return closed_form::ring_allreduce(h, p, m);
     case SuaraPart::segmented_ring:
       return shared ? closed_form::shared_ports::segmented_ring_allreduce(h, p, m, model.segment,
                                                                           model.window)
                     : closed_form::segmented_ring_allreduce(h, p, m, model.segment, model.window);
-    case SuaraPart::rabenseifner:
-      return shared ? closed_form::shared_ports::rabenseifner_allreduce(h, p, m)
-                    : closed_form::rabenseifner_allreduce(h, p, m);
+    case SuaraPart::rabenseifner: {
+      const double odd = std::min(1.5, 0.25 * closed_form::detail::floor_log2(p));
+      return closed_form::rabenseifner_allreduce(h, p, m) + (p % 2 == 0 ? 1.6 : odd) * fold;
+    }
   }
   return 0;
 }

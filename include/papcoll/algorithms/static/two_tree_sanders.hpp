@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
-#include <papcoll/algorithms/static/tree_shapes.hpp>
-#include <papcoll/algorithms/static/two_tree_chunks.hpp>
+#include <papcoll/algorithms/static/shapes.hpp>
+#include <papcoll/algorithms/static/two_tree_complete.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -45,8 +45,7 @@ class ColouredTrees {
   int parent(int tree, int p) const { return at({tree, p}).parent; }
   int colour(int tree, int p) const { return at({tree, p}).colour; }  ///< of the edge to its parent
 
-  template <class F>
-  void for_children(int tree, int p, F&& f) const {
+  void for_children(int tree, int p, auto&& f) const {
     for (const int child : at({tree, p}).children) {
       if (child != 0) f(child);
     }
@@ -237,12 +236,7 @@ struct TwoTreeSanders {
   static void traffic(Collective c, auto& t) {
     if (t.size() < 2) return;
     const detail::ColouredTrees trees{t.size()};
-    for (int tree = 0; tree < 2; ++tree) {
-      for (int p = 1; p < t.size(); ++p) {
-        if (c != Collective::bcast) t.add(p, trees.parent(tree, p), 0.5);
-        if (c != Collective::reduce) t.add(trees.parent(tree, p), p, 0.5);
-      }
-    }
+    detail::tell_traffic_along(c, t, [&](int tree, int p) { return trees.parent(tree, p); });
   }
 
   friend bool operator==(const TwoTreeSanders&, const TwoTreeSanders&) = default;
@@ -278,8 +272,7 @@ struct TwoTreeSanders {
     }
 
     /// Calls f(edge, chunk, flow) for what happens in a round.
-    template <class F>
-    void for_edges(int round, F&& f) {
+    void for_edges(int round, auto&& f) {
       for (const Edge& e : edges) {
         const int chunk = round - e.first + e.tree;
         if (round < e.first || (round - e.first) % 2 != 0 || chunk >= cut.count) continue;

@@ -22,7 +22,6 @@
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>
-#include <papcoll/topology/mapping/order_text.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>

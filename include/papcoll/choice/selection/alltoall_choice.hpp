@@ -1,10 +1,9 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/hockney.hpp>
+#include <papcoll/algorithms/closed_forms.hpp>
 #include <papcoll/algorithms/static/bruck.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/pairwise.hpp>
-#include <papcoll/algorithms/static/spread_out.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/math.hpp>
 #include <papcoll/schedule/schedule.hpp>

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/hockney.hpp>
+#include <papcoll/algorithms/closed_forms.hpp>
 #include <papcoll/algorithms/static/suara_choice.hpp>
-#include <papcoll/algorithms/static/suara_parts.hpp>
 #include <papcoll/algorithms/static/two_tree_complete.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/hockney.hpp>
-#include <papcoll/algorithms/cost/movement_forms.hpp>
-#include <papcoll/algorithms/cost/reduction_forms.hpp>
+#include <papcoll/algorithms/closed_forms.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
-#include <papcoll/algorithms/hierarchical/hierarchy_team.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/reduction_forms.hpp>
-#include <papcoll/algorithms/static/pipelined_chain.hpp>
+#include <papcoll/algorithms/closed_forms.hpp>
+#include <papcoll/algorithms/static/pipelined.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/math.hpp>

@@ -36,7 +36,7 @@ struct Thresholds {
     std::size_t late_percent = 30;
 
     /// What passes the heaviest link in rank order, in hundredths of what passes it in the order of
-    /// the machine, from which calls between nodes run in that: by the model of mapping/cost.hpp.
+    /// the machine, from which calls between nodes run in that: by MappingCost.
     std::size_t order_percent = 110;
 
     friend bool operator==(const Network&, const Network&) = default;

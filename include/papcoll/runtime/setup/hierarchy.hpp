@@ -9,7 +9,6 @@
 #include <papcoll/runtime/memory/late_pages.hpp>
 #include <papcoll/runtime/setup/division.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/topology/cache_groups.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/shm/channels.hpp>

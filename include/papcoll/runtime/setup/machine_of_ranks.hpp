@@ -4,7 +4,6 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/topology/bound_processors.hpp>
 #include <papcoll/topology/described_machine.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>

@@ -11,7 +11,7 @@
 #include <papcoll/runtime/memory/late_pages.hpp>
 #include <papcoll/runtime/setup/division.hpp>
 #include <papcoll/runtime/setup/rank_set_cache.hpp>
-#include <papcoll/topology/last_level_cache.hpp>
+#include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/check.hpp>

@@ -3,9 +3,8 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/schedule/builder.hpp>
-#include <papcoll/schedule/plan_shape.hpp>
+#include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/schedule/step_sink.hpp>
 #include <papcoll/schedule/traffic.hpp>
 
 #include <cstddef>

@@ -6,7 +6,6 @@
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/plan_run.hpp>
-#include <papcoll/schedule/plan_shape.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>

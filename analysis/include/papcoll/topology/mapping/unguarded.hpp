@@ -4,7 +4,6 @@
 #include <papcoll/schedule/order.hpp>
 #include <papcoll/schedule/traffic.hpp>
 #include <papcoll/topology/machine.hpp>
-#include <papcoll/topology/mapping/cost.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>
 
 #include <cstddef>

@@ -1,19 +1,156 @@
 #pragma once
 
-#include <papcoll/algorithms/cost/hockney.hpp>
-#include <papcoll/algorithms/cost/movement_forms.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/math.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <limits>
 
-// Of schedules that combine data: symbols as in closed_forms.hpp.
+// What the schedules of algorithms/static cost, in seconds: the formulas of their headers as
+// functions. p: positions; m: bytes of the whole vector, also where each position contributes a
+// p-th of it (allgather, gather, scatter, reduce_scatter), and in alltoall what one position has
+// for all; s: bytes of a segment. All positions arrive at once, nobody else uses the network, and
+// every position sends one message at a time and receives one at a time.
+//
+// Those of one message after the other take nothing but Hockney's parameters; where messages follow
+// each other through a port, the gap between them counts, which is alpha in Hockney's own model.
+//
+// Here are those by which calls choose. model/closed_forms.hpp, of papcoll::analysis, has the
+// others.
 
-// --- reduce
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// Hockney's model of a machine: a message of m bytes takes alpha + beta·m seconds, and combining m
+/// bytes with others takes gamma·m.
+///
+/// The defaults are those published for a Cray XC40 and its Aries network: Nuriyev et al., "SUARA",
+/// JPDC 183, 2024. alpha and beta may be those of one algorithm, fitted to its runs.
+struct Hockney {
+  double alpha = 1.5e-6;   ///< seconds a message
+  double beta = 6.25e-11;  ///< seconds a byte sent
+  double gamma = 2e-10;    ///< seconds a byte combined
+
+  /// What a message of so many bytes takes.
+  constexpr double message(double bytes) const noexcept { return alpha + beta * bytes; }
+
+  friend bool operator==(const Hockney&, const Hockney&) = default;
+};
+
+/// The same, and how long a message keeps its port beside its bytes, in seconds: all of alpha in
+/// Hockney's own model, less where one message's latency passes while the next one leaves (LogGP's
+/// g), nothing in a network that only delays. What goes from hand to hand does not tell them apart;
+/// pipelines do.
+struct HockneyWithGap : Hockney {
+  double gap = alpha;  ///< seconds
+
+  constexpr HockneyWithGap() = default;
+  /// All of alpha, as in Hockney's own model.
+  // NOLINTNEXTLINE(google-explicit-constructor): Hockney's model is one of them
+  constexpr HockneyWithGap(const Hockney& h) noexcept : Hockney(h), gap(h.alpha) {}
+  /// A gap of so many seconds.
+  constexpr HockneyWithGap(const Hockney& h, double seconds) noexcept : Hockney(h), gap(seconds) {}
+
+  /// How long a message of so many bytes keeps its port.
+  constexpr double port(double bytes) const noexcept { return gap + beta * bytes; }
+
+  friend bool operator==(const HockneyWithGap&, const HockneyWithGap&) = default;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 namespace papcoll::inline PAPCOLL_ABI::closed_form {
+
+namespace detail {
+
+inline int floor_log2(int p) noexcept {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(p))) - 1;
+}
+inline int ceil_log2(int p) noexcept {
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1)));
+}
+inline bool is_power_of_two(int p) noexcept {
+  return std::has_single_bit(static_cast<unsigned>(p));
+}
+/// (p−1)/p of m.
+inline double others_share(int p, double m) noexcept { return m * (p - 1) / p; }
+
+/// Neighbours are folded by halves if p is no power of two. Where the number of pairs is odd, one
+/// of them exchanges with a position that has nothing to fold, and whose message is combined before
+/// the other half is passed on.
+inline double fold_halves(const Hockney& h, int p, double m) noexcept {
+  if (is_power_of_two(p)) return 0;
+  const double half = h.gamma * m / 2;
+  const double mixed = p % 2 == 0 ? 0 : std::max(0.0, half - h.alpha);
+  return 2 * h.alpha + h.beta * m + half + mixed;
+}
+
+}  // namespace detail
+
+/// In how many segments of s bytes m bytes are cut.
+inline double segments(double m, double s) noexcept { return std::max(1.0, math::ceil(m / s)); }
+
+// --- allgather
+
+inline double ring_allgather(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : (p - 1) * h.alpha + h.beta * detail::others_share(p, m);
+}
+
+inline double bruck_allgather(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * h.alpha + h.beta * detail::others_share(p, m);
+}
+
+inline double linear_allgather(const HockneyWithGap& h, int p, double m) noexcept {
+  return p < 2 ? 0 : (p - 2) * h.port(m / p) + h.message(m / p);
+}
+
+// --- bcast
+
+inline double linear_bcast(const HockneyWithGap& h, int p, double m) noexcept {
+  return p < 2 ? 0 : (p - 2) * h.port(m) + h.message(m);
+}
+
+inline double binomial_bcast(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * h.message(m);
+}
+
+inline double binary_tree_bcast(const HockneyWithGap& h, int p, double m) noexcept {
+  if (p < 3) return p < 2 ? 0 : h.message(m);
+  return detail::floor_log2(p) * (h.port(m) + h.message(m));
+}
+
+/// Binomial scatter, then an allgather around a ring.
+inline double scatter_allgather_bcast(const Hockney& h, int p, double m) noexcept {
+  if (p < 2) return 0;
+  return (detail::ceil_log2(p) + p - 1) * h.alpha + 2 * h.beta * detail::others_share(p, m);
+}
+
+/// Two binary trees, each for half of the chunks of s bytes, inner positions of one being leaves of
+/// the other: Sanders, Speck, Träff, "Two-tree algorithms for full bandwidth broadcast, reduction
+/// and scan", Parallel Computing 35(12), 2009: n + 2d steps for d levels, where the gap is α.
+inline double two_tree_bcast(const HockneyWithGap& h, int p, double m, double s) noexcept {
+  if (p < 2) return 0;
+  const double n = segments(m, s);
+  const double each = std::min(s, m);
+  return binary_tree_bcast(h, p, each) + (n - 1) * h.gap + h.beta * (m - each);
+}
+
+// --- gather and scatter
+
+inline double linear_gather(const HockneyWithGap& h, int p, double m) noexcept {
+  return linear_allgather(h, p, m);
+}
+
+inline double binomial_gather(const Hockney& h, int p, double m) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * h.alpha + h.beta * detail::others_share(p, m);
+}
+
+// --- barrier
+
+inline double dissemination_barrier(const Hockney& h, int p) noexcept {
+  return p < 2 ? 0 : detail::ceil_log2(p) * h.alpha;
+}
 
 /// While the root combines one contribution, it receives the next.
 inline double linear_reduce(const HockneyWithGap& h, int p, double m) noexcept {
@@ -29,38 +166,9 @@ inline double binomial_reduce(const Hockney& h, int p, double m) noexcept {
   return p < 2 ? 0 : detail::ceil_log2(p) * (h.message(m) + h.gamma * m);
 }
 
-inline double knomial_reduce(const HockneyWithGap& h, int p, double m, int radix) noexcept {
-  double seconds = 0;
-  for (long long reached = 1; reached < p; reached *= radix) {
-    const auto children = std::min<long long>(radix, (p + reached - 1) / reached) - 1;
-    seconds += h.message(m) + h.gamma * m +
-               static_cast<double>(children - 1) * std::max(h.port(m), h.gamma * m);
-  }
-  return seconds;
-}
-
 inline double binary_tree_reduce(const HockneyWithGap& h, int p, double m) noexcept {
   if (p < 3) return chain_reduce(h, p, m);
   return detail::floor_log2(p) * (h.message(m) + std::max(h.port(m), h.gamma * m) + h.gamma * m);
-}
-
-inline double pipelined_chain_reduce(const HockneyWithGap& h, int p, double m, double s) noexcept {
-  if (p < 2) return 0;
-  const double n = segments(m, s);
-  const double each = std::min(s, m);
-  const double rest = m - each;
-  const double behind = n > 1 ? std::max((n - 1) * h.gap + h.beta * rest, h.gamma * rest) : 0;
-  return chain_reduce(h, p, each) + behind;
-}
-
-inline double pipelined_binary_tree_reduce(const HockneyWithGap& h, int p, double m,
-                                           double s) noexcept {
-  if (p < 3) return pipelined_chain_reduce(h, p, m, s);
-  const double n = segments(m, s);
-  const double each = std::min(s, m);
-  const double rest = m - each;
-  const double behind = n > 1 ? 2 * std::max((n - 1) * h.gap + h.beta * rest, h.gamma * rest) : 0;
-  return binary_tree_reduce(h, p, each) + behind;
 }
 
 /// As two_tree_bcast, up the trees.
@@ -81,10 +189,6 @@ inline double reduce_scatter_gather_reduce(const Hockney& h, int p, double m) no
 }
 
 // --- reduce_scatter
-
-inline double ring_reduce_scatter(const Hockney& h, int p, double m) noexcept {
-  return p < 2 ? 0 : (p - 1) * h.alpha + (h.beta + h.gamma) * detail::others_share(p, m);
-}
 
 /// All messages are on their way at once; each is combined while the next comes in.
 inline double pairwise_reduce_scatter(const HockneyWithGap& h, int p, double m) noexcept {
@@ -116,28 +220,18 @@ inline constexpr std::size_t no_window = std::numeric_limits<std::size_t>::max()
 
 }  // namespace detail
 
-/// The literature's form, corrected so that it keeps the bandwidth bound: n blocks of p segments,
-/// combining overlapped with receiving in the reduce-scatter, and the allgather in one piece.
-inline double segmented_ring_allreduce_serial(const Hockney& h, int p, double m,
-                                              double s) noexcept {
-  if (p < 2) return 0;
-  const double n = std::max(1.0, math::ceil(m / (p * s)));
-  const double each = std::min(s, m / p);
-  const double message = h.message(each);
-  const double combine = h.gamma * each;
-  return (p - 1) * ((n - 1) * std::max(message, combine) + message + combine) +
-         (p - 1) * h.message(m / p);
-}
-
 /// So many segments, one of each block, at the same time through a reduce-scatter and an allgather
-/// around a ring: the blocks that start together stay together.
-inline double segments_around_ring(const HockneyWithGap& h, int p, double segment,
-                                   double together) noexcept {
+/// around a ring: the blocks that start together stay together. Where messages that are under way
+/// at once share a port, they go through the allgather in so many groups one behind the other.
+inline double segments_around_ring(
+    const HockneyWithGap& h, int p, double segment, double together,
+    double groups = std::numeric_limits<double>::infinity()) noexcept {
   if (p < 2) return 0;
   const double port = together * h.port(segment);
   const double combine = h.gamma * segment;
+  const double message = h.message(segment * std::max(1.0, together / groups));
   return (p - 1) * (std::max({together * combine, port, h.message(segment) + combine}) +
-                    std::max(port, h.message(segment)));
+                    std::max(port, message));
 }
 
 /// Adds up f(part, together) for the blocks of `block` bytes that a window lets start together, one
@@ -169,25 +263,6 @@ inline double segmented_ring_allreduce(const HockneyWithGap& h, int p, double m,
 
 inline double linear_allreduce(const HockneyWithGap& h, int p, double m) noexcept {
   return linear_reduce(h, p, m) + linear_bcast(h, p, m);
-}
-
-inline double binomial_allreduce(const Hockney& h, int p, double m) noexcept {
-  return binomial_reduce(h, p, m) + binomial_bcast(h, p, m);
-}
-
-inline double knomial_allreduce(const HockneyWithGap& h, int p, double m, int radix) noexcept {
-  return knomial_reduce(h, p, m, radix) + knomial_bcast(h, p, m, radix);
-}
-
-inline double binary_tree_allreduce(const HockneyWithGap& h, int p, double m) noexcept {
-  return binary_tree_reduce(h, p, m) + binary_tree_bcast(h, p, m);
-}
-
-/// Reduce, then bcast, each the quicker of a binomial tree and the scattered one: what
-/// ReduceThenBcast:(Binomial or ReduceScatterGather),(Binomial or ScatterAllgather) costs.
-inline double nonoverlapping_allreduce(const Hockney& h, int p, double m) noexcept {
-  return std::min(binomial_reduce(h, p, m), reduce_scatter_gather_reduce(h, p, m)) +
-         std::min(binomial_bcast(h, p, m), scatter_allgather_bcast(h, p, m));
 }
 
 /// Neighbours are folded, by whole vectors, if p is no power of two.
@@ -227,16 +302,6 @@ inline double rabenseifner_allreduce(const Hockney& h, int p, double m) noexcept
 /// From position to position, as a reduce by a chain.
 inline double chain_scan(const Hockney& h, int p, double m) noexcept {
   return chain_reduce(h, p, m);
-}
-
-/// The last position only receives.
-inline double chain_exscan(const Hockney& h, int p, double m) noexcept {
-  return p < 2 ? 0 : chain_reduce(h, p, m) - h.gamma * m;
-}
-
-/// The same in segments of s bytes.
-inline double pipelined_chain_scan(const HockneyWithGap& h, int p, double m, double s) noexcept {
-  return pipelined_chain_reduce(h, p, m, s);
 }
 
 /// Every round a message and a combination of the whole vector.
