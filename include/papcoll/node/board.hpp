@@ -36,7 +36,7 @@ constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
 /// a frame that was last used `frames` epochs before `first_epoch`.
 ///
-/// Two parts, since they get their pages at different times (see BufferPages):
+/// Two parts, since they get their pages at different times (see BasicNodeSite::take_pages()):
 ///
 ///     words      of the whole board, then of each frame: all but the chunk buffers
 ///     buffers    of each rank those of all its frames, in whole pages; then each of the results

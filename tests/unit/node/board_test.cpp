@@ -10,7 +10,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/peer_memory.hpp>
