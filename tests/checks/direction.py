@@ -53,7 +53,7 @@ CONDITIONS = {
     "base/config": "the one room of #if",
     "base/version": "#error where the compiler was not told which C++",
     "topology/hwloc": "#error where PAPCOLL_WITH_HWLOC is missing",
-    "transport/mpi/messages": "simulated ranks have an endpoint of their own",
+    "transport/message_transports": "simulated ranks have an endpoint of their own",
     "transport/smpi/simulated_time": "only SMPI lets simulated time pass",
     "profile/wrappers": "functions that MPI-3 has not",
     "base/copying": "<emmintrin.h> is not everywhere",

@@ -21,7 +21,7 @@
 #include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/processor_set.hpp>
-#include <papcoll/transport/thread_transport.hpp>
+#include <papcoll/transport/memory_transports.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <atomic>
