@@ -104,8 +104,9 @@ class NativeCollectives {
     return r == static_cast<std::size_t>(c.root);
   }
 
-  /// Sets one side of an exchange: a buffer of this rank, of what it holds, has a block for each
-  /// rank that holds something at the other side, but not for `except`. Returns where the last ends.
+  /// Sets one side of an exchange: a buffer of this rank, by what it holds, has a block for each
+  /// rank whose buffer on the other side holds anything, but for `except`. Returns where the last
+  /// one ends.
   [[gnu::cold]] std::size_t set(detail::NativeBlocks& side, const Call& c, Holds holds,
                                 Holds CollectiveTraits::Buffers::*other_side,
                                 std::size_t except) const {
@@ -125,7 +126,7 @@ class NativeCollectives {
     return end;
   }
 
-  /// Moves blocks as the buffers of the ranks say that hold them.
+  /// A call that only moves blocks, by what its buffers hold on each rank.
   [[gnu::cold]] void exchange(const Call& c) {
     using Buffers = CollectiveTraits::Buffers;
     const Buffers mine = buffers_of(c.collective, is_root(c, rank_));
