@@ -7,9 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <string>
 #include <system_error>
-#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -25,38 +23,26 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// process closes *any* descriptor of the file. So the file is one that nobody else opens, and the
 /// owner of `fd` must neither duplicate it nor open the file once more. A forked child does not
 /// hold the lock, and may close its copy.
-class PeerLiveness {
+class PeerLiveness : Pinned {
  public:
   /// One word for each rank, in memory that begins as zeros and is shared by the ranks: whether it
   /// left in good order. Sequentially consistent; written before the lock is dropped, read after
   /// the lock was found free.
   using Departed = std::atomic<std::uint32_t>;
 
-  PeerLiveness() noexcept = default;
-
   /// Takes the lock of rank `me`. `fd` is open for writing and must live longer than the watch.
   /// find_dead() may be used once all ranks have come here. Throws system_error.
-  [[gnu::cold]] PeerLiveness(int fd, int me, int ranks, Departed* departed)
-      : fd_(fd), me_(me), ranks_(ranks), process_(getpid()), departed_(departed) {
+  [[gnu::cold]] PeerLiveness(int fd, int me, int ranks) : fd_(fd), me_(me), ranks_(ranks) {
     struct flock lock = byte_of(me);
     if (fcntl(fd_, F_SETLK, &lock) == 0) return;
     const int number = errno;
-    fd_ = -1;
     throw system_error(
         detail::joined({"papcoll: cannot lock byte ", me,
                         " of the node's shared memory: ", std::generic_category().message(number)}),
         number);
   }
-  PeerLiveness(PeerLiveness&& other) noexcept { swap(other); }
-  PeerLiveness& operator=(PeerLiveness&& other) noexcept {
-    PeerLiveness{std::move(other)}.swap(*this);
-    return *this;
-  }
-
-  /// Leaves in good order: whoever still waits for somebody else is not told that this rank died.
+  /// Drops the lock. In a forked child this drops nothing.
   ~PeerLiveness() {
-    if (fd_ < 0 || getpid() != process_) return;
-    departed_[me_].store(1, std::memory_order_seq_cst);
     struct flock lock = byte_of(me_);
     lock.l_type = F_UNLCK;
     fcntl(fd_, F_SETLK, &lock);
@@ -70,10 +56,11 @@ class PeerLiveness {
     return fcntl(fd_, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
   }
 
-  /// A rank that is dead, or −1. One system call for each rank: 1.2 µs.
-  int find_dead() const noexcept {
+  /// A rank that is gone, and did not leave in good order, or −1. One system call for each rank:
+  /// 1.2 µs.
+  int find_dead(const Departed* departed) const noexcept {
     for (int r = 0; r < ranks_; ++r) {
-      if (r != me_ && is_dead(r)) return r;
+      if (r != me_ && is_gone(r) && departed[r].load(std::memory_order_seq_cst) == 0) return r;
     }
     return -1;
   }
@@ -88,23 +75,9 @@ class PeerLiveness {
     return lock;
   }
 
-  bool is_dead(int r) const noexcept {
-    return is_gone(r) && departed_[r].load(std::memory_order_seq_cst) == 0;
-  }
-
-  void swap(PeerLiveness& other) noexcept {
-    std::swap(fd_, other.fd_);
-    std::swap(me_, other.me_);
-    std::swap(ranks_, other.ranks_);
-    std::swap(process_, other.process_);
-    std::swap(departed_, other.departed_);
-  }
-
-  int fd_ = -1;
-  int me_ = 0;
-  int ranks_ = 0;
-  pid_t process_ = 0;
-  Departed* departed_ = nullptr;
+  int fd_;
+  int me_;
+  int ranks_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -81,7 +81,7 @@ class NodeMemory : Pinned {
     request.ranks = known.here.ranks;
     std::size_t arena_bytes = known.options.arena_bytes;
     request.bytes = NodeSegmentPool::bytes(request.ranks.size(), arena_bytes);
-    ShmSegment segment;
+    detail::Owned<ShmSegment> segment;
     try {
       segment = ShmSegment::create(all_ranks, request);
     } catch (const transport_unavailable& why) {  // perhaps for want of address space

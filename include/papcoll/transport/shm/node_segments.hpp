@@ -52,23 +52,23 @@ class NodeSegmentPool : Pinned {
   }
 
   /// `arena_bytes`: of each rank; 0: there are none.
-  NodeSegmentPool(ShmSegment segment, int rank, int ranks, std::size_t arena_bytes,
+  NodeSegmentPool(Owned<ShmSegment> segment, int rank, int ranks, std::size_t arena_bytes,
                   const AreaRequest& area)
       : segment_(std::move(segment)),
         rank_(rank),
         ranks_(ranks),
-        words_(segment_.data() + static_cast<std::size_t>(ranks) * arena_bytes),
+        words_(segment_->data() + static_cast<std::size_t>(ranks) * arena_bytes),
         request_(area),
         area_bytes_(page_aligned(area.bytes)) {
     if (arena_bytes == 0) return;
-    std::byte* const mine = segment_.data() + static_cast<std::size_t>(rank) * arena_bytes;
+    std::byte* const mine = segment_->data() + static_cast<std::size_t>(rank) * arena_bytes;
     const std::size_t pool = Node::pool_of(arena_bytes);
-    pools_ = make_owned<ArenaHeap>(mine, pool, &NodeSegmentPool::reserve, &segment_);
+    pools_ = make_owned<ArenaHeap>(mine, pool, &NodeSegmentPool::reserve, segment_.get());
     arena_ = make_owned<ArenaHeap>(mine + pool, arena_bytes - pool, &NodeSegmentPool::reserve,
-                                   &segment_);
+                                   segment_.get());
   }
 
-  const ShmSegment& segment() const noexcept { return segment_; }
+  const ShmSegment& segment() const noexcept { return *segment_; }
   int rank() const noexcept { return rank_; }
   int ranks() const noexcept { return ranks_; }
 
@@ -97,9 +97,9 @@ class NodeSegmentPool : Pinned {
     /// Ranks that have seen that all have left, but for the one that makes areas: it clears these
     /// words only then. The same.
     std::atomic<std::uint32_t> seen;
-    /// Of each rank: it left the communicator in good order. As PeerLiveness::Departed.
-    std::atomic<std::uint32_t>* departed() noexcept {
-      return std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(this + 1));
+    /// Of each rank: it left the communicator in good order.
+    PeerLiveness::Departed* departed() noexcept {
+      return std::launder(reinterpret_cast<PeerLiveness::Departed*>(this + 1));
     }
   };
 
@@ -127,7 +127,7 @@ class NodeSegmentPool : Pinned {
   }
   /// Of an area, in the file.
   std::size_t offset(std::size_t number) const noexcept {
-    return segment_.file_bytes() + number * area_bytes_;
+    return segment_->file_bytes() + number * area_bytes_;
   }
 
   /// The number of a new area, which has memory. Only for the rank that makes them. Throws
@@ -145,8 +145,8 @@ class NodeSegmentPool : Pinned {
                          ENOSPC);
     }
     free_.reserve(made_ + 1);
-    segment_.reserve(words_ + made_ * words_bytes(), words_bytes());
-    segment_.file().extend(offset(made_ + 1));
+    segment_->reserve(words_ + made_ * words_bytes(), words_bytes());
+    segment_->file().extend(offset(made_ + 1));
     return made_++;
   }
 
@@ -173,7 +173,7 @@ class NodeSegmentPool : Pinned {
     memory = {};
     --in_use_;
     if (words(area.number).left.fetch_add(1, std::memory_order_acq_rel) + 1 == all()) {
-      segment_.file().clear(offset(area.number), area_bytes_);
+      segment_->file().clear(offset(area.number), area_bytes_);
     }
     retired_.push_back(std::move(area));
     sweep();
@@ -200,7 +200,7 @@ class NodeSegmentPool : Pinned {
   /// Nobody uses the area or the words any more. Relaxed: whoever gets them next is told by a
   /// message.
   [[gnu::cold]] void recycle(std::size_t number) noexcept {
-    if (!segment_.file().clear(offset(number), area_bytes_)) return;
+    if (!segment_->file().clear(offset(number), area_bytes_)) return;
     Words& w = words(number);
     w.left.store(0, std::memory_order_relaxed);
     w.seen.store(0, std::memory_order_relaxed);
@@ -210,7 +210,7 @@ class NodeSegmentPool : Pinned {
 
   std::uint32_t all() const noexcept { return static_cast<std::uint32_t>(ranks_); }
 
-  ShmSegment segment_;
+  Owned<ShmSegment> segment_;
   int rank_;
   int ranks_;
   std::byte* words_;
@@ -317,16 +317,7 @@ class CommunicatorSegment : Pinned {
   }
 
   /// A rank that is dead, or −1. One system call for each rank.
-  int find_dead() const noexcept {
-    for (int r = 0; r < share_->ranks(); ++r) {
-      // In this order: a rank that ends departs before it drops its lock.
-      if (r != share_->rank() && share_->segment().watch().is_gone(r) &&
-          words().departed()[r].load(std::memory_order_seq_cst) == 0) {
-        return r;
-      }
-    }
-    return -1;
-  }
+  int find_dead() const noexcept { return share_->segment().watch().find_dead(words().departed()); }
 
   /// For Node: `area` is one.
   [[gnu::cold]] static void reserve(void* area, const std::byte* at, std::size_t bytes) {
