@@ -3,6 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
+#include <papcoll/node/node.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,11 +27,9 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// nothing, and takes nothing back.
 class ArenaHeap : Pinned {
  public:
-  /// How it gets pages: see Node::reserve.
-  using Reserve = void (*)(void* context, const std::byte* at, std::size_t bytes);
-
-  ArenaHeap(std::byte* memory, std::size_t bytes, Reserve reserve, void* context) noexcept
-      : memory_(memory), most_(bytes), reserve_(reserve), context_(context), process_(getpid()) {}
+  /// `pages`: whose memory it is.
+  ArenaHeap(std::byte* memory, std::size_t bytes, const NodePages& pages) noexcept
+      : memory_(memory), most_(bytes), pages_(pages), process_(getpid()) {}
 
   /// Where it begins, and how long it may get.
   std::byte* memory() const noexcept { return memory_; }
@@ -164,7 +163,7 @@ class ArenaHeap : Pinned {
     Sizes entry{{more, size_}};
     Blocks block;
     block.emplace(size_, Block{more, {}});
-    reserve_(context_, memory_ + size_, more);
+    pages_.reserve(memory_ + size_, more);
     size_ += more;  // nothing throws from here on
     if (goes_on) {
       resize(last, there + more);
@@ -182,8 +181,7 @@ class ArenaHeap : Pinned {
   std::size_t taken_ = 0;  ///< of them
   Blocks blocks_;
   Sizes free_;
-  Reserve reserve_;
-  void* context_;
+  const NodePages& pages_;
   pid_t process_;  ///< whose heap it is
 };
 

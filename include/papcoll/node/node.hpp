@@ -8,8 +8,10 @@
 #include <papcoll/topology/groups.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #include <unistd.h>
 
@@ -22,6 +24,24 @@ class TakenPools;
 
 /// Bytes of a Mailbox (gpu/transport/mailbox.hpp), which this room does not know.
 inline constexpr std::size_t device_mailbox_bytes = 1536;
+
+/// Memory that ranks of a node share and whose pages do not come by themselves.
+class NodePages : Pinned {
+ public:
+  virtual ~NodePages() = default;
+
+  /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
+  /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
+  virtual void reserve(const std::byte* at, std::size_t bytes) const = 0;
+  /// Maps [at, at + bytes), whole pages that are reserved, once more, and returns where. Whoever
+  /// asks unmaps it. Throws system_error. There if there are arenas, as what follows.
+  virtual std::byte* map_again(const std::byte*, std::size_t) const { return nullptr; }
+  /// `broken` is where a board in this memory says that it is broken: 0, or why.
+  virtual void watch(const std::atomic<std::uint32_t>& /*broken*/) {}
+  /// Is a team broken that has the same arenas, and not left by all of its ranks? Threads may ask
+  /// at once.
+  virtual bool any_broken() noexcept { return false; }
+};
 
 /// What the ranks of one node share, as one of them sees it: memory that begins as zeros, mapped by
 /// processes or common to threads.
@@ -39,13 +59,7 @@ struct Node {
   /// as many bytes as device_window_bytes() says.
   std::byte* device_windows = nullptr;
 
-  /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
-  /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
-  void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
-  /// Maps [at, at + bytes), whole pages, once more, and returns where. Throws system_error.
-  std::byte* (*map_again)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
-  void* context = nullptr;            ///< valid as long as `keep`
-  detail::Shared<const void> keep{};  ///< keeps all this memory mapped
+  detail::Shared<NodePages> pages{};  ///< keeps all this memory mapped; null: it needs nothing
   PeerMemory peers{};
   /// Which ranks are near each other, see Site. All ranks of the node have equal groups from their
   /// first call on, which bits of results may depend on.
@@ -59,10 +73,12 @@ struct Node {
   /// Where other teams of these ranks have pools there, too: gives memory in that range, which
   /// stays until it is given back or all ranks have left the team. Null: the range is this team's.
   detail::TakenPools* taken_pools = nullptr;
-  detail::ArenaHeap* arena = nullptr;  ///< valid as long as `keep`; null: there is none
-  /// Is a team broken that has the same arenas, and not left by all of its ranks? Threads may ask
-  /// at once. There if `arena` is.
-  bool (*any_broken)(void* context) noexcept = nullptr;
+  detail::ArenaHeap* arena = nullptr;  ///< valid as long as `pages`; null: there is none
+
+  /// See NodePages::reserve().
+  void reserve(const std::byte* at, std::size_t bytes) const {
+    if (pages != nullptr) pages->reserve(at, bytes);
+  }
 
   /// The library's share of a rank's part of the arena.
   static constexpr std::size_t pool_of(std::size_t bytes_a_rank) noexcept {

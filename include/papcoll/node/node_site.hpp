@@ -39,7 +39,7 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
         node_(node),
         pool_(node, first_epoch),
         has_pages_(static_cast<std::size_t>(size_) + Board::frames * Board::results,
-                   node == nullptr || node->reserve == nullptr),
+                   node == nullptr || node->pages == nullptr),
         copies_(node != nullptr ? node->copies : detail::make_shared<detail::CopyChoice>()),
         pending_(static_cast<std::size_t>(size_)) {}
 
@@ -321,7 +321,7 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
                                                typename Board::Reserved& reserved,
                                                const std::byte* at, std::size_t bytes) {
     if (reserved.load(std::memory_order_acquire) == 0) {
-      node_->reserve(node_->context, at, bytes);
+      node_->reserve(at, bytes);
       reserved.store(1, std::memory_order_release);
     }
     has_pages_[number] = 1;

@@ -108,9 +108,7 @@ class Pool {
         move(kilobytes);
         return true;
       }
-      if (node_->reserve != nullptr) {
-        node_->reserve(node_->context, base_ + backed(), kilobytes * 1024 - backed());
-      }
+      node_->reserve(base_ + backed(), kilobytes * 1024 - backed());
     } catch (const system_error&) {
       refused_ = kilobytes;  // whoever has filled the memory has other use for it
       return false;

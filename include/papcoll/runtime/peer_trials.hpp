@@ -96,9 +96,7 @@ class PeerTrials {
     }
   }
   void reserve(int rank) const {
-    if (node_.reserve == nullptr) return;
-    node_.reserve(node_.context, node_.peer_probe + PeerProbe::offset(rank),
-                  PeerProbe::bytes_a_rank());
+    node_.reserve(node_.peer_probe + PeerProbe::offset(rank), PeerProbe::bytes_a_rank());
   }
 
   [[gnu::noinline, gnu::cold]] void run(const Waiter& waiter) noexcept {

@@ -74,10 +74,7 @@ class MailboxTable {
   OfRank& of_rank(int rank) const {
     return *std::launder(reinterpret_cast<OfRank*>(place(rank, rank)));
   }
-  void reserve(int from, int to) const {
-    if (node_.reserve == nullptr) return;
-    node_.reserve(node_.context, place(from, to), device_mailbox_bytes);
-  }
+  void reserve(int from, int to) const { node_.reserve(place(from, to), device_mailbox_bytes); }
 
   Node node_;  ///< keeps the memory mapped
 };

@@ -89,7 +89,7 @@ class HostWindows {
     const auto ranks = static_cast<std::size_t>(node_.size);
     const std::size_t pair = static_cast<std::size_t>(from) * ranks + static_cast<std::size_t>(to);
     std::byte* const at = node_.device_windows + pair * detail::device_window_bytes(node_.size);
-    if (node_.reserve != nullptr) node_.reserve(node_.context, at, bytes);
+    node_.reserve(at, bytes);
     return at;
   }
 

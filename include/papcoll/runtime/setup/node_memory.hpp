@@ -145,16 +145,12 @@ class NodeMemory : Pinned {
       node_.board = memory + layout.bells;
     }
     LatePages::lay_out(node_, memory + layout.heads);
-    node_.reserve = &CommunicatorSegment::reserve;
-    node_.map_again = &CommunicatorSegment::map_again;
-    node_.context = area_.get();
-    node_.keep = area_;
+    node_.pages = area_;
     if (share.arena() != nullptr) {
       node_.pool = share.pools()->memory();
       node_.pool_bytes = share.pools()->bytes();
       node_.taken_pools = &area_->taken_pools();
       node_.arena = share.arena();
-      node_.any_broken = &CommunicatorSegment::any_broken;
     }
     const bool maps = share.arena() != nullptr && known.options.peer_access != PeerAccess::staged;
     const ShmSegment& segment = share.segment();
@@ -164,9 +160,7 @@ class NodeMemory : Pinned {
     hierarchy_.copies = known.copies;
     hierarchy_.heads = memory + layout.bells + layout.board;
     hierarchy_.channels = memory + layout.heads + layout.channels;
-    hierarchy_.reserve = &CommunicatorSegment::reserve;
-    hierarchy_.watch = &CommunicatorSegment::watch;
-    hierarchy_.context = area_.get();
+    hierarchy_.pages = area_.get();
     hierarchy_.peers = node_.peers;
     hierarchy_.ranks_here = known.here.ranks;
     const bool by_caches = known.options.groups.empty() && layout.whole;
@@ -189,7 +183,7 @@ class NodeMemory : Pinned {
 
   /// `broken` is where the communicator's board says that it is.
   void watch(const std::atomic<std::uint32_t>& broken) {
-    if (area_ != nullptr) CommunicatorSegment::watch(area_.get(), broken);
+    if (area_ != nullptr) area_->watch(broken);
   }
 
   /// Where the teams within it have theirs.
@@ -206,7 +200,7 @@ class NodeMemory : Pinned {
   [[gnu::cold]] void release() noexcept {
     if (area_ != nullptr) area_->depart();
     area_ = nullptr;
-    node_.keep = nullptr;
+    node_.pages = nullptr;
   }
 
  private:

@@ -27,9 +27,7 @@ class SharedWords final : public RemoteAtomics {
       : words_(std::launder(reinterpret_cast<Word*>(node.ticket_words))),
         stride_(stride(n)),
         mine_(static_cast<std::size_t>(node.rank) * stride_) {
-    if (node.reserve != nullptr) {
-      node.reserve(node.context, node.ticket_words, bytes(node.size, n));
-    }
+    node.reserve(node.ticket_words, bytes(node.size, n));
   }
 
   void start(int rank, std::size_t word, Change change, std::int64_t operand) override {

@@ -126,9 +126,7 @@ class ChannelEndpoint final : public Endpoint {
   /// Both ends do it: reading what has no page yet takes one, too.
   void reserve(const Channel& c, bool& done) {
     if (done) return;
-    if (node_.reserve) {
-      node_.reserve(node_.context, reinterpret_cast<const std::byte*>(&c), sizeof(Channel));
-    }
+    node_.reserve(reinterpret_cast<const std::byte*>(&c), sizeof(Channel));
     done = true;
   }
 

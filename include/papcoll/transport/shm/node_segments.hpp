@@ -63,9 +63,8 @@ class NodeSegmentPool : Pinned {
     if (arena_bytes == 0) return;
     std::byte* const mine = segment_->data() + static_cast<std::size_t>(rank) * arena_bytes;
     const std::size_t pool = Node::pool_of(arena_bytes);
-    pools_ = make_owned<ArenaHeap>(mine, pool, &NodeSegmentPool::reserve, segment_.get());
-    arena_ = make_owned<ArenaHeap>(mine + pool, arena_bytes - pool, &NodeSegmentPool::reserve,
-                                   segment_.get());
+    pools_ = make_owned<ArenaHeap>(mine, pool, *segment_);
+    arena_ = make_owned<ArenaHeap>(mine + pool, arena_bytes - pool, *segment_);
   }
 
   const ShmSegment& segment() const noexcept { return *segment_; }
@@ -111,10 +110,6 @@ class NodeSegmentPool : Pinned {
   };
 
   bool makes_areas() const noexcept { return rank_ == 0; }
-
-  [[gnu::cold]] static void reserve(void* segment, const std::byte* at, std::size_t bytes) {
-    static_cast<const ShmSegment*>(segment)->reserve(at, bytes);
-  }
 
   static std::size_t words_bytes(std::size_t ranks) noexcept {
     const std::size_t n = sizeof(Words) + ranks * sizeof(std::atomic<std::uint32_t>);
@@ -229,7 +224,7 @@ class NodeSegmentPool : Pinned {
 
 /// One communicator's memory on a node, as one of its ranks sees it. Ends when the last of those
 /// that use it does.
-class CommunicatorSegment : Pinned {
+class CommunicatorSegment final : public NodePages {
  public:
   /// By rank 0, which tells the others its number. Throws system_error.
   [[gnu::cold]] static detail::Shared<CommunicatorSegment> make(
@@ -270,7 +265,7 @@ class CommunicatorSegment : Pinned {
     if (memory_.data() == nullptr) throw_system_error("cannot map shared memory", errno);
     share_->expect();
   }
-  [[gnu::cold]] ~CommunicatorSegment() {
+  [[gnu::cold]] ~CommunicatorSegment() override {
     if (getpid() != process_) return;  // a child has no part in it
     share_->retire(*this, std::move(memory_), {number_, std::move(pools_), is_broken()});
   }
@@ -281,11 +276,8 @@ class CommunicatorSegment : Pinned {
   std::byte* data() const noexcept { return memory_.data(); }
   NodeSegmentPool& share() const noexcept { return *share_; }
 
-  /// For HierarchyMemory: `area` is one. `broken` is where a board of the communicator, in it, says
-  /// that it is broken: 0, or why.
-  [[gnu::cold]] static void watch(void* area, const std::atomic<std::uint32_t>& broken) {
-    CommunicatorSegment& a = *static_cast<CommunicatorSegment*>(area);
-    a.share_->watch(a, broken);
+  [[gnu::cold]] void watch(const std::atomic<std::uint32_t>& broken) override {
+    share_->watch(*this, broken);
   }
   /// Acquired, for what its readers do of it with memory that others wrote to.
   bool is_broken() const noexcept {
@@ -319,22 +311,18 @@ class CommunicatorSegment : Pinned {
   /// A rank that is dead, or −1. One system call for each rank.
   int find_dead() const noexcept { return share_->segment().watch().find_dead(words().departed()); }
 
-  /// For Node: `area` is one.
-  [[gnu::cold]] static void reserve(void* area, const std::byte* at, std::size_t bytes) {
-    const CommunicatorSegment& a = *static_cast<const CommunicatorSegment*>(area);
-    if (at >= a.data() && at < a.data() + a.memory_.bytes()) {
-      const auto place = static_cast<std::size_t>(at - a.data());
-      a.share_->segment().file().reserve(a.share_->offset(a.number_) + place, bytes);
+  [[gnu::cold]] void reserve(const std::byte* at, std::size_t bytes) const override {
+    if (at >= data() && at < data() + memory_.bytes()) {
+      const auto place = static_cast<std::size_t>(at - data());
+      share_->segment().file().reserve(share_->offset(number_) + place, bytes);
     } else {
-      a.share_->segment().reserve(at, bytes);
+      share_->segment().reserve(at, bytes);
     }
   }
-  [[gnu::cold]] static std::byte* map_again(void* area, const std::byte* at, std::size_t bytes) {
-    return static_cast<const CommunicatorSegment*>(area)->share_->segment().map_again(at, bytes);
+  [[gnu::cold]] std::byte* map_again(const std::byte* at, std::size_t bytes) const override {
+    return share_->segment().map_again(at, bytes);
   }
-  [[gnu::cold]] static bool any_broken(void* area) noexcept {
-    return static_cast<const CommunicatorSegment*>(area)->share_->any_broken();
-  }
+  [[gnu::cold]] bool any_broken() noexcept override { return share_->any_broken(); }
   TakenPools& taken_pools() noexcept { return pools_; }
 
  private:

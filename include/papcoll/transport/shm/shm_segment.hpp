@@ -34,7 +34,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// Layout: a page with the ticket, then the memory that data() names. Its first rank's create()
 /// returns when nothing of it has a name any more, so nothing can be left behind.
-class ShmSegment : Pinned {
+class ShmSegment final : public NodePages {
  public:
   /// What create() is to make. The same on all ranks of a node; `ways` the same on all ranks.
   struct Request {
@@ -73,15 +73,11 @@ class ShmSegment : Pinned {
   /// The other ranks of the node, numbered as in Request::ranks.
   const PeerLiveness& watch() const noexcept { return *watch_; }
 
-  /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
-  /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
-  [[gnu::cold]] void reserve(const std::byte* at, std::size_t bytes) const {
+  [[gnu::cold]] void reserve(const std::byte* at, std::size_t bytes) const override {
     file_.reserve(static_cast<std::size_t>(at - region_.data()), bytes);
   }
 
-  /// Maps [at, at + bytes), whole pages that are reserved, once more. Whoever asks unmaps it.
-  /// Throws system_error.
-  [[gnu::cold]] std::byte* map_again(const std::byte* at, std::size_t bytes) const {
+  [[gnu::cold]] std::byte* map_again(const std::byte* at, std::size_t bytes) const override {
     void* const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                          file_.fd(), static_cast<off_t>(at - region_.data()));
     if (p == MAP_FAILED) {
