@@ -228,8 +228,7 @@ struct Chunks {
 };
 
 /// Does the kernel copy from private buffers of peers, rather than that they stage them?
-template <Site S>
-bool pulls_first(const S& s, const Call& c) noexcept {
+inline bool pulls_first(const Site auto& s, const Call& c) noexcept {
   if (c.reach == PeerReach::by_option) return s.peers().prefers_pulls();
   return c.reach == PeerReach::pulled && s.peers().pulls();
 }

@@ -38,14 +38,9 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
     std::uint64_t value;
     std::int64_t pid;
   };
-  std::string problem;
   // Random, so that a process of the same number elsewhere is not taken for the rank.
   std::uint64_t secret = 0;
-  try {
-    secret = ShmTicket::draw().nonce[0];
-  } catch (const system_error& e) {
-    problem = e.what();
-  }
+  std::string problem = caught<system_error>([&] { secret = ShmTicket::draw().nonce[0]; });
   const Probe mine{reinterpret_cast<std::uintptr_t>(&secret), secret, getpid()};
   detail::Vector<Probe> all(static_cast<std::size_t>(all_ranks.size(where)));
   all_ranks.allgather(&mine, sizeof mine, all.data(), where);

@@ -160,9 +160,9 @@ class RmaAtomics final : public RemoteAtomics {
 
   void allocate(const detail::PolledCollectives& all_ranks, std::size_t n) {
     const auto bytes = static_cast<MPI_Aint>(n * sizeof(std::int64_t));
-    std::string problem;
+    bool is_unified = false;
     all_ranks.barrier(where);
-    try {
+    std::string problem = detail::caught<mpi_error>([&] {
       detail::check(MPI_Win_allocate(bytes, sizeof(std::int64_t), MPI_INFO_NULL, all_ranks.comm(),
                                      &memory_, &window_),
                     "MPI_Win_allocate", where);
@@ -172,15 +172,12 @@ class RmaAtomics final : public RemoteAtomics {
       int found = 0;
       detail::check(MPI_Win_get_attr(window_, MPI_WIN_MODEL, &model, &found), "MPI_Win_get_attr",
                     where);
-      if (found == 0 || *model != MPI_WIN_UNIFIED) {
-        problem = "this MPI keeps a window and its memory apart";
-      }
+      is_unified = found != 0 && *model == MPI_WIN_UNIFIED;
       std::fill_n(memory_, n, 0);
       detail::check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all", where);
       detail::check(MPI_Win_sync(window_), "MPI_Win_sync", where);
-    } catch (const mpi_error& e) {
-      problem = e.what();
-    }
+    });
+    if (problem.empty() && !is_unified) problem = "this MPI keeps a window and its memory apart";
     problem = detail::first_problem(all_ranks, problem, where);
     if (!problem.empty()) throw transport_unavailable(problem);
   }

@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <new>
 #include <string>
 #include <string_view>
@@ -104,7 +103,7 @@ class ShmSegment final : public NodePages {
     detail::Owned<const ShmTicket, RemoveName> named;
     std::string problem;
     if (maker) {
-      problem = problem_of([&] {
+      problem = detail::caught([&] {  // every failure must reach the vote
         ticket = ShmTicket::draw();
         file_ = ShmFile::make(ticket, way, detail::page_bytes() + request.bytes);
         if (way == ShmMethod::by_name) named.reset(&ticket);
@@ -121,7 +120,7 @@ class ShmSegment final : public NodePages {
     id_ = tickets.front().nonce.front();
     ticket = tickets[static_cast<std::size_t>(request.ranks.front())];
     if (problem.empty()) {
-      problem = problem_of([&] {
+      problem = detail::caught([&] {
         if (way == ShmMethod::by_descriptor) refuse_if_forbidden();
         if (maker) return;
         join(ticket, way, request);
@@ -158,20 +157,6 @@ class ShmSegment final : public NodePages {
     const char* wish = std::getenv("PAPCOLL_SHM");
     if (wish != nullptr && std::string_view{wish} == "named") {
       detail::throw_error<transport_unavailable>({"PAPCOLL_SHM=named was set"});
-    }
-  }
-
-  /// Every failure must reach the vote. The part of a sentence, without "papcoll: ".
-  template <class Action>
-  [[gnu::cold]] static std::string problem_of(Action&& action) {
-    try {
-      action();
-      return {};
-    } catch (const std::exception& e) {
-      std::string_view text = e.what();
-      constexpr std::string_view opening = "papcoll: ";
-      if (text.starts_with(opening)) text.remove_prefix(opening.size());
-      return std::string{text};
     }
   }
 
