@@ -304,7 +304,7 @@ class BasicBoard {
     Header release;
     Failure failure;
     Tickets tickets;
-    Reserved result_reserved[Results];
+    Reserved result_reserved[std::size_t{Results}];
   };
 
   static constexpr std::size_t in_whole(std::size_t bytes, std::size_t unit) noexcept {
