@@ -10,7 +10,6 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <array>

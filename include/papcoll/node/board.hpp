@@ -2,7 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/node/waiting/shared_access.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 
 #include <atomic>
 #include <concepts>

@@ -6,7 +6,6 @@
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/frame.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/pool.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>

@@ -7,7 +7,6 @@
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/peer_memory.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/peer_memory.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <concepts>

@@ -4,7 +4,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/waiting/process_id.hpp>
+#include <papcoll/node/waiting/liveness.hpp>
 #include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/runtime/setup/stay_loaded.hpp>
 #include <papcoll/runtime/team.hpp>

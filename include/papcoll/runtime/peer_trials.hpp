@@ -5,7 +5,6 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/peer_costs.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 

@@ -5,8 +5,8 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
+#include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/layout.hpp>
-#include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/memory/late_pages.hpp>

@@ -10,7 +10,6 @@
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/pool.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 

@@ -5,7 +5,6 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/memory/late_pages.hpp>
 #include <papcoll/topology/groups.hpp>

@@ -10,7 +10,7 @@
 #else
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/node/waiting/process_id.hpp>
+#include <papcoll/node/waiting/liveness.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 

@@ -5,7 +5,7 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/lazy_mapping.hpp>
+#include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/liveness.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
