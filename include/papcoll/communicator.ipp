@@ -7,8 +7,8 @@
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/transport/message_transports.hpp>
 #include <papcoll/transport/mpi/link.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/mpi_endpoint.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <array>

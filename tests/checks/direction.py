@@ -58,7 +58,7 @@ CONDITIONS = {
     "profile/wrappers": "functions that MPI-3 has not",
     "base/copying": "<emmintrin.h> is not everywhere",
     "transport/mpi/mpi": "macros that may come from the command line, too",
-    "transport/mpi/nonblocking_collectives": "simulated ranks have an MPI library of their own, which lacks some",
+    "transport/mpi/mpi_calls": "simulated ranks have an MPI library of their own, which lacks some",
     "transport/smpi/nonblocking_collectives": "the same",
     "base/kernels": "other machines' instruction sets have no spelling here",
 }

@@ -2,8 +2,8 @@
 #include <papcoll/error.hpp>
 #include <papcoll/node/waiting/liveness.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/shm/node_segments.hpp>
 #include <papcoll/transport/shm/shm_file.hpp>

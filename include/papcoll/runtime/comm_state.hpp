@@ -17,13 +17,11 @@
 #include <papcoll/topology/cache_groups.hpp>
 #include <papcoll/transport/message_transports.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/native_collectives.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>

@@ -8,9 +8,8 @@
 #include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/runtime/setup/stay_loaded.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/process_failures.hpp>
 
 #include <pthread.h>

@@ -4,8 +4,8 @@
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/message_transports.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/rma/remote_atomics.hpp>
 #include <papcoll/transport/rma/rma_atomics.hpp>
-#include <papcoll/transport/rma/shared_atomics.hpp>
 #include <papcoll/transport/transport.hpp>
 #ifdef SMPI_H
 #include <papcoll/transport/smpi/smpi_endpoint.hpp>

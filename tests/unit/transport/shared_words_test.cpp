@@ -1,4 +1,4 @@
-#include <papcoll/transport/rma/shared_atomics.hpp>
+#include <papcoll/transport/rma/remote_atomics.hpp>
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_probe.hpp>
-#include <papcoll/transport/rma/shared_atomics.hpp>
+#include <papcoll/transport/rma/remote_atomics.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 
 #include <array>

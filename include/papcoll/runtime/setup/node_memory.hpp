@@ -13,10 +13,9 @@
 #include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
-#include <papcoll/transport/mpi/probe_copies.hpp>
 #include <papcoll/transport/shm/node_segments.hpp>
 #include <papcoll/transport/shm/shm_segment.hpp>
 

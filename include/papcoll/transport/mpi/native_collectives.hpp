@@ -4,10 +4,9 @@
 #include <papcoll/base/packed_layout.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
-#include <papcoll/transport/mpi/wide_count.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,10 +4,8 @@
 #include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -9,7 +9,6 @@
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/transport/shm/channels.hpp>
-#include <papcoll/transport/shm/message_table.hpp>
 
 #include <algorithm>
 #include <cstddef>

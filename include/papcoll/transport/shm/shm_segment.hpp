@@ -9,7 +9,7 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/liveness.hpp>
 #include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/shm/shm_file.hpp>
 
