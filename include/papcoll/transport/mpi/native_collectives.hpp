@@ -138,7 +138,7 @@ class NativeCollectives {
     const std::size_t end = set(*sent_, c, mine.in, &Buffers::out, except);
     set(*received_, c, mine.out, &Buffers::in, except);
     const std::byte* in = has_one_buffer(c.collective) ? c.out : c.in;
-    if (in_place && received_->of(c.out) != nullptr) {  // MPI must not write to what it sends
+    if (in_place && mine.in != Holds::vector) {  // MPI must not write to what it sends
       copy_.clear();
       copy_.append(c.out + (by_pairs ? 0 : place(c, 0, rank_)), end);
       in = copy_.data();
