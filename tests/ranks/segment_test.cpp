@@ -1,7 +1,7 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/waiting/liveness.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>

@@ -16,7 +16,7 @@
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/cache_groups.hpp>
 #include <papcoll/transport/message_transports.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>

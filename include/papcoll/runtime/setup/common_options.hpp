@@ -6,7 +6,6 @@
 #include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/options.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 

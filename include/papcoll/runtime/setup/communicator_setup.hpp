@@ -12,7 +12,6 @@
 #include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/topology/processor_set.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>

@@ -12,7 +12,6 @@
 #include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/topology/last_level_cache.hpp>
 #include <papcoll/topology/options.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>

@@ -4,7 +4,6 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>

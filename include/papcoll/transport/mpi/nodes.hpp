@@ -7,7 +7,6 @@
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/topology/options.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>

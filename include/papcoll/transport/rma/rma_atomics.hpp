@@ -5,8 +5,7 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
-#include <papcoll/node/waiting/time_waited.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>

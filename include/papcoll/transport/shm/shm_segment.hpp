@@ -8,7 +8,6 @@
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/liveness.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/shm/shm_file.hpp>
