@@ -18,7 +18,7 @@
 #include "timing/together.hpp"
 
 #include <fmt/format.h>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -8,7 +8,7 @@
 #include <papcoll/tools/misspelt.hpp>
 #include <papcoll/tools/whole_number.hpp>
 #include <papcoll/tools/written.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 
 #include <algorithm>
 #include <array>

@@ -16,7 +16,7 @@ installed.
 machine has none: by pip, without root, into DIRECTORY (default: ~/.local/share/papcoll/cuda). It
 prints what to pass to cmake. The toolkit is NVIDIA's, under NVIDIA's licence, and brings no driver.
 
-To use the library, only a C++20 compiler, an MPI library and Boost's headers are needed.
+To use the library, only a C++20 compiler and an MPI library are needed.
 END
 }
 

@@ -10,7 +10,7 @@
 #include <papcoll/bcast.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/explain.hpp>
-#include <papcoll/node/peer_costs.hpp>
+#include <papcoll/node/peer_probe.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/shared_vector.hpp>

@@ -2,7 +2,7 @@
 
 #include "candidates/native.hpp"
 
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/smpi/simulated_time.hpp>
 
 #include <fmt/format.h>

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 #include <papcoll/topology/processor_set.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -3,10 +3,9 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/topology/options.hpp>
+#include <papcoll/transport/memory_transports.hpp>
+#include <papcoll/transport/message_transports.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi_transport.hpp>
-#include <papcoll/transport/rma_transport.hpp>
-#include <papcoll/transport/shm_transport.hpp>
 
 #include <string>
 #include <utility>

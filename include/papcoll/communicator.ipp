@@ -5,11 +5,10 @@
 #include <papcoll/runtime/comm_state.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/transport/message_transports.hpp>
 #include <papcoll/transport/mpi/link.hpp>
-#include <papcoll/transport/mpi/messages.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
-#include <papcoll/transport/mpi_transport.hpp>
-#include <papcoll/transport/rma_transport.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
+#include <papcoll/transport/mpi/mpi_endpoint.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <array>
@@ -33,7 +32,7 @@ PAPCOLL_DECL void offer_told_mpi_messages(TeamCore& core) {
   MpiLink* const link = core.surroundings().mpi;
   if (simulated || core.surroundings().messages) return;
   core.offer_messages([link](std::function<void(const TransportOp&)> told) {
-    return connect_notifying_messages(*link, std::move(told));
+    return std::unique_ptr<Endpoint>(new NotifyingMpiEndpoint(*link, std::move(told)));
   });
 }
 

@@ -8,8 +8,8 @@
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/groups.hpp>
-#include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
+#include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/mpi/process_failures.hpp>
 
@@ -17,7 +17,6 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,25 +27,6 @@ namespace detail {
 
 inline detail::Shared<CommState> state_or_null(MPI_Comm comm) {
   return detail::static_shared_cast<CommState>(find_attached(comm, Keyvals::get().comm));
-}
-
-/// The ranks of `all` that are in `left`.
-[[gnu::cold]] inline std::vector<int> ranks_left(MPI_Comm all, MPI_Comm left) {
-  constexpr const char* where = "papcoll::shrink";
-  int size = 0;
-  check(MPI_Comm_size(left, &size), "MPI_Comm_size", where);
-  std::vector<int> mine(static_cast<std::size_t>(size));
-  std::vector<int> theirs(mine.size());
-  std::iota(mine.begin(), mine.end(), 0);
-  MPI_Group before = MPI_GROUP_NULL;
-  MPI_Group now = MPI_GROUP_NULL;
-  MPI_Comm_group(all, &before);
-  MPI_Comm_group(left, &now);
-  const int code = MPI_Group_translate_ranks(now, size, mine.data(), before, theirs.data());
-  MPI_Group_free(&before);
-  MPI_Group_free(&now);
-  check(code, "MPI_Group_translate_ranks", where);
-  return theirs;
 }
 
 /// The Options without what they say of ranks that are not left.
@@ -103,7 +83,7 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
   std::exception_ptr problem;
   int flags = may_try_again;
   try {
-    const Options left = options_of_left(options, ranks_left(comm, next.get()));
+    const Options left = options_of_left(options, ranks_in(comm, next.get(), "papcoll::shrink"));
     core = core_of_comm(next.get(), &left);
     flags |= has_made;
   } catch (const peer_lost&) {  // those that wait for this rank hear of it

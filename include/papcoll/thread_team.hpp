@@ -4,7 +4,7 @@
 #include <papcoll/base/vector.hpp>
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/topology/options.hpp>
-#include <papcoll/transport/thread_transport.hpp>
+#include <papcoll/transport/memory_transports.hpp>
 
 #include <cstddef>
 #include <string>

@@ -28,11 +28,12 @@ class Papcoll(CMakePackage):
 
     depends_on("cxx", type="build")
     depends_on("cmake@3.23:", type="build")
-    depends_on("boost@1.71:")
     depends_on("mpi", when="+mpi")
     depends_on("hwloc@2:", when="+hwloc")
+    depends_on("boost@1.71:", type="build", when="+tools")
     depends_on("cli11", type="build", when="+tools")
     depends_on("nlohmann-json", type="build", when="+tools")
+    depends_on("boost@1.71:", type="build", when="+benchmarks")
     depends_on("cli11", type="build", when="+benchmarks")
     depends_on("nlohmann-json", type="build", when="+benchmarks")
     depends_on("fmt", when="+benchmarks")

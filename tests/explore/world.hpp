@@ -10,7 +10,6 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <array>
@@ -57,8 +56,7 @@ class World {
         const int kind = (r + script_.first_kind) % 3;
         if (kind == 2) reached += after_pools;
         if (kind != 1) {
-          node.context = node.pool;
-          node.reserve = &refuse_pool;
+          node.pages = {nullptr, &no_pools_.emplace_back(node.pool)};
         }
       }
       if (script_.reach != Reach::all) {
@@ -109,9 +107,13 @@ class World {
   static constexpr std::size_t pool_bytes = 1024;
 
   /// There are no pages for the rank's pool.
-  static void refuse_pool(void* pool, const std::byte* at, std::size_t) {
-    if (at == pool) throw papcoll::system_error("no pages", 0);
-  }
+  struct NoPool final : papcoll::NodePages {
+    explicit NoPool(const std::byte* pool_) : pool(pool_) {}
+    void reserve(const std::byte* at, std::size_t) const override {
+      if (at == pool) throw papcoll::system_error("no pages", 0);
+    }
+    const std::byte* pool;
+  };
 
   static std::size_t in_lines(std::size_t bytes) noexcept {
     return (bytes + sizeof(Line) - 1) / sizeof(Line) * sizeof(Line);
@@ -222,6 +224,7 @@ class World {
   std::vector<Line> memory_;
   Board board_;
   std::optional<papcoll::Groups> groups_;
+  std::deque<NoPool> no_pools_;
   std::vector<papcoll::Node> nodes_;
   std::deque<SiteType> sites_;
   std::vector<Buffers> buffers_;

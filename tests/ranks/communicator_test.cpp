@@ -1,6 +1,6 @@
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/communicator.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 
 #include <chrono>
 #include <memory>

@@ -2,7 +2,7 @@
 // libnuma.
 
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/layout.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 

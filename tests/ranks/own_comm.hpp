@@ -2,7 +2,7 @@
 
 #include <papcoll/communicator.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 
 /// An MPI communicator of a test's own, so that what it breaks is not another test's.
 class OwnComm {

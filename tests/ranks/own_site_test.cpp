@@ -4,7 +4,7 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/node/forwarding_site.hpp>
-#include <papcoll/transport/shm_transport.hpp>
+#include <papcoll/transport/memory_transports.hpp>
 
 #include <memory>
 #include <string_view>

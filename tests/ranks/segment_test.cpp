@@ -1,8 +1,11 @@
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/node/waiting/liveness.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/shm/node_segments.hpp>
 #include <papcoll/transport/shm/shm_file.hpp>
 #include <papcoll/transport/shm/shm_segment.hpp>
 
@@ -47,11 +50,11 @@ ShmSegment::Request request_for(std::vector<int> ranks, papcoll::detail::Vector<
   ShmSegment::Request request;
   request.ranks = std::move(ranks);
   request.bytes = some_bytes;
-  request.reserved = 5000;
   request.ways = std::move(ways);
   return request;
 }
-ShmSegment make(papcoll::detail::Vector<ShmMethod> ways) {
+using OwnedSegment = papcoll::detail::Owned<ShmSegment>;
+OwnedSegment make(papcoll::detail::Vector<ShmMethod> ways) {
   return ShmSegment::create(
       MPI_COMM_WORLD, request_for(papcoll::node_ranks(MPI_COMM_WORLD).ranks, std::move(ways)));
 }
@@ -127,6 +130,13 @@ std::string message_of(MPI_Comm comm, const ShmSegment::Request& request) {
   }
 }
 
+/// A rank that is not there any more, or −1.
+int find_missing(const ShmSegment& segment) {
+  static const std::vector<papcoll::PeerLiveness::Departed> nobody(
+      static_cast<std::size_t>(world_size()));
+  return segment.watch().find_dead(nobody.data());
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -134,18 +144,18 @@ bool contains(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a segment begins as zeros, on a page, of at least the size asked for") {
-  const ShmSegment segment = make({GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name)});
-  CHECK(segment.bytes() == some_bytes);
-  CHECK(reinterpret_cast<std::uintptr_t>(segment.data()) % 4096 == 0);
-  CHECK(std::all_of(segment.data(), segment.data() + segment.bytes(),
+  const OwnedSegment segment = make({GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name)});
+  CHECK(segment->bytes() == some_bytes);
+  CHECK(reinterpret_cast<std::uintptr_t>(segment->data()) % 4096 == 0);
+  CHECK(std::all_of(segment->data(), segment->data() + segment->bytes(),
                     [](std::byte b) { return b == std::byte{0}; }));
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
 TEST_CASE("what a rank writes all ranks of its node read") {
   const NodeRanks here = papcoll::node_ranks(MPI_COMM_WORLD);
-  const ShmSegment segment = make({GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name)});
-  const auto at = [&](int r) { return segment.data() + some_bytes - 64 * (1 + r); };
+  const OwnedSegment segment = make({GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name)});
+  const auto at = [&](int r) { return segment->data() + some_bytes - 64 * (1 + r); };
   *at(world_rank()) = static_cast<std::byte>(world_rank() + 1);
   MPI_Barrier(MPI_COMM_WORLD);
   for (const int r : here.ranks) CHECK(*at(r) == static_cast<std::byte>(r + 1));
@@ -154,46 +164,61 @@ TEST_CASE("what a rank writes all ranks of its node read") {
 
 TEST_CASE("nothing has a name once a segment is made") {
   const std::vector<std::int64_t> all = processes();
-  const ShmSegment segment = make({GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name)});
+  const OwnedSegment segment = make({GENERATE(ShmMethod::by_descriptor, ShmMethod::by_name)});
   MPI_Barrier(MPI_COMM_WORLD);
   CHECK(names_of(all).empty());
 }
 
 TEST_CASE("many segments at once are different memory") {
-  std::vector<ShmSegment> segments;
+  std::vector<OwnedSegment> segments;
   for (int i = 0; i < 20; ++i)
     segments.push_back(make({ShmMethod::by_descriptor, ShmMethod::by_name}));
   const int first = papcoll::node_ranks(MPI_COMM_WORLD).ranks.front();
   for (int i = 0; i < 20; ++i) {
-    if (world_rank() == first) segments[static_cast<std::size_t>(i)].data()[7] = std::byte(i + 1);
+    if (world_rank() == first) segments[static_cast<std::size_t>(i)]->data()[7] = std::byte(i + 1);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < 20; ++i) {
-    CHECK(segments[static_cast<std::size_t>(i)].data()[7] == std::byte(i + 1));
-    CHECK(segments[static_cast<std::size_t>(i)].watch().find_dead() == -1);
+    CHECK(segments[static_cast<std::size_t>(i)]->data()[7] == std::byte(i + 1));
+    CHECK(find_missing(*segments[static_cast<std::size_t>(i)]) == -1);
   }
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-TEST_CASE("a moved segment is the same memory, and the ranks still watch each other") {
-  ShmSegment first = make({ShmMethod::by_descriptor, ShmMethod::by_name});
-  std::byte* const where = first.data();
-  ShmSegment second{std::move(first)};
-  ShmSegment third;
-  third = std::move(second);
+TEST_CASE("a segment that another owns is the same memory, and the ranks still watch each other") {
+  OwnedSegment first = make({ShmMethod::by_descriptor, ShmMethod::by_name});
+  std::byte* const where = first->data();
+  const OwnedSegment second{std::move(first)};
   MPI_Barrier(MPI_COMM_WORLD);
-  CHECK(third.data() == where);
-  CHECK(third.watch().find_dead() == -1);
+  CHECK(second->data() == where);
+  CHECK(find_missing(*second) == -1);
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-TEST_CASE("a rank that gave its segment up is not dead to those who still use it") {
-  ShmSegment segment = make({ShmMethod::by_descriptor, ShmMethod::by_name});
-  if (world_rank() == world_size() - 1) segment = ShmSegment{};
+TEST_CASE("a rank that gave its memory up is not dead to those who still use it") {
+  using papcoll::detail::CommunicatorSegment;
+  using papcoll::detail::NodeSegmentPool;
+  const std::vector<int> ranks = papcoll::node_ranks(MPI_COMM_WORLD).ranks;
+  const auto place = std::find(ranks.begin(), ranks.end(), world_rank()) - ranks.begin();
+  ShmSegment::Request request = request_for(ranks, {ShmMethod::by_descriptor, ShmMethod::by_name});
+  request.bytes = NodeSegmentPool::bytes(ranks.size(), 0);
+  auto share = papcoll::detail::make_shared<NodeSegmentPool>(
+      ShmSegment::create(MPI_COMM_WORLD, request), static_cast<int>(place),
+      static_cast<int>(ranks.size()), 0, NodeSegmentPool::AreaRequest{some_bytes, some_bytes, 0});
+  papcoll::detail::Shared<CommunicatorSegment> area;
+  if (place == 0) area = CommunicatorSegment::make(share);
   MPI_Barrier(MPI_COMM_WORLD);
-  if (world_rank() != world_size() - 1) {
-    CHECK(segment.watch().find_dead() == -1);
-    segment.data()[0] = std::byte{1};
+  if (place != 0) area = CommunicatorSegment::join(share, 0);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (world_rank() == world_size() - 1) {
+    area->depart();
+    area = nullptr;
+    share = nullptr;
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (area != nullptr) {
+    CHECK(area->find_dead() == -1);
+    area->data()[0] = std::byte{1};
   }
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -259,20 +284,20 @@ TEST_CASE("each group of a split communicator has its own memory") {
     const NodeRanks here = papcoll::node_ranks(half);
     int rank = 0;
     MPI_Comm_rank(half, &rank);
-    const ShmSegment segment = ShmSegment::create(
+    const OwnedSegment segment = ShmSegment::create(
         half, request_for(here.ranks, {ShmMethod::by_descriptor, ShmMethod::by_name}));
-    if (rank == here.ranks.front()) segment.data()[0] = std::byte(world_rank() % 2 + 1);
+    if (rank == here.ranks.front()) segment->data()[0] = std::byte(world_rank() % 2 + 1);
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(segment.data()[0] == std::byte(world_rank() % 2 + 1));
+    CHECK(segment->data()[0] == std::byte(world_rank() % 2 + 1));
     MPI_Barrier(MPI_COMM_WORLD);
   }
   MPI_Comm_free(&half);
 }
 
 TEST_CASE("pages are given to a range of a segment before its first touch") {
-  const ShmSegment segment = make({ShmMethod::by_descriptor});
-  segment.reserve(segment.data() + 12'345, 50'000);
-  segment.data()[12'345] = std::byte{1};
+  const OwnedSegment segment = make({ShmMethod::by_descriptor});
+  segment->reserve(segment->data() + 12'345, 50'000);
+  segment->data()[12'345] = std::byte{1};
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -6,7 +6,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 
 #include <algorithm>
 #include <array>

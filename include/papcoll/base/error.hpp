@@ -2,6 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -73,6 +74,17 @@ inline constexpr const char* recovery_advice =
   constexpr const char* prefix = "papcoll: ";
   if (text.rfind(prefix, 0) == 0) text.erase(0, std::char_traits<char>::length(prefix));
   return text;
+}
+
+/// What f throws as an Error, as another message may quote it, or nothing.
+template <class Error = std::exception, class F>
+[[gnu::cold]] std::string caught(F&& f) {
+  try {
+    f();
+  } catch (const Error& problem) {
+    return bare(problem.what());
+  }
+  return {};
 }
 
 /// The exception whose handler this is called in, as an E; null if it is none. By its type, not by

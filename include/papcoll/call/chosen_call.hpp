@@ -17,7 +17,7 @@
 #include <papcoll/runtime/memory/packed_call.hpp>
 #include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/transport/find_transport.hpp>
+#include <papcoll/transport/memory_transports.hpp>
 
 #include <utility>
 

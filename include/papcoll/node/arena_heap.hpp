@@ -3,6 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
+#include <papcoll/node/node.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,9 +15,66 @@
 #include <set>
 #include <utility>
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// A mapping whose pages are taken when they are used, also in a program that locks in memory what
+/// it maps (mlockall() with MCL_FUTURE): the kernel would give pages to all of it at once, and
+/// refuse more than RLIMIT_MEMLOCK. Owns the mapping.
+class LazyMapping {
+ public:
+  LazyMapping() noexcept = default;
+
+  /// Maps `bytes` bytes of a file, shared, from `offset` on. Null, and errno, if that fails.
+  static LazyMapping of_file(int fd, std::size_t offset, std::size_t bytes) noexcept {
+    return LazyMapping{bytes, MAP_SHARED, fd, static_cast<off_t>(offset)};
+  }
+  /// Maps private zeros. Null, and errno, if that fails.
+  static LazyMapping of_zeros(std::size_t bytes) noexcept {
+    return LazyMapping{bytes, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0};
+  }
+
+  LazyMapping(LazyMapping&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  LazyMapping& operator=(LazyMapping&& other) noexcept {
+    LazyMapping old{std::move(*this)};
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~LazyMapping() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+  }
+
+  /// Null if there is none.
+  std::byte* data() const noexcept { return data_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  // A new mapping is locked if the process wants that; one that grows stays as it is. So it begins
+  // as one page, which is unlocked. The kernel is called for mremap() as in page_migration.hpp.
+  [[gnu::cold]] LazyMapping(std::size_t bytes, int flags, int fd, off_t offset) noexcept {
+    void* const page = mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, flags, fd, offset);
+    if (page == MAP_FAILED) return;
+    munlock(page, page_bytes());
+    const long whole = syscall(SYS_mremap, page, page_bytes(), bytes, MREMAP_MAYMOVE, nullptr);
+    if (whole == -1) {
+      const int why = errno;
+      munmap(page, page_bytes());
+      errno = why;
+      return;
+    }
+    data_ = reinterpret_cast<std::byte*>(whole);  // NOLINT(performance-no-int-to-ptr)
+    bytes_ = bytes;
+  }
+
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
 
 /// A range of a node's shared memory from which one rank allocates, and nobody else: the smallest
 /// block that fits, in O(log n). Pages are taken as it fills up; what is freed is used again.
@@ -26,11 +84,9 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// nothing, and takes nothing back.
 class ArenaHeap : Pinned {
  public:
-  /// How it gets pages: see Node::reserve.
-  using Reserve = void (*)(void* context, const std::byte* at, std::size_t bytes);
-
-  ArenaHeap(std::byte* memory, std::size_t bytes, Reserve reserve, void* context) noexcept
-      : memory_(memory), most_(bytes), reserve_(reserve), context_(context), process_(getpid()) {}
+  /// `pages`: whose memory it is.
+  ArenaHeap(std::byte* memory, std::size_t bytes, const NodePages& pages) noexcept
+      : memory_(memory), most_(bytes), pages_(pages), process_(getpid()) {}
 
   /// Where it begins, and how long it may get.
   std::byte* memory() const noexcept { return memory_; }
@@ -164,7 +220,7 @@ class ArenaHeap : Pinned {
     Sizes entry{{more, size_}};
     Blocks block;
     block.emplace(size_, Block{more, {}});
-    reserve_(context_, memory_ + size_, more);
+    pages_.reserve(memory_ + size_, more);
     size_ += more;  // nothing throws from here on
     if (goes_on) {
       resize(last, there + more);
@@ -182,8 +238,7 @@ class ArenaHeap : Pinned {
   std::size_t taken_ = 0;  ///< of them
   Blocks blocks_;
   Sizes free_;
-  Reserve reserve_;
-  void* context_;
+  const NodePages& pages_;
   pid_t process_;  ///< whose heap it is
 };
 

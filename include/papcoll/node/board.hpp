@@ -2,9 +2,10 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/node/waiting/shared_access.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -35,7 +36,7 @@ constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
 /// a frame that was last used `frames` epochs before `first_epoch`.
 ///
-/// Two parts, since they get their pages at different times (see BufferPages):
+/// Two parts, since they get their pages at different times (see BasicNodeSite::take_pages()):
 ///
 ///     words      of the whole board, then of each frame: all but the chunk buffers
 ///     buffers    of each rank those of all its frames, in whole pages; then each of the results
@@ -200,9 +201,9 @@ class BasicBoard {
              std::size_t page) noexcept
       : words_(words_at),
         buffers_(buffers_at),
-        ranks_(ranks),
-        head_(head_bytes(ranks)),
-        frame_(frame_bytes(ranks)),
+        ranks_(static_cast<std::size_t>(ranks)),
+        head_(head_bytes(ranks_)),
+        frame_(frame_bytes(ranks_)),
         chunk_(chunk),
         skew_(skew(page)),
         slot_(whole_slot(chunk, page)),
@@ -212,7 +213,8 @@ class BasicBoard {
     return words_bytes(ranks) + buffers_bytes(ranks, chunk, cache_line);
   }
   static std::size_t words_bytes(int ranks) noexcept {
-    return head_bytes(ranks) + frames * frame_bytes(ranks);
+    const auto n = static_cast<std::size_t>(ranks);
+    return head_bytes(n) + frames * frame_bytes(n);
   }
   /// `page`: the bytes of one, a multiple of cache_line.
   static std::size_t buffers_bytes(int ranks, std::size_t chunk, std::size_t page) noexcept {
@@ -222,18 +224,18 @@ class BasicBoard {
 
   /// Makes `first_epoch` the first call. Needed only where it is not 1.
   [[gnu::cold]] void initialise(std::uint32_t first_epoch) noexcept {
-    for (int r = 0; r < ranks_; ++r) {
+    for (int r = 0; r < ranks(); ++r) {
       left(r).epoch.store(first_epoch - 1, std::memory_order_relaxed);
     }
     for (std::uint32_t i = 1; i <= frames; ++i) {
       const std::uint32_t last = first_epoch - i;
       const Stamp old = make_stamp(last, 0);
-      for (int r = 0; r < ranks_; ++r) {
+      for (int r = 0; r < ranks(); ++r) {
         header(last, r).stamp.store(old, std::memory_order_relaxed);
         progress(last, r).stamp.store(old, std::memory_order_relaxed);
       }
-      for (int r = 0; r < ranks_; ++r) holder(last, r).store(old, std::memory_order_relaxed);
-      for (std::uint32_t w = 0; w < work_words(ranks_); ++w) {
+      for (int r = 0; r < ranks(); ++r) holder(last, r).store(old, std::memory_order_relaxed);
+      for (std::uint32_t w = 0; w < work_words(ranks()); ++w) {
         work(last, w).store(old, std::memory_order_relaxed);
       }
       tickets(last).drawn.store(old, std::memory_order_relaxed);
@@ -243,64 +245,36 @@ class BasicBoard {
     }
   }
 
-  int ranks() const noexcept { return ranks_; }
+  int ranks() const noexcept { return static_cast<int>(ranks_); }
   std::size_t chunk_bytes() const noexcept { return chunk_; }
 
   Abort& abort() const noexcept { return at<Abort>(0); }
-  Left& left(int r) const noexcept {
-    return at<Left>(sizeof(Abort) + static_cast<std::size_t>(r) * sizeof(Left));
-  }
-  Reading& reading(int r) const noexcept {
-    return at<Reading>(sizeof(Abort) + static_cast<std::size_t>(ranks_) * sizeof(Left) +
-                       static_cast<std::size_t>(r) * sizeof(Reading));
-  }
-  Arrivals& arrivals(int r) const noexcept {
-    return at<Arrivals>(sizeof(Abort) +
-                        static_cast<std::size_t>(ranks_) * (sizeof(Left) + sizeof(Reading)) +
-                        static_cast<std::size_t>(r) * sizeof(Arrivals));
-  }
-  Processors& processors(int r) const noexcept {
-    return at<Processors>(sizeof(Abort) +
-                          static_cast<std::size_t>(ranks_) *
-                              (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals)) +
-                          static_cast<std::size_t>(r) * sizeof(Processors));
-  }
+  Left& left(int r) const noexcept { return of(r).left; }
+  Reading& reading(int r) const noexcept { return of(r).reading; }
+  Arrivals& arrivals(int r) const noexcept { return of(r).arrivals; }
+  Processors& processors(int r) const noexcept { return of(r).processors; }
   /// Of rank r's chunk buffers, in all frames.
-  Reserved& slot_reserved(int r) const noexcept {
-    return at<Reserved>(sizeof(Abort) +
-                        static_cast<std::size_t>(ranks_) * (sizeof(Left) + sizeof(Reading) +
-                                                            sizeof(Arrivals) + sizeof(Processors)) +
-                        static_cast<std::size_t>(r) * sizeof(Reserved));
-  }
-  Claim& claim(std::uint32_t e) const noexcept { return at<Claim>(frame(e)); }
+  Reserved& slot_reserved(int r) const noexcept { return of(r).slot_reserved; }
+  Claim& claim(std::uint32_t e) const noexcept { return head(e).claim; }
   /// The leader's header: small results travel with the release stamp.
-  Header& release(std::uint32_t e) const noexcept { return at<Header>(frame(e) + sizeof(Claim)); }
-  Failure& failure(std::uint32_t e) const noexcept {
-    return at<Failure>(frame(e) + sizeof(Claim) + sizeof(Header));
-  }
-  Tickets& tickets(std::uint32_t e) const noexcept {
-    return at<Tickets>(frame(e) + sizeof(Claim) + sizeof(Header) + sizeof(Failure));
-  }
+  Header& release(std::uint32_t e) const noexcept { return head(e).release; }
+  Failure& failure(std::uint32_t e) const noexcept { return head(e).failure; }
+  Tickets& tickets(std::uint32_t e) const noexcept { return head(e).tickets; }
   /// Of the result's chunk buffer `chunk`, in that frame.
   Reserved& result_reserved(std::uint32_t e, std::uint32_t chunk) const noexcept {
-    return at<Reserved>(frame(e) + sizeof(Claim) + sizeof(Header) + sizeof(Failure) +
-                        sizeof(Tickets) + chunk % results * sizeof(Reserved));
+    return head(e).result_reserved[chunk % results];
   }
   Header& header(std::uint32_t e, int r) const noexcept {
-    return at<Header>(frame(e) + frame_head + static_cast<std::size_t>(r) * sizeof(Header));
+    return at<Header>(frame(e) + sizeof(FrameHead), r);
   }
   Progress& progress(std::uint32_t e, int r) const noexcept {
-    return at<Progress>(frame(e) + frame_head + static_cast<std::size_t>(ranks_) * sizeof(Header) +
-                        static_cast<std::size_t>(r) * sizeof(Progress));
+    return at<Progress>(frame(e) + sizeof(FrameHead) + ranks_ * sizeof(Header), r);
   }
   Holder& holder(std::uint32_t e, int ticket) const noexcept {
-    return at<Holder>(frame(e) + stamps_offset(ranks_) +
-                      static_cast<std::size_t>(ticket) * sizeof(Holder));
+    return at<Holder>(frame(e) + stamps_offset(ranks_), ticket);
   }
   WorkWord& work(std::uint32_t e, std::uint32_t w) const noexcept {
-    return at<WorkWord>(frame(e) + stamps_offset(ranks_) +
-                        in_lines(static_cast<std::size_t>(ranks_) * sizeof(Holder)) +
-                        w * sizeof(WorkWord));
+    return at<WorkWord>(frame(e) + stamps_offset(ranks_) + in_lines(ranks_ * sizeof(Holder)), w);
   }
   /// A chunk buffer of rank r; that of the next chunk follows it, but for the last.
   std::byte* slot(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
@@ -309,16 +283,29 @@ class BasicBoard {
   }
   /// A chunk buffer of the result, on pages that no other is on.
   std::byte* result(std::uint32_t e, std::uint32_t chunk) const noexcept {
-    return buffers_ + static_cast<std::size_t>(ranks_) * slot_ + e % frames * skew_ +
+    return buffers_ + ranks_ * slot_ + e % frames * skew_ +
            std::size_t{e % frames * results + chunk % results} * result_;
   }
   /// Bytes of a rank's chunk buffers of all frames: whole pages.
   std::size_t slot_bytes() const noexcept { return slot_; }
 
  private:
-  static constexpr std::size_t frame_head =
-      sizeof(Claim) + sizeof(Header) + sizeof(Failure) + sizeof(Tickets) +
-      (results * sizeof(Reserved) + cache_line - 1) / cache_line * cache_line;
+  /// A rank's, of the whole board.
+  struct RankWords {
+    Left left;
+    Reading reading;
+    Arrivals arrivals;
+    Processors processors;
+    alignas(cache_line) Reserved slot_reserved;
+  };
+  /// All ranks', of a frame.
+  struct FrameHead {
+    Claim claim;
+    Header release;
+    Failure failure;
+    Tickets tickets;
+    Reserved result_reserved[std::size_t{Results}];
+  };
 
   static constexpr std::size_t in_whole(std::size_t bytes, std::size_t unit) noexcept {
     return (bytes + unit - 1) / unit * unit;
@@ -340,21 +327,25 @@ class BasicBoard {
   static std::size_t whole_result(std::size_t chunk, std::size_t page) noexcept {
     return in_whole(chunk + (frames - 1) * skew(page), page);
   }
-  static std::size_t head_bytes(int ranks) noexcept {
-    const auto n = static_cast<std::size_t>(ranks);
-    return sizeof(Abort) +
-           n * (sizeof(Left) + sizeof(Reading) + sizeof(Arrivals) + sizeof(Processors)) +
-           in_lines(n * sizeof(Reserved));
+  static std::size_t head_bytes(std::size_t ranks) noexcept {
+    return sizeof(Abort) + ranks * sizeof(RankWords);
   }
   // In a frame: its head, headers, progress words, holders of tickets, work words.
-  static std::size_t stamps_offset(int ranks) noexcept {
-    return frame_head + static_cast<std::size_t>(ranks) * (sizeof(Header) + sizeof(Progress));
+  static std::size_t stamps_offset(std::size_t ranks) noexcept {
+    return sizeof(FrameHead) + ranks * (sizeof(Header) + sizeof(Progress));
   }
-  static std::size_t frame_bytes(int ranks) noexcept {
-    return stamps_offset(ranks) + in_lines(static_cast<std::size_t>(ranks) * sizeof(Holder)) +
-           in_lines(work_words(ranks) * sizeof(WorkWord));
+  static std::size_t frame_bytes(std::size_t ranks) noexcept {
+    return stamps_offset(ranks) + in_lines(ranks * sizeof(Holder)) +
+           in_lines(work_words(static_cast<int>(ranks)) * sizeof(WorkWord));
   }
   std::size_t frame(std::uint32_t e) const noexcept { return head_ + (e % frames) * frame_; }
+  RankWords& of(int r) const noexcept { return at<RankWords>(sizeof(Abort), r); }
+  FrameHead& head(std::uint32_t e) const noexcept { return at<FrameHead>(frame(e)); }
+  /// The i-th of those that begin there.
+  template <class T>
+  T& at(std::size_t offset, std::integral auto i) const noexcept {
+    return at<T>(offset + static_cast<std::size_t>(i) * sizeof(T));
+  }
   template <class T>
   T& at(std::size_t offset) const noexcept {
     return *std::launder(reinterpret_cast<T*>(words_ + offset));
@@ -362,7 +353,7 @@ class BasicBoard {
 
   std::byte* words_ = nullptr;
   std::byte* buffers_ = nullptr;
-  int ranks_ = 1;
+  std::size_t ranks_ = 1;
   std::size_t head_ = 0;   ///< bytes before the first frame
   std::size_t frame_ = 0;  ///< bytes of a frame
   std::size_t chunk_ = 0;  ///< bytes of a chunk buffer, a multiple of cache_line

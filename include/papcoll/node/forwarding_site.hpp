@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/topology/groups.hpp>
 

@@ -4,9 +4,9 @@
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/buffer_pages.hpp>
-#include <papcoll/node/exposed_buffers.hpp>
+#include <papcoll/node/frame.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/node/pool.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/topology/groups.hpp>
@@ -21,22 +21,26 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// A Site over a board: one rank of a node, thread or process. Owns the rank's epoch counter.
 ///
-/// Made of layers, each with a subject of its own: CallFrame (the life of a call, and how it
-/// fails), WorkWords (tickets and pieces of work), ExposedBuffers (peers' buffers and pools), and
-/// here flags, slots (with BufferPages) and what is done with their data.
+/// The life of a call, and how it fails, is in CallFrame; here is what algorithms ask of it in
+/// between: flags, chunk buffers and their pages, tickets and pieces of work, and what ranks lend
+/// each other: the buffers of a call, as long as it lasts and stands, and their pools, until all
+/// have left the call.
 template <class Board, class Bells>
-class BasicNodeSite : public ExposedBuffers<Board, Bells> {
-  using Base = ExposedBuffers<Board, Bells>;
+class BasicNodeSite : public CallFrame<Board, Bells> {
+  using Base = CallFrame<Board, Bells>;
   using Access = typename Board::Access;
 
  public:
   /// `node`: what the ranks share besides the board; null if that is all.
   BasicNodeSite(Board board, Bells bells, int rank, std::uint32_t first_epoch = 1,
                 const Node* node = nullptr)
-      : Base(board, bells, rank, first_epoch, node),
-        pages_(board, node),
+      : Base(board, bells, rank, first_epoch),
+        node_(node),
+        pool_(node, first_epoch),
+        has_pages_(static_cast<std::size_t>(size_) + Board::frames * Board::results,
+                   node == nullptr || node->pages == nullptr),
         copies_(node != nullptr ? node->copies : detail::make_shared<detail::CopyChoice>()),
-        pending_(static_cast<std::size_t>(board.ranks())) {}
+        pending_(static_cast<std::size_t>(size_)) {}
 
   // --- for whoever runs algorithms
 
@@ -50,7 +54,11 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
 
   /// This rank reads and writes nothing in the frame from here on.
   void leave() noexcept {
-    Base::end_lending();
+    pool_.end_call();
+    if (const std::size_t bytes = pool_.backed(); bytes != 0) {  // the records begin with that
+      board_.left(rank_).pooled[epoch_ % Board::records].store(
+          static_cast<std::uint32_t>(bytes / 1024), std::memory_order_relaxed);
+    }
     Base::leave_epoch(offered_);
     for (std::size_t at = 0; at < next_bytes_; at += cache_line) {
       detail::prefetch_to_write(board_.slot(epoch_ + 1, rank_, 0) + next_at_ + at);
@@ -128,14 +136,17 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   // --- data
 
   std::byte* slot(int r, std::uint32_t chunk) {
-    if (!pages_.has_slot(r)) [[unlikely]]
-      pages_.take_slot(board_, r);
+    if (const auto number = static_cast<std::size_t>(r); has_pages_[number] == 0) [[unlikely]]
+      take_pages(number, board_.slot_reserved(r), board_.slot(0, r, 0), board_.slot_bytes());
     return board_.slot(epoch_, r, chunk);
   }
   std::byte* result(std::uint32_t chunk) {
-    if (!pages_.has_result(epoch_, chunk)) [[unlikely]]
-      pages_.take_result(board_, epoch_, chunk);
-    return board_.result(epoch_, chunk);
+    std::byte* const at = board_.result(epoch_, chunk);
+    const std::size_t number = static_cast<std::size_t>(size_) +
+                               epoch_ % Board::frames * Board::results + chunk % Board::results;
+    if (has_pages_[number] == 0) [[unlikely]]
+      take_pages(number, board_.result_reserved(epoch_, chunk), at, board_.chunk_bytes());
+    return at;
   }
   const std::byte* small(int r) const noexcept { return board_.header(epoch_, r).payload; }
   const std::byte* small_result() const noexcept { return board_.release(epoch_).payload; }
@@ -186,24 +197,164 @@ class BasicNodeSite : public ExposedBuffers<Board, Bells> {
   }
   int* pending() noexcept { return pending_.data(); }
 
+  // --- in the order of arrival: tickets, and pieces of work for whoever is there
+
+  int draw_ticket() noexcept {
+    auto& drawn = board_.tickets(epoch_).drawn;
+    Stamp before = drawn.load(std::memory_order_relaxed);
+    Stamp after = 0;
+    do {
+      after = before >> 32 == epoch_ ? before + 1 : make_stamp(epoch_, 1);
+    } while (!drawn.compare_exchange_weak(before, after, std::memory_order_relaxed));
+    const auto ticket = static_cast<int>(static_cast<std::uint32_t>(after)) - 1;
+    board_.holder(epoch_, ticket)
+        .store(make_stamp(epoch_, static_cast<std::uint32_t>(rank_) + 1),
+               std::memory_order_release);
+    bells_.ring_all();
+    return ticket;
+  }
+
+  int holder(int ticket) const noexcept {
+    const Stamp s = Base::look_at(board_.holder(epoch_, ticket));
+    return reached(s, epoch_, 1) ? static_cast<int>(static_cast<std::uint32_t>(s)) - 1 : -1;
+  }
+
+  std::uint32_t work(std::uint32_t w) const noexcept {
+    return state_in(Base::look_at(board_.work(epoch_, w)));
+  }
+
+  bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
+    auto& word = board_.work(epoch_, w);
+    Stamp before = word.load(std::memory_order_relaxed);
+    if (state_in(before) != seen) return false;
+    return word.compare_exchange_strong(before, make_stamp(epoch_, state),
+                                        std::memory_order_seq_cst);
+  }
+
+  void lay_down(std::uint32_t w, std::uint32_t state) noexcept {
+    put_back(w, state);
+    bells_.ring_all();
+  }
+
+  void put_back(std::uint32_t w, std::uint32_t state) noexcept {
+    board_.work(epoch_, w).store(make_stamp(epoch_, state), std::memory_order_seq_cst);
+  }
+
+  // --- peers' buffers
+
+  const PeerMemory& peers() const noexcept { return node_ ? node_->peers : common_; }
+
+  BufferDescriptor offer_of(int r) const noexcept {
+    static_assert(sizeof(BufferDescriptor) <= Board::inline_bytes);
+    BufferDescriptor offer;
+    Access::read(&offer, board_.header(epoch_, r).payload, sizeof offer);
+    return offer;
+  }
+
+  bool begin_reading() noexcept {
+    auto& reading = board_.reading(rank_).now;
+    reading.store(1, std::memory_order_seq_cst);
+    if (!broken() && !Base::is_failing()) return true;
+    reading.store(0, std::memory_order_release);
+    return false;
+  }
+
+  bool end_reading() noexcept {
+    board_.reading(rank_).now.store(0, std::memory_order_release);
+    return !broken();
+  }
+
+  /// A peer that may be at work on this rank's buffers, or −1. For a rank that gives up a call in
+  /// which it has offered them, after fail_with() or an abort of the communicator: nobody begins to
+  /// from then on.
+  int reader() const noexcept {
+    for (int r = 0; r < size_; ++r) {
+      if (r != rank_ && is_reading(r)) return r;
+    }
+    return -1;
+  }
+  bool is_reading(int r) const noexcept {
+    return board_.reading(r).now.load(std::memory_order_seq_cst) != 0;
+  }
+
+  /// A peer has died, and is at work on nothing any more.
+  void forget_reader(int r) noexcept { board_.reading(r).now.store(0, std::memory_order_release); }
+
+  // --- pools
+
+  std::byte* pool(std::size_t n) { return pool_.get(n); }
+
+  std::byte* shared_pool(std::size_t n) {
+    if (peers().is_common()) return pool_.get(n);
+    return may_share_pool(n) ? pool_.get_shared(n) : nullptr;
+  }
+  bool pools_hold(std::size_t n) {
+    return peers().is_common() || (may_share_pool(n) && pool_.is_held_by_all(n, board_, epoch_));
+  }
+  bool use_pool() { return pool_.use(board_, epoch_); }
+
+  /// Before this rank's memory goes: what late peers may still read of its pool stays for ever.
+  void keep_what_is_lent() noexcept { pool_.keep_what_is_lent(board_, epoch_); }
+
  private:
   using Base::bells_;
   using Base::board_;
   using Base::epoch_;
-  using Base::node_;
   using Base::rank_;
+  using Base::size_;
   using Base::words_;
+
+  /// Makes sure of the pages of chunk buffers, if they do not come by themselves. Throws
+  /// system_error.
+  ///
+  /// Whoever is first to ask for a rank's buffers takes their pages, those of all frames. That is
+  /// the rank itself, so that they come from its own NUMA node; only of one that MultiLeader leaves
+  /// the whole of a chunk, and which therefore writes nothing to its slot, it may be another. One
+  /// of the result's is taken alone, by the rank that first writes to it. No call takes what it
+  /// does not need.
+  ///
+  /// Two ranks that take the same pages at the same time both have them, if no signal comes: one
+  /// that interrupts the kernel makes it take back those that nobody has touched, until that rank
+  /// has asked again. So an algorithm leaves it to one rank at a time, as those of the library do.
+  [[gnu::noinline, gnu::cold]] void take_pages(std::size_t number,
+                                               typename Board::Reserved& reserved,
+                                               const std::byte* at, std::size_t bytes) {
+    if (reserved.load(std::memory_order_acquire) == 0) {
+      node_->reserve(at, bytes);
+      reserved.store(1, std::memory_order_release);
+    }
+    has_pages_[number] = 1;
+  }
+
+  /// A word that nobody has touched in this call is of an older one.
+  std::uint32_t state_in(Stamp s) const noexcept {
+    return s >> 32 == epoch_ ? static_cast<std::uint32_t>(s) : 0;
+  }
+
+  bool broken() const noexcept {
+    return board_.abort().reason.load(std::memory_order_seq_cst) != 0;
+  }
+
+  /// Do all ranks see so much of each other's pools, if there are pages?
+  bool may_share_pool(std::size_t n) const noexcept {
+    return node_ != nullptr && n <= node_->pool_bytes && peers().place(node_->pool, n).mapped != 0;
+  }
 
   [[gnu::noinline, gnu::cold]] void take_scratch() noexcept {
     scratch_.resize(3 * scratch_bytes());
   }
 
+  const Node* node_;  ///< null: the ranks share the board alone
+  PeerMemory common_;
+  LentPool<Board> pool_;
+  /// 1 if these chunk buffers have pages, as far as this rank knows: of each rank, and then of the
+  /// result those of each frame.
+  std::vector<unsigned char> has_pages_;
   std::size_t next_at_ = 0;  ///< see expect_again()
   std::size_t next_bytes_ = 0;
   bool announced_ = false;  ///< in this call
   bool offered_ = false;    ///< in this call: a peer may wait for its pool until this rank has left
   const Reducer* reducer_ = nullptr;
-  BufferPages<Board> pages_;
   detail::Shared<const detail::CopyChoice> copies_;
   std::vector<int> pending_;
   std::vector<std::byte> scratch_;

@@ -5,12 +5,15 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/arena_heap.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/peer_memory.hpp>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <utility>
@@ -104,9 +107,7 @@ class Pool {
         move(kilobytes);
         return true;
       }
-      if (node_->reserve != nullptr) {
-        node_->reserve(node_->context, base_ + backed(), kilobytes * 1024 - backed());
-      }
+      node_->reserve(base_ + backed(), kilobytes * 1024 - backed());
     } catch (const system_error&) {
       refused_ = kilobytes;  // whoever has filled the memory has other use for it
       return false;
@@ -215,6 +216,78 @@ class Pool {
   std::size_t own_bytes_ = 0;
   detail::Vector<detail::Owned<std::byte[]>> former_;  ///< smaller ones, which peers may still read
   detail::Vector<std::byte*> former_places_;           ///< the same of the node's memory
+};
+
+/// The pool of one of a board's ranks, and what its calls have had of it: nothing is written there
+/// until all have left the call.
+template <class Board>
+class LentPool : public Pool {
+ public:
+  LentPool(const Node* node, std::uint32_t first_epoch) noexcept
+      : Pool(node), used_(first_epoch - 1) {}
+
+  /// Had all ranks n bytes with pages when they left the frame's former call? All find the same.
+  bool is_held_by_all(std::size_t n, const Board& board, std::uint32_t epoch) {
+    back(n);  // for calls to come, if it is new
+    const std::uint32_t record = (epoch - Board::frames) % Board::records;
+    for (int r = 0; r < board.ranks(); ++r) {
+      const std::uint32_t kilobytes = board.left(r).pooled[record].load(std::memory_order_relaxed);
+      if (n > std::size_t{kilobytes} * 1024) return false;
+    }
+    return true;
+  }
+
+  /// May the call under way write to what it has of it? Not while a former call's is read.
+  bool use(const Board& board, std::uint32_t epoch) {
+    if (used_ == epoch) return true;
+    const std::span<const std::byte> wanted = taken();
+    bool any = false;
+    for (const Use& u : uses_) {
+      if (!is_lent(u, board, epoch)) continue;
+      any = true;
+      if (u.bytes.data() < wanted.data() + wanted.size() &&
+          wanted.data() < u.bytes.data() + u.bytes.size()) {
+        return false;
+      }
+    }
+    if (!any) forget_former();
+    uses_[epoch % Board::frames] = {epoch, wanted};
+    used_ = epoch;
+    return true;
+  }
+
+  /// Before this rank's memory goes: what late peers may still read stays for ever.
+  void keep_what_is_lent(const Board& board, std::uint32_t epoch) noexcept {
+    for (const Use& u : uses_) {
+      if (is_lent(u, board, epoch)) return leak();
+    }
+  }
+
+ private:
+  /// What a call had.
+  struct Use {
+    std::uint32_t epoch = 0;
+    std::span<const std::byte> bytes;
+  };
+
+  /// Is somebody still in that call?
+  static bool is_lent(const Use& use, const Board& board, std::uint32_t epoch) noexcept {
+    // Calls are entered only when all have left those of `frames` calls before; and epochs that lie
+    // 2^31 apart cannot be compared.
+    if (use.bytes.empty() || epoch - use.epoch > static_cast<std::uint32_t>(Board::frames)) {
+      return false;
+    }
+    // Sequentially consistent: it may be the last look before this rank sleeps.
+    for (int r = 0; r < board.ranks(); ++r) {
+      if (!epoch_reached(board.left(r).epoch.load(std::memory_order_seq_cst), use.epoch)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::uint32_t used_;                     ///< the last epoch in which this rank used its pool
+  std::array<Use, Board::frames> uses_{};  ///< call e in number e mod frames
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

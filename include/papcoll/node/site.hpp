@@ -2,7 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/peer_memory.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <concepts>
@@ -228,8 +228,7 @@ struct Chunks {
 };
 
 /// Does the kernel copy from private buffers of peers, rather than that they stage them?
-template <Site S>
-bool pulls_first(const S& s, const Call& c) noexcept {
+inline bool pulls_first(const Site auto& s, const Call& c) noexcept {
   if (c.reach == PeerReach::by_option) return s.peers().prefers_pulls();
   return c.reach == PeerReach::pulled && s.peers().pulls();
 }

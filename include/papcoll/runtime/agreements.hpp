@@ -6,7 +6,7 @@
 #include <papcoll/arrival/remote_arrival_monitor.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/waiting/time_waited.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/team_context.hpp>
 #include <papcoll/schedule/endpoint.hpp>

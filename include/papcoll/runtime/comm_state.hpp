@@ -15,16 +15,13 @@
 #include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/machine.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/transport/message_transports.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/mpi/link.hpp>
-#include <papcoll/transport/mpi/messages.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/native_collectives.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
-#include <papcoll/transport/mpi_transport.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>

@@ -8,7 +8,6 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/node/compare_calls.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/call_counter.hpp>
 #include <papcoll/runtime/errors/failures.hpp>

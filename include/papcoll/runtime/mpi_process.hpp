@@ -4,13 +4,12 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/waiting/process_id.hpp>
+#include <papcoll/node/waiting/liveness.hpp>
 #include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/runtime/setup/stay_loaded.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/process_failures.hpp>
 
 #include <pthread.h>

@@ -5,11 +5,10 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/buffer_pages.hpp>
 #include <papcoll/node/call_words.hpp>
+#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/errors/refused_requests.hpp>
@@ -185,7 +184,7 @@ class NodeCallTracker : Pinned {
   }
 
   /// As in NodeBoard::Abort; 0: not broken. In one order with what readers show of themselves: see
-  /// ExposedBuffers::reader().
+  /// NodeSite::reader().
   std::uint32_t abort_reason() const noexcept {
     return shared_ ? shared_->site.board().abort().reason.load(std::memory_order_seq_cst) : 0;
   }
@@ -212,7 +211,7 @@ class NodeCallTracker : Pinned {
                            ", and one is stopped or held up in it"});
   }
 
-  /// See ExposedBuffers.
+  /// See NodeSite.
   [[gnu::cold]] void keep_what_is_lent() noexcept {
     if (shared_) shared_->site.keep_what_is_lent();
   }

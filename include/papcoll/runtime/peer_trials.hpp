@@ -5,7 +5,6 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/peer_costs.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 
@@ -96,9 +95,7 @@ class PeerTrials {
     }
   }
   void reserve(int rank) const {
-    if (node_.reserve == nullptr) return;
-    node_.reserve(node_.context, node_.peer_probe + PeerProbe::offset(rank),
-                  PeerProbe::bytes_a_rank());
+    node_.reserve(node_.peer_probe + PeerProbe::offset(rank), PeerProbe::bytes_a_rank());
   }
 
   [[gnu::noinline, gnu::cold]] void run(const Waiter& waiter) noexcept {

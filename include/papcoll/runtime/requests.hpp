@@ -21,7 +21,7 @@
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/transport/find_transport.hpp>
+#include <papcoll/transport/memory_transports.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <chrono>

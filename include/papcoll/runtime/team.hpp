@@ -11,7 +11,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/node/peer_memory.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/agreements.hpp>
 #include <papcoll/runtime/algorithm_counts.hpp>

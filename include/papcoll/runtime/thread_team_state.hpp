@@ -5,8 +5,8 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/buffer_pages.hpp>
-#include <papcoll/node/lazy_mapping.hpp>
+#include <papcoll/node/arena_heap.hpp>
+#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/memory/late_pages.hpp>
@@ -19,7 +19,7 @@
 #include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/processor_set.hpp>
-#include <papcoll/transport/thread_transport.hpp>
+#include <papcoll/transport/memory_transports.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <atomic>

@@ -133,43 +133,25 @@ constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_atomics
   }
 }
 
-// One wrong thing, one sentence: see choice/policies/policy_checks.hpp.
-
-template <class T>
-struct transport_names_its_site {
-  static constexpr bool ok = requires { typename T::Site; };
-  static_assert(ok,
-                "papcoll: this transport offers node memory and does not name the site of "
-                "arrival-driven algorithms over it: add `using Site = papcoll::NodeSite`, or a "
-                "type of its own, or do not offer capability::node_memory");
-};
-
-template <class T>
-struct site_of_transport_is_complete {
-  static constexpr bool ok = Site<typename T::Site>;
-  static_assert(ok,
-                "papcoll: the Site of this transport lacks something that arrival-driven "
-                "algorithms ask: derive it from papcoll::ForwardingSite, or declare all that the "
-                "concept papcoll::Site lists");
-};
-
-template <class T>
-struct transport_makes_its_site {
-  static constexpr bool ok = BringsSite<T>;
-  static_assert(ok,
-                "papcoll: this transport has a Site of its own and nothing that makes it: add "
-                "static std::unique_ptr<Site> make_site(const papcoll::TeamEnvironment&, "
-                "papcoll::NodeSite&)");
-};
-
-/// Says what is wrong with a transport's site, if anything is.
+/// Says what is wrong with a transport's site, if anything is: one wrong thing, one sentence.
 template <class T>
 void check_site() noexcept {
   if constexpr (offers_node_memory<T>) {
-    if constexpr (!transport_names_its_site<T>::ok) {
-    } else if constexpr (!site_of_transport_is_complete<T>::ok) {
-    } else {
-      static_cast<void>(transport_makes_its_site<T>::ok);
+    constexpr bool names_it = requires { typename T::Site; };
+    static_assert(names_it,
+                  "papcoll: this transport offers node memory and does not name the site of "
+                  "arrival-driven algorithms over it: add `using Site = papcoll::NodeSite`, or a "
+                  "type of its own, or do not offer capability::node_memory");
+    if constexpr (names_it) {
+      constexpr bool is_complete = Site<typename T::Site>;
+      static_assert(is_complete,
+                    "papcoll: the Site of this transport lacks something that arrival-driven "
+                    "algorithms ask: derive it from papcoll::ForwardingSite, or declare all that "
+                    "the concept papcoll::Site lists");
+      static_assert(!is_complete || BringsSite<T>,
+                    "papcoll: this transport has a Site of its own and nothing that makes it: add "
+                    "static std::unique_ptr<Site> make_site(const papcoll::TeamEnvironment&, "
+                    "papcoll::NodeSite&)");
     }
   }
 }

@@ -26,22 +26,18 @@ namespace {
 
 constexpr std::size_t heap_bytes = std::size_t{8} << 20U;
 
-struct HeapMemory {
+struct HeapMemory final : papcoll::NodePages {
   std::byte* begin = static_cast<std::byte*>(::operator new (heap_bytes, std::align_val_t{4096}));
-  std::size_t backed = 0;
+  mutable std::size_t backed = 0;
   std::size_t most = heap_bytes;
-  ArenaHeap heap{begin, heap_bytes, &HeapMemory::reserve, this};
+  ArenaHeap heap{begin, heap_bytes, *this};
 
-  HeapMemory() = default;
-  HeapMemory(const HeapMemory&) = delete;
-  HeapMemory& operator=(const HeapMemory&) = delete;
-  ~HeapMemory() { ::operator delete (begin, std::align_val_t{4096}); }
+  ~HeapMemory() override { ::operator delete (begin, std::align_val_t{4096}); }
 
-  static void reserve(void* context, const std::byte* at, std::size_t bytes) {
-    HeapMemory& m = *static_cast<HeapMemory*>(context);
-    const auto end = static_cast<std::size_t>(at - m.begin) + bytes;
-    if (end > m.most) throw papcoll::system_error("papcoll: no pages", ENOSPC);
-    m.backed = end;
+  void reserve(const std::byte* at, std::size_t bytes) const override {
+    const auto end = static_cast<std::size_t>(at - begin) + bytes;
+    if (end > most) throw papcoll::system_error("papcoll: no pages", ENOSPC);
+    backed = end;
   }
   std::byte* take(std::size_t n) { return heap.take(n, 4096, "this heap", "take less"); }
 };
@@ -128,8 +124,10 @@ TEST_CASE("a child takes nothing from its parent's heap, and gives nothing back"
   void* const shared =
       mmap(nullptr, heap_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(shared != MAP_FAILED);
-  const auto reserve = [](void*, const std::byte*, std::size_t) {};
-  ArenaHeap heap{static_cast<std::byte*>(shared), heap_bytes, reserve, nullptr};
+  struct Pages final : papcoll::NodePages {
+    void reserve(const std::byte*, std::size_t) const override {}
+  } pages;
+  ArenaHeap heap{static_cast<std::byte*>(shared), heap_bytes, pages};
   std::byte* const mine = heap.take(100'000, 64, "this heap", "take less");
   const pid_t child = fork();
   if (child == 0) {

@@ -10,10 +10,9 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 
@@ -73,8 +72,7 @@ class GuardedBoard {
       node.size = ranks;
       node.board = words_.data();
       node.buffers = static_cast<std::byte*>(buffers_);
-      node.reserve = &GuardedBoard::reserve;
-      node.context = &sides_.emplace_back(Side{this, r});
+      node.pages = {nullptr, &sides_.emplace_back(*this, r)};
     }
   }
   GuardedBoard(const GuardedBoard&) = delete;
@@ -90,28 +88,31 @@ class GuardedBoard {
   int by_others() const { return by_others_; }
 
  private:
-  struct Side {
-    GuardedBoard* board;
-    int rank;
-  };
+  /// As a rank reserves them.
+  class Side final : public papcoll::NodePages {
+   public:
+    Side(GuardedBoard& all, int rank) : all_(all), rank_(rank) {}
 
-  static void reserve(void* context, const std::byte* at, std::size_t bytes) {
-    const Side& side = *static_cast<Side*>(context);
-    GuardedBoard& all = *side.board;
-    if (all.refuses_) throw papcoll::system_error("no room", ENOSPC);
-    const std::size_t page = papcoll::detail::page_bytes();
-    const auto begin = reinterpret_cast<std::uintptr_t>(at) / page * page;
-    const auto end = (reinterpret_cast<std::uintptr_t>(at) + bytes + page - 1) / page * page;
-    if (mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) != 0) {
-      throw papcoll::system_error("mprotect", errno);
+    void reserve(const std::byte* at, std::size_t bytes) const override {
+      if (all_.refuses_) throw papcoll::system_error("no room", ENOSPC);
+      const std::size_t page = papcoll::detail::page_bytes();
+      const auto begin = reinterpret_cast<std::uintptr_t>(at) / page * page;
+      const auto end = (reinterpret_cast<std::uintptr_t>(at) + bytes + page - 1) / page * page;
+      if (mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) != 0) {
+        throw papcoll::system_error("mprotect", errno);
+      }
+      all_.reserved_ += bytes;
+      const NodeBoard board = all_.board();
+      for (int r = 0; r < board.ranks(); ++r) {
+        if (at != board.slot(0, r, 0)) continue;
+        ++(r == rank_ ? all_.owned_[static_cast<std::size_t>(r)] : all_.by_others_);
+      }
     }
-    all.reserved_ += bytes;
-    const NodeBoard board = all.board();
-    for (int r = 0; r < board.ranks(); ++r) {
-      if (at != board.slot(0, r, 0)) continue;
-      ++(r == side.rank ? all.owned_[static_cast<std::size_t>(r)] : all.by_others_);
-    }
-  }
+
+   private:
+    GuardedBoard& all_;
+    int rank_;
+  };
 
   Memory words_;
   std::size_t bytes_;
@@ -283,9 +284,9 @@ TEST_CASE("The parts of a board do not overlap") {
       add(&board.left(r), sizeof(NodeBoard::Left));
       add(&board.reading(r), sizeof(NodeBoard::Reading));
       add(&board.arrivals(r), sizeof(NodeBoard::Arrivals));
+      add(&board.processors(r), sizeof(NodeBoard::Processors));
+      add(&board.slot_reserved(r), sizeof(NodeBoard::Reserved));
     }
-    add(&board.slot_reserved(0), static_cast<std::size_t>(ranks) * sizeof(NodeBoard::Reserved));
-    CHECK(&board.slot_reserved(ranks - 1) == &board.slot_reserved(0) + ranks - 1);
     for (std::uint32_t e = 0; e < NodeBoard::frames; ++e) {
       add(&board.claim(e), sizeof(NodeBoard::Claim));
       add(&board.release(e), sizeof(NodeBoard::Header));

@@ -1,4 +1,4 @@
-#include <papcoll/node/lazy_mapping.hpp>
+#include <papcoll/node/arena_heap.hpp>
 
 #include <cstddef>
 #include <fstream>

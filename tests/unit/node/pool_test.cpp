@@ -10,7 +10,6 @@
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/pool.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 
@@ -50,9 +49,12 @@ struct PoolSource {
     const auto places = taken.places();
     return std::find(places.begin(), places.end(), at) != places.end();
   }
-  static void reserve(void*, const std::byte*, std::size_t) {}
+  struct Pages final : papcoll::NodePages {
+    void reserve(const std::byte*, std::size_t) const override {}
+  };
+  Pages pages;
   std::vector<std::byte> bytes = std::vector<std::byte>(16 * megabyte);
-  papcoll::detail::ArenaHeap heap{bytes.data(), bytes.size(), &PoolSource::reserve, nullptr};
+  papcoll::detail::ArenaHeap heap{bytes.data(), bytes.size(), pages};
   papcoll::detail::TakenPools taken{&heap};
   papcoll::Node node;
 };
@@ -98,11 +100,14 @@ TEST_CASE("a call's memory is at the beginning of the pool where turns gain noth
 
 TEST_CASE("a pool whose turns find no pages stays at its beginning", "[node]") {
   PoolMemory memory{8 * megabyte};
-  memory.node.context = memory.bytes.data();
-  memory.node.reserve = [](void* begin, const std::byte* at, std::size_t bytes) {
-    const std::byte* const first = static_cast<std::byte*>(begin);
-    if (at + bytes > first + megabyte / 4) throw papcoll::system_error("no pages", ENOSPC);
-  };
+  struct Pages final : papcoll::NodePages {
+    void reserve(const std::byte* at, std::size_t bytes) const override {
+      if (at + bytes > end) throw papcoll::system_error("no pages", ENOSPC);
+    }
+    const std::byte* end = nullptr;
+  } pages;
+  pages.end = memory.bytes.data() + megabyte / 4;
+  memory.node.pages = {nullptr, &pages};
   Pool pool{&memory.node};
   for (int call = 0; call < 3; ++call) CHECK(next_of(pool, 50'000) == memory.bytes.data());
   CHECK(pool.get_shared(megabyte) == nullptr);

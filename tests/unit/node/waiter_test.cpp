@@ -1,7 +1,6 @@
 #include "catch.hpp"
 
 #include <papcoll/node/waiting/doorbells.hpp>
-#include <papcoll/node/waiting/time_waited.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 
 #include <array>

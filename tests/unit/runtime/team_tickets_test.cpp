@@ -7,9 +7,9 @@
 #include "tickets.hpp"
 
 #include <papcoll/thread_team.hpp>
-#include <papcoll/transport/rma/shared_atomics.hpp>
+#include <papcoll/transport/memory_transports.hpp>
+#include <papcoll/transport/rma/remote_atomics.hpp>
 #include <papcoll/transport/shm/channel_endpoint.hpp>
-#include <papcoll/transport/thread_transport.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/transport/shm/message_table.hpp>
+#include <papcoll/transport/shm/channels.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include <papcoll/transport/rma/shared_atomics.hpp>
+#include <papcoll/transport/rma/remote_atomics.hpp>
 
 #include <algorithm>
 #include <array>
@@ -20,17 +20,20 @@ namespace {
 constexpr int ranks = 3;
 constexpr std::size_t n = 11;  // more than a cache line
 
-struct Memory {
+struct Memory final : papcoll::NodePages {
   alignas(papcoll::cache_line) std::array<std::byte, SharedWords::bytes(ranks, n)> bytes{};
-  std::vector<std::pair<const std::byte*, std::size_t>> reserved;
+  mutable std::vector<std::pair<const std::byte*, std::size_t>> reserved;
+  bool refuses = false;
+
+  void reserve(const std::byte* at, std::size_t size) const override {
+    if (refuses) throw papcoll::system_error("no room", ENOSPC);
+    reserved.emplace_back(at, size);
+  }
 
   Node node_of(int rank) {
     Node node{rank, ranks};
     node.ticket_words = bytes.data();
-    node.context = this;
-    node.reserve = [](void* memory, const std::byte* at, std::size_t size) {
-      static_cast<Memory*>(memory)->reserved.emplace_back(at, size);
-    };
+    node.pages = {nullptr, this};
     return node;
   }
 };
@@ -67,11 +70,8 @@ TEST_CASE("the words of all ranks have pages before any is used, and are apart")
 
 TEST_CASE("words without pages are an exception") {
   Memory memory;
-  Node node = memory.node_of(0);
-  node.reserve = [](void*, const std::byte*, std::size_t) {
-    throw papcoll::system_error("no room", ENOSPC);
-  };
-  CHECK_THROWS_AS(SharedWords(node, n), papcoll::system_error);
+  memory.refuses = true;
+  CHECK_THROWS_AS(SharedWords(memory.node_of(0), n), papcoll::system_error);
 }
 
 TEST_CASE("additions to a shared word give each value once") {
@@ -82,7 +82,7 @@ TEST_CASE("additions to a shared word give each value once") {
     std::vector<std::jthread> threads;
     for (int r = 0; r < ranks; ++r) {
       Node node = memory.node_of(r);
-      node.reserve = nullptr;
+      node.pages = nullptr;
       threads.emplace_back([node, &mine = seen[static_cast<std::size_t>(r)]] {
         SharedWords words{node, n};
         for (int i = 0; i < each; ++i) {

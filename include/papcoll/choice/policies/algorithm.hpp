@@ -11,7 +11,7 @@
 #include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/transport/find_transport.hpp>
+#include <papcoll/transport/memory_transports.hpp>
 #include <papcoll/transport/transport_policy.hpp>
 
 #include <cstdint>

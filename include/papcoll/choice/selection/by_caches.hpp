@@ -9,7 +9,7 @@
 #include <papcoll/choice/selection/node_load.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
-#include <papcoll/node/peer_costs.hpp>
+#include <papcoll/node/peer_probe.hpp>
 
 #include <span>
 

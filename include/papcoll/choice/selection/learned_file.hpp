@@ -8,7 +8,7 @@
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
 #include <papcoll/choice/selection/thresholds.hpp>
-#include <papcoll/node/peer_costs.hpp>
+#include <papcoll/node/peer_probe.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/node/peer_costs.hpp>
+#include <papcoll/node/peer_probe.hpp>
 
 #include <algorithm>
 

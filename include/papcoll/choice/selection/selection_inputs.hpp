@@ -4,7 +4,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/choice/selection/thresholds.hpp>
-#include <papcoll/node/peer_costs.hpp>
+#include <papcoll/node/peer_probe.hpp>
 
 #include <cstddef>
 #include <cstdint>

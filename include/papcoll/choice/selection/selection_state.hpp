@@ -18,7 +18,7 @@
 #include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
-#include <papcoll/transport/find_transport.hpp>
+#include <papcoll/transport/memory_transports.hpp>
 
 #include <array>
 #include <cstddef>

@@ -4,17 +4,75 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <cstdlib>
 #include <system_error>
-#include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 namespace papcoll::inline PAPCOLL_ABI {
+
+/// A process, as others see it before they share memory with it: where it runs, and, for those that
+/// see the same processes, how to watch it. PeerLiveness tells more, and needs a file that both
+/// have open. Trivially copyable.
+struct ProcessId {
+  /// Stands for the machine by its name and its start, where a UTS namespace is a machine of its
+  /// own. 0: unknown. Copies of one virtual machine have one start, but not one name in one job.
+  std::uint64_t machine = 0;
+  std::uint64_t pid_namespace = 0;  ///< on that machine
+  std::int64_t pid = 0;
+
+  /// Of the calling process.
+  static ProcessId own() noexcept { return {own_machine(), own_namespace(), getpid()}; }
+
+  /// Do the numbers of processes mean the same to both?
+  bool sees(const ProcessId& other) const noexcept {
+    return machine != 0 && pid_namespace != 0 && machine == other.machine &&
+           pid_namespace == other.pid_namespace;
+  }
+
+  /// Has the process ended? Zombies have. Asked by a process that sees() it; two or three system
+  /// calls, 1 to 2 µs. The answer is no where the kernel has given the number to a new process
+  /// meanwhile, and where it has no pidfd_open (Linux before 5.3).
+  bool has_ended() const noexcept {
+    if (pid <= 0) return false;
+    const auto fd = static_cast<int>(::syscall(pidfd_open, static_cast<pid_t>(pid), 0U));
+    if (fd < 0) return errno == ESRCH;
+    pollfd ask{fd, POLLIN, 0};
+    const bool ended = poll(&ask, 1, 0) == 1 && (ask.revents & POLLIN) != 0;
+    close(fd);
+    return ended;
+  }
+
+ private:
+  static constexpr long pidfd_open = 434;  ///< system calls since 2019 have one number everywhere
+
+  static std::uint64_t own_machine() noexcept {
+    std::array<char, 300> text{};
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    const ssize_t read_bytes = read(fd, text.data(), 64);
+    close(fd);
+    if (read_bytes <= 0) return 0;
+    const auto length = static_cast<std::size_t>(read_bytes);
+    if (gethostname(text.data() + length, text.size() - 1 - length) != 0) return 0;
+    const std::uint64_t hash = detail::hash_of_text(text.data());
+    return hash == 0 ? 1 : hash;
+  }
+
+  static std::uint64_t own_namespace() noexcept {
+    struct stat status {};
+    return stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;
+  }
+};
 
 /// How the ranks of one node notice that one of them died. Each holds a write lock on its own byte
 /// of a file that all have open, and asks the kernel about the others' bytes. Unlike a pid, a lock
@@ -25,38 +83,26 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// process closes *any* descriptor of the file. So the file is one that nobody else opens, and the
 /// owner of `fd` must neither duplicate it nor open the file once more. A forked child does not
 /// hold the lock, and may close its copy.
-class PeerLiveness {
+class PeerLiveness : Pinned {
  public:
   /// One word for each rank, in memory that begins as zeros and is shared by the ranks: whether it
   /// left in good order. Sequentially consistent; written before the lock is dropped, read after
   /// the lock was found free.
   using Departed = std::atomic<std::uint32_t>;
 
-  PeerLiveness() noexcept = default;
-
   /// Takes the lock of rank `me`. `fd` is open for writing and must live longer than the watch.
   /// find_dead() may be used once all ranks have come here. Throws system_error.
-  [[gnu::cold]] PeerLiveness(int fd, int me, int ranks, Departed* departed)
-      : fd_(fd), me_(me), ranks_(ranks), process_(getpid()), departed_(departed) {
+  [[gnu::cold]] PeerLiveness(int fd, int me, int ranks) : fd_(fd), me_(me), ranks_(ranks) {
     struct flock lock = byte_of(me);
     if (fcntl(fd_, F_SETLK, &lock) == 0) return;
     const int number = errno;
-    fd_ = -1;
     throw system_error(
         detail::joined({"papcoll: cannot lock byte ", me,
                         " of the node's shared memory: ", std::generic_category().message(number)}),
         number);
   }
-  PeerLiveness(PeerLiveness&& other) noexcept { swap(other); }
-  PeerLiveness& operator=(PeerLiveness&& other) noexcept {
-    PeerLiveness{std::move(other)}.swap(*this);
-    return *this;
-  }
-
-  /// Leaves in good order: whoever still waits for somebody else is not told that this rank died.
+  /// Drops the lock. In a forked child this drops nothing.
   ~PeerLiveness() {
-    if (fd_ < 0 || getpid() != process_) return;
-    departed_[me_].store(1, std::memory_order_seq_cst);
     struct flock lock = byte_of(me_);
     lock.l_type = F_UNLCK;
     fcntl(fd_, F_SETLK, &lock);
@@ -70,10 +116,11 @@ class PeerLiveness {
     return fcntl(fd_, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
   }
 
-  /// A rank that is dead, or −1. One system call for each rank: 1.2 µs.
-  int find_dead() const noexcept {
+  /// A rank that is gone, and did not leave in good order, or −1. One system call for each rank:
+  /// 1.2 µs.
+  int find_dead(const Departed* departed) const noexcept {
     for (int r = 0; r < ranks_; ++r) {
-      if (r != me_ && is_dead(r)) return r;
+      if (r != me_ && is_gone(r) && departed[r].load(std::memory_order_seq_cst) == 0) return r;
     }
     return -1;
   }
@@ -88,23 +135,9 @@ class PeerLiveness {
     return lock;
   }
 
-  bool is_dead(int r) const noexcept {
-    return is_gone(r) && departed_[r].load(std::memory_order_seq_cst) == 0;
-  }
-
-  void swap(PeerLiveness& other) noexcept {
-    std::swap(fd_, other.fd_);
-    std::swap(me_, other.me_);
-    std::swap(ranks_, other.ranks_);
-    std::swap(process_, other.process_);
-    std::swap(departed_, other.departed_);
-  }
-
-  int fd_ = -1;
-  int me_ = 0;
-  int ranks_ = 0;
-  pid_t process_ = 0;
-  Departed* departed_ = nullptr;
+  int fd_;
+  int me_;
+  int ranks_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

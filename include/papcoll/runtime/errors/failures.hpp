@@ -5,8 +5,8 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/node/peer_memory.hpp>
-#include <papcoll/node/waiting/futex.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/errors/abort_reason.hpp>
 #include <papcoll/runtime/in_flight.hpp>

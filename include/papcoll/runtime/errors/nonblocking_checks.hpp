@@ -4,7 +4,6 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/node/compare_calls.hpp>
 #include <papcoll/runtime/request_runs.hpp>
 
 #include <algorithm>

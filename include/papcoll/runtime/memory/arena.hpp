@@ -24,10 +24,7 @@ class Arena : Pinned {
   Arena(const Node* node, detail::Shared<BufferWatch> watch) : watch_(std::move(watch)) {
     if (node == nullptr || node->arena == nullptr) return;
     heap_ = node->arena;
-    keep_ = node->keep;
-    map_again_ = node->map_again;
-    any_broken_ = node->any_broken;
-    context_ = node->context;
+    pages_ = node->pages;
   }
 
   /// Aligned to a cache line. Throws std::bad_alloc.
@@ -45,7 +42,7 @@ class Arena : Pinned {
 
   /// Maps pages of it once more, and returns where. Throws system_error.
   std::byte* map_again(const std::byte* at, std::size_t bytes) const {
-    return map_again_(context_, at, bytes);
+    return pages_->map_again(at, bytes);
   }
 
   /// What a user asked for.
@@ -59,7 +56,7 @@ class Arena : Pinned {
     // A peer that was stopped while it wrote there may go on: nobody gets the memory again until
     // all of the arena goes. The call may have been one of another communicator, which has the same
     // arenas.
-    if (any_broken_(context_)) return;
+    if (pages_->any_broken()) return;
     heap_->give_back(p);
   }
 
@@ -71,11 +68,8 @@ class Arena : Pinned {
   }
 
   detail::Shared<BufferWatch> watch_;
-  detail::Shared<const void> keep_;  ///< keeps the memory mapped
+  detail::Shared<NodePages> pages_;  ///< keeps the memory mapped
   detail::ArenaHeap* heap_ = nullptr;
-  std::byte* (*map_again_)(void*, const std::byte*, std::size_t) = nullptr;
-  bool (*any_broken_)(void*) noexcept = nullptr;
-  void* context_ = nullptr;
 };
 
 namespace detail {

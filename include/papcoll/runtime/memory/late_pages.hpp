@@ -2,10 +2,10 @@
 
 #include <papcoll/arrival/remote_tickets.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_probe.hpp>
-#include <papcoll/transport/rma/shared_atomics.hpp>
+#include <papcoll/transport/rma/remote_atomics.hpp>
 #include <papcoll/transport/shm/channels.hpp>
 
 #include <array>

@@ -105,7 +105,7 @@ inline std::string why_no_registration(const TeamCore& core) {
   if (node == nullptr) {
     return s.why_no_shared_memory.empty() ? "its ranks share no memory" : s.why_no_shared_memory;
   }
-  if (node->arena == nullptr || node->map_again == nullptr) {
+  if (node->arena == nullptr) {
     return "the communicator has no arena: Options::arena_bytes is 0, or there was no address "
            "space "
            "for it, or a limit on the size of files (ulimit -f) is below it";

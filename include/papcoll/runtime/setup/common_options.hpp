@@ -6,8 +6,7 @@
 #include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/options.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 
 #include <array>

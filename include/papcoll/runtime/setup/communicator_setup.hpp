@@ -2,7 +2,6 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
@@ -13,11 +12,9 @@
 #include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/topology/processor_set.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -27,7 +24,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,7 +67,7 @@ class CommunicatorSetup : Pinned {
                    {&CommunicatorSetup::move, &CommunicatorSetup::watch,
                     &CommunicatorSetup::expired, this}) {
     rank_ = all_ranks_.rank(where);
-    find_world_ranks();
+    world_ranks_ = ranks_in(MPI_COMM_WORLD, all_ranks_.comm(), where);
     peers_.reserve(world_ranks_.size());
     for (const int r : world_ranks_) peers_.push_back(process_->process_of(r));
     find_known(options);
@@ -139,18 +135,12 @@ class CommunicatorSetup : Pinned {
   /// Finds this rank's node, where MPI need not be asked for it: a node is a machine, unless MPI
   /// was told to pretend more of them, or some process does not know its own.
   [[gnu::cold]] bool find_known_nodes(NodeRanks& here) const {
-    std::vector<std::uint64_t> machines;
-    machines.reserve(met_.size());
-    for (std::size_t r = 0; r < met_.size(); ++r) {
-      const std::uint64_t machine = met_[r].id.machine;
-      if (machine == 0 || met_[r].pretends) return false;
-      machines.push_back(machine);
-      if (machine == process_->id().machine) here.ranks.push_back(static_cast<int>(r));
+    detail::Vector<std::uint64_t> machines;
+    for (const Hello& h : met_) {
+      if (h.id.machine == 0 || h.pretends) return false;
+      machines.push_back(h.id.machine);
     }
-    heap_sort(machines.data(), machines.size());
-    for (std::size_t i = 0; i < machines.size(); ++i) {
-      if (i == 0 || machines[i] != machines[i - 1]) ++here.nodes;
-    }
+    here = nodes_by(std::move(machines), static_cast<std::size_t>(rank_));
     return true;
   }
 
@@ -208,22 +198,6 @@ class CommunicatorSetup : Pinned {
     std::array<char, 2> unused{};
   };
   static_assert(sizeof(Hello) == 56);
-
-  [[gnu::cold]] void find_world_ranks() {
-    const int size = all_ranks_.size(where);
-    std::vector<int> ranks(static_cast<std::size_t>(size));
-    std::iota(ranks.begin(), ranks.end(), 0);
-    world_ranks_.resize(ranks.size());
-    MPI_Group here = MPI_GROUP_NULL;
-    MPI_Group world = MPI_GROUP_NULL;
-    MPI_Comm_group(all_ranks_.comm(), &here);
-    MPI_Comm_group(MPI_COMM_WORLD, &world);
-    const int code =
-        MPI_Group_translate_ranks(here, size, ranks.data(), world, world_ranks_.data());
-    MPI_Group_free(&here);
-    MPI_Group_free(&world);
-    check(code, "MPI_Group_translate_ranks", where);
-  }
 
   /// Looks if a communicator of the same ranks has been here, and makes this one's memory.
   [[gnu::cold]] void find_known(const Options& options) {

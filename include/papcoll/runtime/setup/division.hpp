@@ -5,7 +5,6 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/memory/late_pages.hpp>
 #include <papcoll/topology/groups.hpp>
@@ -47,10 +46,7 @@ inline std::size_t bells_bytes(int ranks) noexcept { return page_aligned(Doorbel
 struct HierarchyMemory {
   std::byte* heads = nullptr;
   std::byte* channels = nullptr;
-  void (*reserve)(void* context, const std::byte* at, std::size_t bytes) = nullptr;
-  /// Hears where a board will say that it is broken. Null: nobody asks.
-  void (*watch)(void* context, const std::atomic<std::uint32_t>& broken) = nullptr;
-  void* context = nullptr;
+  NodePages* pages = nullptr;           ///< null: it needs nothing
   detail::Shared<CopyChoice> copies{};  ///< see Node
   PeerMemory peers{};                   ///< how processes of the node reach each other's buffers
   std::vector<int> ranks_here;          ///< of the node, as ranks of the outermost team, ascending

@@ -3,7 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/memory/late_pages.hpp>
@@ -204,8 +204,7 @@ inline std::atomic<std::uint32_t>& is_initialised(const InnerTeam& team,
     node.bells = memory.heads + team.heads;
     node.board = node.bells + bells_bytes(team.size());
     LatePages::lay_out(node, memory.channels + team.channels);
-    node.reserve = memory.reserve;
-    node.context = memory.context;
+    node.pages = {nullptr, memory.pages};  // which the outermost team keeps
     if (memory.copies != nullptr) node.copies = memory.copies;
     if (s.processes) {
       std::vector<std::size_t> numbers;  // on the node
@@ -223,7 +222,7 @@ inline std::atomic<std::uint32_t>& is_initialised(const InnerTeam& team,
       board.initialise(options.first_epoch);
       is_initialised(team, memory).store(1, std::memory_order_release);
     }
-    if (memory.watch != nullptr) memory.watch(memory.context, board.abort().reason);
+    if (memory.pages != nullptr) memory.pages->watch(board.abort().reason);
     s.node = &node;
   } else {
     s.why_no_shared_memory = "not all ranks of the group share memory: take MpiTransport";

@@ -10,8 +10,7 @@
 #include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/processor_set.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 

@@ -4,20 +4,17 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/buffer_pages.hpp>
+#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/peer_memory.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/memory/late_pages.hpp>
 #include <papcoll/runtime/setup/division.hpp>
 #include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/options.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
-#include <papcoll/transport/mpi/probe_copies.hpp>
 #include <papcoll/transport/shm/node_segments.hpp>
 #include <papcoll/transport/shm/shm_segment.hpp>
 
@@ -81,7 +78,7 @@ class NodeMemory : Pinned {
     request.ranks = known.here.ranks;
     std::size_t arena_bytes = known.options.arena_bytes;
     request.bytes = NodeSegmentPool::bytes(request.ranks.size(), arena_bytes);
-    ShmSegment segment;
+    detail::Owned<ShmSegment> segment;
     try {
       segment = ShmSegment::create(all_ranks, request);
     } catch (const transport_unavailable& why) {  // perhaps for want of address space
@@ -145,16 +142,12 @@ class NodeMemory : Pinned {
       node_.board = memory + layout.bells;
     }
     LatePages::lay_out(node_, memory + layout.heads);
-    node_.reserve = &CommunicatorSegment::reserve;
-    node_.map_again = &CommunicatorSegment::map_again;
-    node_.context = area_.get();
-    node_.keep = area_;
+    node_.pages = area_;
     if (share.arena() != nullptr) {
       node_.pool = share.pools()->memory();
       node_.pool_bytes = share.pools()->bytes();
       node_.taken_pools = &area_->taken_pools();
       node_.arena = share.arena();
-      node_.any_broken = &CommunicatorSegment::any_broken;
     }
     const bool maps = share.arena() != nullptr && known.options.peer_access != PeerAccess::staged;
     const ShmSegment& segment = share.segment();
@@ -164,9 +157,7 @@ class NodeMemory : Pinned {
     hierarchy_.copies = known.copies;
     hierarchy_.heads = memory + layout.bells + layout.board;
     hierarchy_.channels = memory + layout.heads + layout.channels;
-    hierarchy_.reserve = &CommunicatorSegment::reserve;
-    hierarchy_.watch = &CommunicatorSegment::watch;
-    hierarchy_.context = area_.get();
+    hierarchy_.pages = area_.get();
     hierarchy_.peers = node_.peers;
     hierarchy_.ranks_here = known.here.ranks;
     const bool by_caches = known.options.groups.empty() && layout.whole;
@@ -189,7 +180,7 @@ class NodeMemory : Pinned {
 
   /// `broken` is where the communicator's board says that it is.
   void watch(const std::atomic<std::uint32_t>& broken) {
-    if (area_ != nullptr) CommunicatorSegment::watch(area_.get(), broken);
+    if (area_ != nullptr) area_->watch(broken);
   }
 
   /// Where the teams within it have theirs.
@@ -206,7 +197,7 @@ class NodeMemory : Pinned {
   [[gnu::cold]] void release() noexcept {
     if (area_ != nullptr) area_->depart();
     area_ = nullptr;
-    node_.keep = nullptr;
+    node_.pages = nullptr;
   }
 
  private:

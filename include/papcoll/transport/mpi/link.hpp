@@ -4,10 +4,8 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -18,7 +16,6 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
-#include <utility>
 
 #include <unistd.h>
 
@@ -60,15 +57,9 @@ class MpiLink : Pinned {
   /// Makes the private communicator; `all_ranks` is on the user's. Collective.
   [[gnu::cold]] void connect(const detail::PolledCollectives& all_ranks) {
     constexpr const char* where = "papcoll's first use of MpiTransport on a communicator";
-    std::string problem;
-    OwnedComm copy;
-    try {
-      copy = all_ranks.duplicate(where);
-    } catch (const mpi_error& e) {
-      problem = e.what();
-    }
-    private_ = std::move(copy);
-    problem = detail::first_problem(all_ranks, problem, where);
+    const std::string problem = detail::first_problem(
+        all_ranks, detail::caught<mpi_error>([&] { private_ = all_ranks.duplicate(where); }),
+        where);
     if (!problem.empty()) {
       private_.reset();
       throw transport_unavailable(

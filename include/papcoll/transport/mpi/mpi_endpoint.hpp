@@ -8,7 +8,7 @@
 #include <papcoll/transport/mpi/asked_in_turn.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/wide_count.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <chrono>

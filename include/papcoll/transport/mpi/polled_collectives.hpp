@@ -3,16 +3,19 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/handles.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <new>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
@@ -202,5 +205,22 @@ class PolledCollectives {
   mutable std::chrono::nanoseconds yield_took_ = 2 * WaitTimes{}.given_away;
   mutable bool has_lost_slice_ = false;
 };
+
+/// Did something work on all ranks? Collective: each rank passes its problem, or nothing if it has
+/// none; all get the same answer, the problem of the lowest rank that has one, or nothing. Costs
+/// one MPI_Iallreduce if all is well.
+inline std::string first_problem(const PolledCollectives& all_ranks, std::string_view mine,
+                                 const char* where) {
+  const int rank = all_ranks.rank(where);
+  const int size = all_ranks.size(where);
+  const int candidate = mine.empty() ? size : rank;
+  const int first = all_ranks.allreduce(candidate, MPI_MIN, where);
+  if (first == size) return {};
+  std::array<char, 512> text{};
+  const std::size_t n = std::min(mine.size(), text.size() - 1);
+  if (n != 0) std::memcpy(text.data(), mine.data(), n);
+  all_ranks.bcast(text.data(), text.size(), first, where);
+  return detail::joined({"rank ", first, ": ", text.data()});
+}
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

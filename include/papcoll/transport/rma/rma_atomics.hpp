@@ -4,13 +4,11 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/waiting/futex.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
-#include <papcoll/transport/mpi/handles.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/mpi/nonblocking_collectives.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/rma/remote_atomics.hpp>
 
@@ -66,6 +64,7 @@ class RmaAtomics final : public RemoteAtomics {
     size_ = all_ranks.size(where);
     refuse_windows_of_others(nodes);
     allocate(all_ranks, n + own_words);
+    own_words_at_ = n;
     if (tickets == RemoteTickets::always) return;
     const std::string slow = trial(all_ranks);
     if (slow.empty()) return;
@@ -76,7 +75,12 @@ class RmaAtomics final : public RemoteAtomics {
   ~RmaAtomics() override { leak(); }
 
   void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
-    begin(rank, word + own_words, change, operand);
+    MPI_Op op = change == Change::none ? MPI_NO_OP : change == Change::add ? MPI_SUM : MPI_REPLACE;
+    operand_->value = operand;
+    detail::check(MPI_Rget_accumulate(&operand_->value, 1, MPI_INT64_T, &operand_->before, 1,
+                                      MPI_INT64_T, rank, static_cast<MPI_Aint>(word), 1,
+                                      MPI_INT64_T, op, window_, &request_),
+                  "MPI_Rget_accumulate", where);
   }
 
   bool progress() override {
@@ -89,21 +93,21 @@ class RmaAtomics final : public RemoteAtomics {
 
   std::int64_t before() const noexcept override { return operand_->before; }
 
-  std::int64_t own(std::size_t word) const override { return look(word + own_words); }
+  // MPI 4.0, section 12.4, allows to wait in this way for a value in a unified window. Relaxed, as
+  // nothing but the word itself is read because of it. std::atomic_ref is not in libc++ before 19.
+  std::int64_t own(std::size_t word) const override {
+    return __atomic_load_n(&memory_[word], __ATOMIC_RELAXED);
+  }
 
   bool part(std::chrono::nanoseconds patience) noexcept override {
     if (window_ == MPI_WIN_NULL || !detail::mpi_is_usable()) return false;
     try {
-      Own parting{*this, parting_word};
-      AllOrNone agreement{parting, 0, rank_, size_};
-      Clock::duration waited{0};
-      auto before = Clock::now();
+      AllOrNone agreement{*this, own_words_at_ + parting_word, rank_, size_};
+      // While this process was stopped the others may have agreed without it.
+      TimeWaited time{std::chrono::milliseconds{10}};
       bool begins = false;  // once what the team was in the midst of is over
       for (;;) {
-        // While this process was stopped the others may have agreed without it.
-        const auto now = Clock::now();
-        waited += std::min<Clock::duration>(now - before, std::chrono::milliseconds{10});
-        before = now;
+        const Clock::duration waited = time.until();
         begins = begins || progress();
         if (!begins && waited > patience) return false;
         if (begins) {
@@ -131,6 +135,7 @@ class RmaAtomics final : public RemoteAtomics {
 
   static constexpr const char* where = "papcoll's tickets over RmaTransport";
   static constexpr int most_patiences = 30;
+  /// Words of this class's own, behind the others.
   enum OwnWords : std::size_t { trial_word, parting_word, own_words };
 
   /// What an operation under way reads and writes.
@@ -138,39 +143,6 @@ class RmaAtomics final : public RemoteAtomics {
     std::int64_t value = 0;
     std::int64_t before = 0;
   };
-
-  /// The words that are this class's own.
-  class Own final : public RemoteAtomics {
-   public:
-    Own(RmaAtomics& words, std::size_t first) : words_(words), first_(first) {}
-    void start(int rank, std::size_t word, Change change, std::int64_t operand) override {
-      words_.begin(rank, first_ + word, change, operand);
-    }
-    bool progress() override { return words_.progress(); }
-    std::int64_t before() const noexcept override { return words_.before(); }
-    std::int64_t own(std::size_t word) const override { return words_.look(first_ + word); }
-    bool part(std::chrono::nanoseconds) noexcept override { return false; }
-    void free() noexcept override {}
-
-   private:
-    RmaAtomics& words_;
-    std::size_t first_;
-  };
-
-  // MPI 4.0, section 12.4, allows to wait in this way for a value in a unified window. Relaxed, as
-  // nothing but the word itself is read because of it. std::atomic_ref is not in libc++ before 19.
-  std::int64_t look(std::size_t word) const noexcept {
-    return __atomic_load_n(&memory_[word], __ATOMIC_RELAXED);
-  }
-
-  void begin(int rank, std::size_t word, Change change, std::int64_t operand) {
-    MPI_Op op = change == Change::none ? MPI_NO_OP : change == Change::add ? MPI_SUM : MPI_REPLACE;
-    operand_->value = operand;
-    detail::check(MPI_Rget_accumulate(&operand_->value, 1, MPI_INT64_T, &operand_->before, 1,
-                                      MPI_INT64_T, rank, static_cast<MPI_Aint>(word), 1,
-                                      MPI_INT64_T, op, window_, &request_),
-                  "MPI_Rget_accumulate", where);
-  }
 
   /// Ranks that are alone on their nodes share no file; and beside all ranks together there is
   /// nobody.
@@ -185,9 +157,9 @@ class RmaAtomics final : public RemoteAtomics {
 
   void allocate(const detail::PolledCollectives& all_ranks, std::size_t n) {
     const auto bytes = static_cast<MPI_Aint>(n * sizeof(std::int64_t));
-    std::string problem;
+    bool is_unified = false;
     all_ranks.barrier(where);
-    try {
+    std::string problem = detail::caught<mpi_error>([&] {
       detail::check(MPI_Win_allocate(bytes, sizeof(std::int64_t), MPI_INFO_NULL, all_ranks.comm(),
                                      &memory_, &window_),
                     "MPI_Win_allocate", where);
@@ -197,15 +169,12 @@ class RmaAtomics final : public RemoteAtomics {
       int found = 0;
       detail::check(MPI_Win_get_attr(window_, MPI_WIN_MODEL, &model, &found), "MPI_Win_get_attr",
                     where);
-      if (found == 0 || *model != MPI_WIN_UNIFIED) {
-        problem = "this MPI keeps a window and its memory apart";
-      }
+      is_unified = found != 0 && *model == MPI_WIN_UNIFIED;
       std::fill_n(memory_, n, 0);
       detail::check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_), "MPI_Win_lock_all", where);
       detail::check(MPI_Win_sync(window_), "MPI_Win_sync", where);
-    } catch (const mpi_error& e) {
-      problem = e.what();
-    }
+    });
+    if (problem.empty() && !is_unified) problem = "this MPI keeps a window and its memory apart";
     problem = detail::first_problem(all_ranks, problem, where);
     if (!problem.empty()) throw transport_unavailable(problem);
   }
@@ -231,7 +200,7 @@ class RmaAtomics final : public RemoteAtomics {
   }
 
   int stay_outside(std::int64_t is_outside) {
-    std::int64_t* const shown = &memory_[trial_word];
+    std::int64_t* const shown = &memory_[own_words_at_ + trial_word];
     __atomic_store_n(shown, is_outside, __ATOMIC_SEQ_CST);
     detail::sleep_for(outside);
     __atomic_store_n(shown, is_outside + 1, __ATOMIC_SEQ_CST);
@@ -242,16 +211,16 @@ class RmaAtomics final : public RemoteAtomics {
   int fastest(const detail::PolledCollectives& all_ranks, std::int64_t is_outside) {
     std::int64_t best = never;
     bool looks = false;
-    Clock::time_point start;
+    Clock::time_point begun;
     all_ranks.until(
         [&] {
           if (!looks) {
-            start = Clock::now();
-            begin(0, trial_word, Change::none, 0);
+            begun = Clock::now();
+            start(0, own_words_at_ + trial_word, Change::none, 0);
           }
           looks = !progress();
           if (looks) return false;
-          const std::chrono::nanoseconds took = Clock::now() - start;
+          const std::chrono::nanoseconds took = Clock::now() - begun;
           if (before() == is_outside) best = std::min<std::int64_t>(best, took.count());
           return before() > is_outside;
         },
@@ -283,6 +252,7 @@ class RmaAtomics final : public RemoteAtomics {
   int size_ = 1;
   MPI_Win window_ = MPI_WIN_NULL;
   std::int64_t* memory_ = nullptr;  ///< the window's
+  std::size_t own_words_at_ = 0;
   MPI_Request request_ = MPI_REQUEST_NULL;
   detail::Owned<Operand> operand_;
 };

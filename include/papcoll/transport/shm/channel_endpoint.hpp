@@ -9,7 +9,6 @@
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/transport/shm/channels.hpp>
-#include <papcoll/transport/shm/message_table.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -61,7 +60,7 @@ class ChannelEndpoint final : public Endpoint {
     // complete() starts further steps, which may complete others: take the list away first.
     reporting_.clear();
     reporting_.swap(completed_);
-    for (const Completed& c : reporting_) c.owner->complete(c.slot, c.step);
+    for (const Step& c : reporting_) c.owner->complete(c.slot, c.step);
     return true;
   }
 
@@ -80,19 +79,17 @@ class ChannelEndpoint final : public Endpoint {
     TransportOp work;
     std::size_t sent = 0;  ///< bytes
   };
-  /// A message that was asked for; or one that came before, in memory of its own, without owner.
-  struct Message {
-    std::byte* to = nullptr;
-    std::size_t bytes = 0;
+  /// A step of a plan that runs.
+  struct Step {
     PlanRun* owner = nullptr;
     std::uint32_t slot = 0;
     std::uint32_t step = 0;
   };
-  /// A step that is complete.
-  struct Completed {
-    PlanRun* owner;
-    std::uint32_t slot;
-    std::uint32_t step;
+  /// A message that was asked for; or one that came before, in memory of its own, for no step.
+  struct Message {
+    std::byte* to = nullptr;
+    std::size_t bytes = 0;
+    Step receives{};
   };
   /// The message of which the next cell is a part, if its first was read.
   struct Arriving {
@@ -128,9 +125,7 @@ class ChannelEndpoint final : public Endpoint {
   /// Both ends do it: reading what has no page yet takes one, too.
   void reserve(const Channel& c, bool& done) {
     if (done) return;
-    if (node_.reserve) {
-      node_.reserve(node_.context, reinterpret_cast<const std::byte*>(&c), sizeof(Channel));
-    }
+    node_.reserve(reinterpret_cast<const std::byte*>(&c), sizeof(Channel));
     done = true;
   }
 
@@ -185,7 +180,7 @@ class ChannelEndpoint final : public Endpoint {
     Peer& peer = peers_[static_cast<std::size_t>(work.peer)];
     reserve(channels_.between(work.peer, node_.rank), peer.inbound_reserved);
     const MessageKey key = key_of(work);
-    const Message awaited{work.to, work.bytes(), work.owner, work.slot, work.step};
+    const Message awaited{work.to, work.bytes(), {work.owner, work.slot, work.step}};
     if (Message here; peer.unexpected.take(key, here)) {
       const detail::Owned<std::byte[]> memory{here.to};
       require_size(work.peer, awaited, here.bytes);
@@ -224,7 +219,7 @@ class ChannelEndpoint final : public Endpoint {
         peer.unexpected.add(a.key, {a.to, a.total});
         static_cast<void>(a.kept.release());
       } else {
-        completed_.push_back({a.awaited.owner, a.awaited.slot, a.awaited.step});
+        completed_.push_back(a.awaited.receives);
       }
     }
     if (any) bells_.ring(p);
@@ -252,15 +247,15 @@ class ChannelEndpoint final : public Endpoint {
   }
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_size(int from, const Message& w,
                                                                  std::size_t total) {
-    throw peer_error(w.owner->refuse(from, w.bytes, detail::joined({total, " bytes"})));
+    throw peer_error(w.receives.owner->refuse(from, w.bytes, detail::joined({total, " bytes"})));
   }
 
   Node node_;
   Doorbells bells_;
   Channels channels_;
   detail::Vector<Peer> peers_;
-  detail::Vector<Completed> completed_;
-  detail::Vector<Completed> reporting_;
+  detail::Vector<Step> completed_;
+  detail::Vector<Step> reporting_;
 };
 
 namespace detail {

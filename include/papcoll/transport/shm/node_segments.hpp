@@ -6,7 +6,6 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/arena_heap.hpp>
-#include <papcoll/node/lazy_mapping.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/pool.hpp>
 #include <papcoll/transport/shm/shm_file.hpp>
@@ -52,23 +51,22 @@ class NodeSegmentPool : Pinned {
   }
 
   /// `arena_bytes`: of each rank; 0: there are none.
-  NodeSegmentPool(ShmSegment segment, int rank, int ranks, std::size_t arena_bytes,
+  NodeSegmentPool(Owned<ShmSegment> segment, int rank, int ranks, std::size_t arena_bytes,
                   const AreaRequest& area)
       : segment_(std::move(segment)),
         rank_(rank),
         ranks_(ranks),
-        words_(segment_.data() + static_cast<std::size_t>(ranks) * arena_bytes),
+        words_(segment_->data() + static_cast<std::size_t>(ranks) * arena_bytes),
         request_(area),
         area_bytes_(page_aligned(area.bytes)) {
     if (arena_bytes == 0) return;
-    std::byte* const mine = segment_.data() + static_cast<std::size_t>(rank) * arena_bytes;
+    std::byte* const mine = segment_->data() + static_cast<std::size_t>(rank) * arena_bytes;
     const std::size_t pool = Node::pool_of(arena_bytes);
-    pools_ = make_owned<ArenaHeap>(mine, pool, &NodeSegmentPool::reserve, &segment_);
-    arena_ = make_owned<ArenaHeap>(mine + pool, arena_bytes - pool, &NodeSegmentPool::reserve,
-                                   &segment_);
+    pools_ = make_owned<ArenaHeap>(mine, pool, *segment_);
+    arena_ = make_owned<ArenaHeap>(mine + pool, arena_bytes - pool, *segment_);
   }
 
-  const ShmSegment& segment() const noexcept { return segment_; }
+  const ShmSegment& segment() const noexcept { return *segment_; }
   int rank() const noexcept { return rank_; }
   int ranks() const noexcept { return ranks_; }
 
@@ -97,9 +95,9 @@ class NodeSegmentPool : Pinned {
     /// Ranks that have seen that all have left, but for the one that makes areas: it clears these
     /// words only then. The same.
     std::atomic<std::uint32_t> seen;
-    /// Of each rank: it left the communicator in good order. As PeerLiveness::Departed.
-    std::atomic<std::uint32_t>* departed() noexcept {
-      return std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(this + 1));
+    /// Of each rank: it left the communicator in good order.
+    PeerLiveness::Departed* departed() noexcept {
+      return std::launder(reinterpret_cast<PeerLiveness::Departed*>(this + 1));
     }
   };
 
@@ -112,10 +110,6 @@ class NodeSegmentPool : Pinned {
 
   bool makes_areas() const noexcept { return rank_ == 0; }
 
-  [[gnu::cold]] static void reserve(void* segment, const std::byte* at, std::size_t bytes) {
-    static_cast<const ShmSegment*>(segment)->reserve(at, bytes);
-  }
-
   static std::size_t words_bytes(std::size_t ranks) noexcept {
     const std::size_t n = sizeof(Words) + ranks * sizeof(std::atomic<std::uint32_t>);
     return (n + cache_line - 1) / cache_line * cache_line;
@@ -127,7 +121,7 @@ class NodeSegmentPool : Pinned {
   }
   /// Of an area, in the file.
   std::size_t offset(std::size_t number) const noexcept {
-    return segment_.file_bytes() + number * area_bytes_;
+    return segment_->file_bytes() + number * area_bytes_;
   }
 
   /// The number of a new area, which has memory. Only for the rank that makes them. Throws
@@ -145,8 +139,8 @@ class NodeSegmentPool : Pinned {
                          ENOSPC);
     }
     free_.reserve(made_ + 1);
-    segment_.reserve(words_ + made_ * words_bytes(), words_bytes());
-    segment_.file().extend(offset(made_ + 1));
+    segment_->reserve(words_ + made_ * words_bytes(), words_bytes());
+    segment_->file().extend(offset(made_ + 1));
     return made_++;
   }
 
@@ -173,7 +167,7 @@ class NodeSegmentPool : Pinned {
     memory = {};
     --in_use_;
     if (words(area.number).left.fetch_add(1, std::memory_order_acq_rel) + 1 == all()) {
-      segment_.file().clear(offset(area.number), area_bytes_);
+      segment_->file().clear(offset(area.number), area_bytes_);
     }
     retired_.push_back(std::move(area));
     sweep();
@@ -200,7 +194,7 @@ class NodeSegmentPool : Pinned {
   /// Nobody uses the area or the words any more. Relaxed: whoever gets them next is told by a
   /// message.
   [[gnu::cold]] void recycle(std::size_t number) noexcept {
-    if (!segment_.file().clear(offset(number), area_bytes_)) return;
+    if (!segment_->file().clear(offset(number), area_bytes_)) return;
     Words& w = words(number);
     w.left.store(0, std::memory_order_relaxed);
     w.seen.store(0, std::memory_order_relaxed);
@@ -210,7 +204,7 @@ class NodeSegmentPool : Pinned {
 
   std::uint32_t all() const noexcept { return static_cast<std::uint32_t>(ranks_); }
 
-  ShmSegment segment_;
+  Owned<ShmSegment> segment_;
   int rank_;
   int ranks_;
   std::byte* words_;
@@ -229,7 +223,7 @@ class NodeSegmentPool : Pinned {
 
 /// One communicator's memory on a node, as one of its ranks sees it. Ends when the last of those
 /// that use it does.
-class CommunicatorSegment : Pinned {
+class CommunicatorSegment final : public NodePages {
  public:
   /// By rank 0, which tells the others its number. Throws system_error.
   [[gnu::cold]] static detail::Shared<CommunicatorSegment> make(
@@ -270,7 +264,7 @@ class CommunicatorSegment : Pinned {
     if (memory_.data() == nullptr) throw_system_error("cannot map shared memory", errno);
     share_->expect();
   }
-  [[gnu::cold]] ~CommunicatorSegment() {
+  [[gnu::cold]] ~CommunicatorSegment() override {
     if (getpid() != process_) return;  // a child has no part in it
     share_->retire(*this, std::move(memory_), {number_, std::move(pools_), is_broken()});
   }
@@ -281,11 +275,8 @@ class CommunicatorSegment : Pinned {
   std::byte* data() const noexcept { return memory_.data(); }
   NodeSegmentPool& share() const noexcept { return *share_; }
 
-  /// For HierarchyMemory: `area` is one. `broken` is where a board of the communicator, in it, says
-  /// that it is broken: 0, or why.
-  [[gnu::cold]] static void watch(void* area, const std::atomic<std::uint32_t>& broken) {
-    CommunicatorSegment& a = *static_cast<CommunicatorSegment*>(area);
-    a.share_->watch(a, broken);
+  [[gnu::cold]] void watch(const std::atomic<std::uint32_t>& broken) override {
+    share_->watch(*this, broken);
   }
   /// Acquired, for what its readers do of it with memory that others wrote to.
   bool is_broken() const noexcept {
@@ -317,33 +308,20 @@ class CommunicatorSegment : Pinned {
   }
 
   /// A rank that is dead, or −1. One system call for each rank.
-  int find_dead() const noexcept {
-    for (int r = 0; r < share_->ranks(); ++r) {
-      // In this order: a rank that ends departs before it drops its lock.
-      if (r != share_->rank() && share_->segment().watch().is_gone(r) &&
-          words().departed()[r].load(std::memory_order_seq_cst) == 0) {
-        return r;
-      }
-    }
-    return -1;
-  }
+  int find_dead() const noexcept { return share_->segment().watch().find_dead(words().departed()); }
 
-  /// For Node: `area` is one.
-  [[gnu::cold]] static void reserve(void* area, const std::byte* at, std::size_t bytes) {
-    const CommunicatorSegment& a = *static_cast<const CommunicatorSegment*>(area);
-    if (at >= a.data() && at < a.data() + a.memory_.bytes()) {
-      const auto place = static_cast<std::size_t>(at - a.data());
-      a.share_->segment().file().reserve(a.share_->offset(a.number_) + place, bytes);
+  [[gnu::cold]] void reserve(const std::byte* at, std::size_t bytes) const override {
+    if (at >= data() && at < data() + memory_.bytes()) {
+      const auto place = static_cast<std::size_t>(at - data());
+      share_->segment().file().reserve(share_->offset(number_) + place, bytes);
     } else {
-      a.share_->segment().reserve(at, bytes);
+      share_->segment().reserve(at, bytes);
     }
   }
-  [[gnu::cold]] static std::byte* map_again(void* area, const std::byte* at, std::size_t bytes) {
-    return static_cast<const CommunicatorSegment*>(area)->share_->segment().map_again(at, bytes);
+  [[gnu::cold]] std::byte* map_again(const std::byte* at, std::size_t bytes) const override {
+    return share_->segment().map_again(at, bytes);
   }
-  [[gnu::cold]] static bool any_broken(void* area) noexcept {
-    return static_cast<const CommunicatorSegment*>(area)->share_->any_broken();
-  }
+  [[gnu::cold]] bool any_broken() noexcept override { return share_->any_broken(); }
   TakenPools& taken_pools() noexcept { return pools_; }
 
  private:

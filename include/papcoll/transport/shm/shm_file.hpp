@@ -15,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <type_traits>
 #include <utility>
 
 #include <dirent.h>
@@ -26,9 +25,6 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
-
-#include <boost/interprocess/exceptions.hpp>
-#include <boost/interprocess/shared_memory_object.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -101,13 +97,14 @@ class ShmFile {
       if (file.fd_ < 0) detail::throw_system_error("memfd_create failed", errno);
     } else {
       sweep(ticket);
-      file.fd_ = named(boost::interprocess::create_only, ticket);
+      file.fd_ = named(ticket, O_CREAT | O_EXCL);
     }
     ticket.fd = file.fd_;
-    if (const int number = file.grow(bytes); number != 0) {
+    try {
+      file.extend(bytes);
+    } catch (const system_error&) {
       if (way == ShmMethod::by_name) remove_name(ticket);
-      detail::throw_system_error(detail::joined({"cannot have ", bytes, " bytes of shared memory"}),
-                                 number);
+      throw;
     }
     return file;
   }
@@ -115,13 +112,12 @@ class ShmFile {
   /// Opens what another process made. Throws system_error.
   [[gnu::cold]] static ShmFile open(const ShmTicket& ticket, ShmMethod way) {
     ShmFile file;
-    file.fd_ = way == ShmMethod::by_descriptor ? behind_descriptor(ticket)
-                                               : named(boost::interprocess::open_only, ticket);
+    file.fd_ = way == ShmMethod::by_descriptor ? behind_descriptor(ticket) : named(ticket, 0);
     return file;
   }
 
   [[gnu::cold]] static void remove_name(const ShmTicket& ticket) noexcept {
-    boost::interprocess::shared_memory_object::remove(ticket.name().c_str());
+    unlink(path_of(ticket).c_str());
   }
 
   int fd() const noexcept { return fd_; }
@@ -148,11 +144,7 @@ class ShmFile {
         piece = std::max(piece / 2, smallest_piece);
       } else {
         const int why = errno;
-        if (offset != begin) {
-          static_cast<void>(fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                      static_cast<off_t>(begin),
-                                      static_cast<off_t>(offset - begin)));
-        }
+        if (offset != begin) static_cast<void>(clear(begin, offset - begin));
         throw_no_room(bytes, why);
       }
     }
@@ -203,27 +195,12 @@ class ShmFile {
     return ftruncate(fd_, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
   }
 
-  template <class HowToOpen>
-  [[gnu::cold]] static int named(HowToOpen how, const ShmTicket& ticket) {
-    namespace ipc = boost::interprocess;
-    const std::string name = ticket.name();
-    try {
-      if constexpr (std::is_same_v<HowToOpen, ipc::create_only_t>) {
-        return duplicate(
-            ipc::shared_memory_object{how, name.c_str(), ipc::read_write, ipc::permissions(0600)});
-      } else {
-        return duplicate(ipc::shared_memory_object{how, name.c_str(), ipc::read_write});
-      }
-    } catch (const ipc::interprocess_exception& e) {
-      detail::throw_system_error(detail::joined({"cannot open shared memory ", name}),
-                                 e.get_native_error());
-    }
-  }
+  static std::string path_of(const ShmTicket& ticket) { return folder + ('/' + ticket.name()); }
 
-  /// The object closes its own descriptor, which is harmless only as long as there are no locks.
-  [[gnu::cold]] static int duplicate(const boost::interprocess::shared_memory_object& object) {
-    const int fd = fcntl(object.get_mapping_handle().handle, F_DUPFD_CLOEXEC, 0);
-    if (fd < 0) detail::throw_system_error("cannot keep shared memory open", errno);
+  [[gnu::cold]] static int named(const ShmTicket& ticket, int how) {
+    const std::string path = path_of(ticket);
+    const int fd = ::open(path.c_str(), how | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) detail::throw_system_error(detail::joined({"cannot open ", path}), errno);
     return fd;
   }
 
@@ -267,7 +244,7 @@ class ShmFile {
   /// young, or of which a rank still holds a lock, is in use. Files that this process made, or has
   /// open, are left alone because opening and closing them would drop its locks.
   [[gnu::cold]] static void sweep(const ShmTicket& mine) noexcept {
-    const Directory directory{opendir("/dev/shm")};
+    const Directory directory{opendir(folder)};
     if (!directory) return;
     const std::string prefix = ShmTicket::prefix(mine.uid);
     const std::string own = detail::joined({prefix, mine.pid, "-"});
@@ -292,6 +269,8 @@ class ShmFile {
       unlinkat(dirfd(directory.get()), entry->d_name, 0);
     }
   }
+
+  static constexpr const char* folder = "/dev/shm";
   static constexpr std::size_t smallest_piece = 4096;
   static constexpr std::time_t minimum_age = 60;  ///< seconds
 

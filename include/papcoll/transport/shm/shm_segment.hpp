@@ -2,23 +2,22 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/lazy_mapping.hpp>
+#include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/liveness.hpp>
-#include <papcoll/transport/mpi/agree_on_error.hpp>
-#include <papcoll/transport/mpi/check.hpp>
+#include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/shm/shm_file.hpp>
 
+#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <exception>
 #include <new>
 #include <string>
 #include <string_view>
@@ -31,17 +30,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// The memory that the ranks of one node share, and the watch that they keep over each other.
 ///
-/// Layout: a head of whole pages (ticket, then one word a rank for PeerLiveness), then the memory
-/// that data() names. Its first rank's create() returns when nothing of it has a name any more, so
-/// nothing can be left behind.
-class ShmSegment {
+/// Layout: a page with the ticket, then the memory that data() names. Its first rank's create()
+/// returns when nothing of it has a name any more, so nothing can be left behind.
+class ShmSegment final : public NodePages {
  public:
   /// What create() is to make. The same on all ranks of a node; `ways` the same on all ranks.
   struct Request {
-    std::vector<int> ranks;    ///< of the node, ascending, this one included
-    std::size_t bytes = 0;     ///< of data()
-    std::size_t reserved = 0;  ///< bytes at the beginning of data() that get pages at once
-    std::size_t wanted = 0;    ///< bytes that ranks may reserve soon: there must be room for them
+    std::vector<int> ranks;  ///< of the node, ascending, this one included
+    std::size_t bytes = 0;   ///< of data()
     detail::Vector<ShmMethod> ways{ShmMethod::by_descriptor,
                                    ShmMethod::by_name};  ///< tried in this order
   };
@@ -49,12 +45,12 @@ class ShmSegment {
   /// Makes one segment for each node. Collective, by a few small polled collectives; all ranks take
   /// the same way. Setting PAPCOLL_SHM=named for any rank forbids by_descriptor.
   /// Throws transport_unavailable, on all ranks, if a rank could not be served in any way.
-  [[gnu::cold]] static ShmSegment create(const detail::PolledCollectives& all_ranks,
-                                         const Request& request) {
+  [[gnu::cold]] static detail::Owned<ShmSegment> create(const detail::PolledCollectives& all_ranks,
+                                                        const Request& request) {
     std::string reasons;
     for (const ShmMethod way : request.ways) {
-      ShmSegment segment;
-      const std::string problem = segment.attempt(all_ranks, request, way);
+      detail::Owned<ShmSegment> segment{new ShmSegment};
+      const std::string problem = segment->attempt(all_ranks, request, way);
       if (problem.empty()) return segment;
       reasons += (reasons.empty() ? "" : "; ") + problem;
     }
@@ -62,17 +58,9 @@ class ShmSegment {
         {"papcoll: the ranks of a node cannot share memory: ", reasons});
   }
 
-  ShmSegment() noexcept = default;
-  ShmSegment(ShmSegment&& other) noexcept { swap(other); }
-  ShmSegment& operator=(ShmSegment&& other) noexcept {
-    ShmSegment{std::move(other)}.swap(*this);
-    return *this;
-  }
-  ~ShmSegment() = default;
-
   /// Memory that begins as zeros, aligned to a page; shared by the ranks of the node.
-  std::byte* data() const noexcept { return region_.data() + head_; }
-  std::size_t bytes() const noexcept { return region_.bytes() - head_; }
+  std::byte* data() const noexcept { return region_.data() + detail::page_bytes(); }
+  std::size_t bytes() const noexcept { return region_.bytes() - detail::page_bytes(); }
 
   /// What it is in, which has more behind it if somebody extends it.
   const ShmFile& file() const noexcept { return file_; }
@@ -81,20 +69,15 @@ class ShmSegment {
   std::uint64_t id() const noexcept { return id_; }
 
   /// The other ranks of the node, numbered as in Request::ranks.
-  const PeerLiveness& watch() const noexcept { return watch_; }
+  const PeerLiveness& watch() const noexcept { return *watch_; }
 
-  /// Makes sure that there are pages behind [at, at + bytes) before the first touch, so that a full
-  /// /dev/shm is an exception and not a SIGBUS. Throws system_error.
-  [[gnu::cold]] void reserve(const std::byte* at, std::size_t bytes) const {
-    file_.reserve(head_ + static_cast<std::size_t>(at - data()), bytes);
+  [[gnu::cold]] void reserve(const std::byte* at, std::size_t bytes) const override {
+    file_.reserve(static_cast<std::size_t>(at - region_.data()), bytes);
   }
 
-  /// Maps [at, at + bytes), whole pages that are reserved, once more. Whoever asks unmaps it.
-  /// Throws system_error.
-  [[gnu::cold]] std::byte* map_again(const std::byte* at, std::size_t bytes) const {
-    const auto offset = static_cast<off_t>(head_ + static_cast<std::size_t>(at - data()));
-    void* const p =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_.fd(), offset);
+  [[gnu::cold]] std::byte* map_again(const std::byte* at, std::size_t bytes) const override {
+    void* const p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                         file_.fd(), static_cast<off_t>(at - region_.data()));
     if (p == MAP_FAILED) {
       detail::throw_system_error(
           detail::joined({"cannot map ", bytes, " bytes of shared memory once more"}), errno);
@@ -103,29 +86,27 @@ class ShmSegment {
   }
 
  private:
+  ShmSegment() = default;
+
   /// Tries one way and lets all ranks vote. Returns why it did not work for somebody, or nothing.
   [[gnu::cold]] std::string attempt(const detail::PolledCollectives& all_ranks,
                                     const Request& request, ShmMethod way) {
     constexpr const char* where = "making shared memory";
     const int rank = all_ranks.rank(where);
     const bool maker = request.ranks.front() == rank;
-    head_ = head_bytes(request.ranks.size());
 
     ShmTicket ticket;
-    struct NameRemoved {
-      const ShmTicket* ticket = nullptr;
-      ~NameRemoved() {
-        if (ticket != nullptr) ShmFile::remove_name(*ticket);
-      }
-    } name;
+    struct RemoveName {
+      void operator()(const ShmTicket* t) const noexcept { ShmFile::remove_name(*t); }
+    };
+    detail::Owned<const ShmTicket, RemoveName> named;
     std::string problem;
     if (maker) {
-      problem = problem_of([&] {
+      problem = detail::caught([&] {  // every failure must reach the vote
         ticket = ShmTicket::draw();
-        file_ = ShmFile::make(ticket, way, head_ + request.bytes);
-        if (way == ShmMethod::by_name) name.ticket = &ticket;
-        file_.reserve(0, head_ + request.reserved);
-        file_.require_room(request.wanted);
+        file_ = ShmFile::make(ticket, way, detail::page_bytes() + request.bytes);
+        if (way == ShmMethod::by_name) named.reset(&ticket);
+        file_.reserve(0, detail::page_bytes());
         map();
         new (region_.data()) Head{ticket.nonce};
         begin_watch(rank, request);  // before others come, however late: a locked file is not swept
@@ -138,7 +119,7 @@ class ShmSegment {
     id_ = tickets.front().nonce.front();
     ticket = tickets[static_cast<std::size_t>(request.ranks.front())];
     if (problem.empty()) {
-      problem = problem_of([&] {
+      problem = detail::caught([&] {
         if (way == ShmMethod::by_descriptor) refuse_if_forbidden();
         if (maker) return;
         join(ticket, way, request);
@@ -164,10 +145,11 @@ class ShmSegment {
     if (region_.data() == nullptr) detail::throw_system_error("cannot map shared memory", errno);
   }
 
-  /// Once the head has pages: the watch may write to it when it ends.
   [[gnu::cold]] void begin_watch(int rank, const Request& request) {
-    watch_ = PeerLiveness{file_.fd(), position_of(rank, request.ranks),
-                          static_cast<int>(request.ranks.size()), departed()};
+    const auto place = std::find(request.ranks.begin(), request.ranks.end(), rank);
+    watch_ = detail::make_owned<PeerLiveness>(file_.fd(),
+                                              static_cast<int>(place - request.ranks.begin()),
+                                              static_cast<int>(request.ranks.size()));
   }
 
   [[gnu::cold]] static void refuse_if_forbidden() {
@@ -177,56 +159,17 @@ class ShmSegment {
     }
   }
 
-  /// Every failure must reach the vote. The part of a sentence, without "papcoll: ".
-  template <class Action>
-  [[gnu::cold]] static std::string problem_of(Action&& action) {
-    try {
-      action();
-      return {};
-    } catch (const std::exception& e) {
-      std::string_view text = e.what();
-      constexpr std::string_view opening = "papcoll: ";
-      if (text.starts_with(opening)) text.remove_prefix(opening.size());
-      return std::string{text};
-    }
-  }
-
-  [[gnu::cold]] static int position_of(int rank, const std::vector<int>& ranks) noexcept {
-    int position = 0;
-    while (ranks[static_cast<std::size_t>(position)] != rank) ++position;
-    return position;
-  }
-
   struct Head {
     std::array<std::uint64_t, 2> nonce;
   };
-  static constexpr std::size_t departed_offset = cache_line;
-  static_assert(sizeof(Head) <= departed_offset);
-
-  static std::size_t head_bytes(std::size_t ranks) {
-    return detail::page_aligned(departed_offset + ranks * sizeof(PeerLiveness::Departed));
-  }
   const Head* head() const noexcept {
     return std::launder(reinterpret_cast<const Head*>(region_.data()));
   }
-  PeerLiveness::Departed* departed() const noexcept {
-    return std::launder(
-        reinterpret_cast<PeerLiveness::Departed*>(region_.data() + departed_offset));
-  }
 
-  [[gnu::cold]] void swap(ShmSegment& other) noexcept {
-    std::swap(file_, other.file_);
-    std::swap(region_, other.region_);
-    std::swap(watch_, other.watch_);
-    std::swap(head_, other.head_);
-    std::swap(id_, other.id_);
-  }
-
-  // Destroyed from the last to the first: the watch writes to the region and unlocks the file.
+  // Destroyed from the last to the first: the watch unlocks the file.
   ShmFile file_;
   detail::LazyMapping region_;
-  PeerLiveness watch_;
-  std::size_t head_ = 0;
+  detail::Owned<PeerLiveness> watch_;
   std::uint64_t id_ = 0;
 };
 

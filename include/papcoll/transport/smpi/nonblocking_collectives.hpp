@@ -7,7 +7,7 @@
 #ifdef SMPI_H
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/node/waiting/process_id.hpp>
+#include <papcoll/node/waiting/liveness.hpp>
 
 #include <cstdint>
 

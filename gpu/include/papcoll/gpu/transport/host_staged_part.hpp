@@ -177,7 +177,7 @@ class HostStagedPart {
     std::byte* const memory = node_.device_windows + pair * window;
     way.stream = {api(), api().make_stream(steps_->device())};
     way.bytes = use_ == Use::parts ? window : (window - detail::page_bytes()) / 2;
-    if (node_.reserve != nullptr) node_.reserve(node_.context, memory, way.bytes);
+    node_.reserve(memory, way.bytes);
     for (;; way.bytes /= 2) {
       try {
         api().pin(memory, way.bytes);

@@ -207,8 +207,7 @@ class MailboxTable {
     return all;
   }
   void reserve(int from, int to) const {
-    if (node_.reserve == nullptr) return;
-    node_.reserve(node_.context, place(from, to), device_mailbox_bytes);
+    node_.reserve(place(from, to), device_mailbox_bytes);
   }
 
   Node node_;  ///< keeps the memory mapped

@@ -16,7 +16,7 @@
 #include <papcoll/gpu/transport/staged_messages.hpp>
 #include <papcoll/gpu/transport/stream_pool.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/waiting/time_waited.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/transport.hpp>
 
