@@ -33,7 +33,7 @@ TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
       INFO(ranks << " ranks, seed " << ++seed);
       std::size_t chosen = 0;
       CHECK(problems(team, [&](Rank& comm) {
-              detail::set_costs(comm.core(), automatic::nervous());
+              automatic::set_costs(comm.core(), automatic::nervous());
               std::size_t mine = 0;
               std::string text = automatic::calls_that_agree(comm, 600, seed, mine);
               if (comm.rank() == 0) chosen = mine;
@@ -47,7 +47,7 @@ TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
 TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]") {
   ThreadTeam team{3, {.deadline = patience, .selection = Selection::by_arrivals}};
   CHECK(problems(team, [](Rank& comm) {
-          detail::set_costs(comm.core(), automatic::calm());
+          automatic::set_costs(comm.core(), automatic::calm());
           comm.core().set_oversubscribed(false);  // else arrivals decide less
           return automatic::follows_changes(comm, 8, "Exchange+", "Exchange+") +
                  automatic::follows_changes(comm, 1 << 17, "PeerSlices+", "SplitTail+");
@@ -89,7 +89,7 @@ TEST_CASE("two ranks that come apart do what two that come together do", "[autom
 TEST_CASE("calls that did not match leave no disagreement behind", "[automatic]") {
   ThreadTeam team{3, {.deadline = patience}};
   CHECK(problems(team, [](Rank& comm) {
-          detail::set_costs(comm.core(), automatic::nervous());
+          automatic::set_costs(comm.core(), automatic::nervous());
           std::string text;
           automatic::Log log;
           constexpr std::size_t longest = 1UL << 15U;

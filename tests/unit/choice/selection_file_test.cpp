@@ -261,7 +261,7 @@ TEST_CASE("a team takes its thresholds from its options or the environment", "[s
   const TuningFile file{with("\"gap_ns\": 77")};
   ThreadTeam team{2, {.tuning = file.name()}};
   team.run([](ThreadTeam::Rank& r) {
-    if (detail::thresholds_of(r.core()).network.gap_ns != 77) throw error("not read");
+    if (detail::selection_of(r.core()).thresholds.network.gap_ns != 77) throw error("not read");
   });
   setenv("PAPCOLL_TUNING", file.name().c_str(), 1);
   ThreadTeam other{1};
@@ -272,7 +272,7 @@ TEST_CASE("a team takes its thresholds from its options or the environment", "[s
                     "or none");
   unsetenv("PAPCOLL_TUNING");
   other.run([](ThreadTeam::Rank& r) {
-    if (detail::thresholds_of(r.core()).network.gap_ns != 77) throw error("not read");
+    if (detail::selection_of(r.core()).thresholds.network.gap_ns != 77) throw error("not read");
   });
   CHECK_THROWS_AS((ThreadTeam{2, {.tuning = "/no/such/file"}}), system_error);
   const TuningFile corrupt{"{"};

@@ -81,17 +81,11 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   needs.bits = row.is_hierarchical ? hierarchical_needs(call.collective).bits : row.needs;
   needs.strongest = row.strongest;
   if (row.algorithm != nullptr) needs.most_ranks = row.algorithm->most_ranks;
-  TeamOffers offers;
-  offers.ranks = team.inputs.size;
-  offers.chunk_bytes = team.inputs.chunk_bytes;
+  TeamOffers offers{.ranks = team.inputs.size, .chunk_bytes = team.inputs.chunk_bytes};
   if (!team.on_one_node) offers.bits &= ~requirement::common_memory;
   const Requirement* const why = why_not(needs, facts_of(call, non_blocking), offers);
   if (why == nullptr) return {};
-  RefusalDetails details;
-  const bool counts = why->bit == requirement::few_ranks;
-  details.found = static_cast<std::size_t>(offers.ranks);
-  details.limit = counts ? static_cast<std::size_t>(needs.most_ranks) : offers.chunk_bytes;
-  std::string text = with_details(why->why, details);
+  std::string text = with_details(why->why, numbers_of(*why, needs, offers));
   if (why->bit == requirement::common_memory && !team.why_no_shared_memory.empty()) {
     text += detail::joined({": ", team.why_no_shared_memory});
   }

@@ -24,7 +24,6 @@ constexpr AlgorithmNeeds hierarchical_needs(Collective c) noexcept {
   needs.bits = requirement::blocking_call;
   // Representatives pass blocks on for others, whose lengths they must know.
   if (c == Collective::gather || c == Collective::scatter) needs.bits |= requirement::own_parts;
-  needs.serves = hierarchical_serves(c);
   return needs;
 }
 

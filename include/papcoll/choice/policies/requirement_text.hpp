@@ -24,6 +24,16 @@ struct RefusalDetails {
   std::string remedy{};      ///< rather than the table's
 };
 
+/// The numbers of a requirement that an algorithm does not meet in a team.
+[[gnu::cold]] inline RefusalDetails numbers_of(const Requirement& why, const AlgorithmNeeds& needs,
+                                               const TeamOffers& team) {
+  RefusalDetails d;
+  d.found = static_cast<std::size_t>(team.ranks);
+  d.limit = why.bit == requirement::few_ranks ? static_cast<std::size_t>(needs.most_ranks)
+                                              : team.chunk_bytes;
+  return d;
+}
+
 namespace detail {
 
 /// A text of the table with the details in their places.

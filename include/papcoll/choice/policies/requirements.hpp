@@ -248,15 +248,9 @@ inline AlgorithmNeeds needs_in_call(const AnySchedule& s, const Call& call) {
   return needs;
 }
 
-/// Of an arrival-driven algorithm that runs a call.
-inline AlgorithmNeeds needs_in_call(const ArrivalTraits& a, const Call& call) noexcept {
-  AlgorithmNeeds needs = needs_of_algorithm(a);
-  needs.serves = a.serves(call.collective);
-  return needs;
-}
-
-/// Of a schedule in the order of tickets that runs a call.
-inline AlgorithmNeeds needs_in_call(const TicketedAlgorithm& a, const Call& call) noexcept {
+/// Of an arrival-driven algorithm, or of a schedule in the order of tickets, that runs a call.
+template <class Algorithm>
+AlgorithmNeeds needs_in_call(const Algorithm& a, const Call& call) noexcept {
   AlgorithmNeeds needs = needs_of_algorithm(a);
   needs.serves = a.serves(call.collective);
   return needs;

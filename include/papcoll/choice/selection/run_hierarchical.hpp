@@ -171,11 +171,7 @@ class HierarchicalCheck {
   void check(const HierarchicalSpec& hierarchical) const {
     if (const Requirement* const why =
             why_not(hierarchical_needs(call_.collective), facts_of(call_, false), {})) {
-      RefusalDetails details;
-      details.algorithm = hierarchical_name;
-      tell_served(details, *why, call_.collective, &hierarchical_serves);
-      refuse_call(team_, {call_.collective, false, call_.counts != nullptr}, *why,
-                  std::move(details));
+      refuse_call(team_, called_, *why, {.algorithm = std::string(hierarchical_name)});
     }
     const Hierarchy* const hierarchy = hierarchy_for(team_, hierarchical);
     const std::size_t depth = hierarchy == nullptr ? 0 : hierarchy->levels.size();
@@ -215,29 +211,25 @@ class HierarchicalCheck {
       needs.serves = true;  // what a part does not serve runs by what is chosen for it
       if (reads) needs.bits |= requirement::common_memory;
     }
-    TeamOffers offers;
-    offers.ranks = ranks;
-    offers.chunk_bytes = team_.options().chunk_bytes;
+    TeamOffers offers{.ranks = ranks, .chunk_bytes = team_.options().chunk_bytes};
     if (!shares) offers.bits &= ~requirement::common_memory;
     if (!reads) offers.bits &= ~requirement::node_memory;
     CallFacts facts = facts_of(call_, false);
     facts.uneven = facts.own_counts = false;  // what a part cannot do of these is chosen, too
     const Requirement* const why = why_not(needs, facts, offers);
     if (why == nullptr) return;
-    RefusalDetails details;
+    RefusalDetails details = numbers_of(*why, needs, offers);
     details.algorithm = s.arrival != nullptr ? std::string(s.arrival->name)
                         : s.schedule         ? s.schedule.name()
                                              : std::string(t->name);
     if (t != nullptr) details.transport = t->name;
-    details.found = static_cast<std::size_t>(ranks);
-    details.limit = static_cast<std::size_t>(needs.most_ranks);
     if (why->bit == requirement::common_memory) details.algorithm += " within Hierarchical";
-    refuse_call(team_, {call_.collective, false, call_.counts != nullptr}, *why,
-                std::move(details));
+    refuse_call(team_, called_, *why, std::move(details));
   }
 
   TeamCore& team_;
   const Call& call_;
+  const Called called_{call_.collective, false, call_.counts != nullptr};
 };
 
 [[gnu::noinline]] inline void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical,

@@ -423,21 +423,17 @@ struct SelectionTexts {
   }
 };
 
-/// What a team made with this tuning file, or without one with that which PAPCOLL_TUNING names,
-/// goes by. Throws argument_error (with line and field) and system_error.
-inline SelectionFile tuning_of(const std::string& file) {
-  Options options;
-  options.tuning = file;
-  const std::string all = read_selection_files(options);
-  if (all.empty()) return {};
-  const SelectionTexts texts{all};
-  return texts.tuning.empty() ? SelectionFile{} : parse_selection<>(texts.tuning, texts.source);
-}
-
 }  // namespace detail
 
 /// Throws what the first call of a team with this tuning file would throw, or without one, with
 /// that which PAPCOLL_TUNING names: argument_error (with line and field) and system_error.
-inline void check_tuning(const std::string& file) { static_cast<void>(detail::tuning_of(file)); }
+inline void check_tuning(const std::string& file) {
+  Options options;
+  options.tuning = file;
+  const std::string all = detail::read_selection_files(options);
+  if (all.empty()) return;
+  const detail::SelectionTexts texts{all};
+  if (!texts.tuning.empty()) detail::parse_selection<>(texts.tuning, texts.source);
+}
 
 }  // namespace papcoll::inline PAPCOLL_ABI

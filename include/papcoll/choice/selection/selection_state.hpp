@@ -112,25 +112,6 @@ inline SelectionState& selection_of(TeamCore& team) {
   return state != nullptr ? *state : make_selection(team);
 }
 
-inline const Thresholds& thresholds_of(TeamCore& team) { return selection_of(team).thresholds; }
-
-/// Instead of those of the selection file; the same on all ranks, between the same two calls.
-inline void set_thresholds(TeamCore& team, const Thresholds& thresholds) {
-  SelectionState& state = selection_of(team);
-  state.thresholds = thresholds;
-  state.suara.forget();
-  state.choices.forget();
-  state.learner.forget();
-}
-
-/// Instead of what they cost as far as is known; the same on all ranks, between the same two calls.
-inline void set_costs(TeamCore& team, const PeerCosts& costs) {
-  SelectionState& state = selection_of(team);
-  state.costs = costs;
-  state.choices.forget();
-  state.learner.forget();
-}
-
 inline const TeamCore& outermost_of(const TeamCore& team) noexcept {
   const TeamCore* outermost = &team;
   while (outermost->parent() != nullptr) outermost = outermost->parent();

@@ -58,7 +58,7 @@ struct ThresholdField {
   std::string full_name() const { return detail::joined({group, ".", name}); }
 };
 
-/// All of them. Whoever reads, writes, hashes or speaks of thresholds goes by this table.
+/// All of them. Whoever reads, writes or speaks of thresholds goes by this table.
 #define PAPCOLL_THRESHOLD(group, member) \
   ThresholdField { #group, #member, offsetof(Thresholds, group.member) }
 inline constexpr std::array threshold_fields{
@@ -82,13 +82,6 @@ constexpr const ThresholdField* threshold_named(std::string_view group,
 consteval const ThresholdField* threshold(std::string_view group, std::string_view name) {
   const ThresholdField* const f = threshold_named(group, name);
   return f != nullptr ? f : throw "papcoll: there is no such threshold";
-}
-
-/// A number that is the same on ranks whose thresholds are.
-inline std::uint64_t hash_of(const Thresholds& t) noexcept {
-  std::uint64_t h = 14695981039346656037U;
-  for (const ThresholdField& f : threshold_fields) h = (h ^ f.of(t)) * 1099511628211U;
-  return h;
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI
