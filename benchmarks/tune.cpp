@@ -54,7 +54,7 @@ class Tuner {
   std::string described() const { return bench::described(placement_); }
 
   void set(const ThresholdField* field, std::size_t value, const std::string& measured) {
-    field->in(thresholds_) = value;
+    thresholds_.network.*field->at = value;
     Json& group = fitted_[std::string(field->group)];
     group[std::string(field->name)] = value;
     std::string comment = group.value("comment", "");

@@ -43,7 +43,8 @@ inline void set_thresholds(papcoll::TeamCore& team, const papcoll::Thresholds& t
   state.learner.forget();
 }
 
-/// Instead of what calls cost as far as is known; the same on all ranks, between the same two calls.
+/// Instead of what calls cost as far as is known; the same on all ranks, between the same two
+/// calls.
 inline void set_costs(papcoll::TeamCore& team, const papcoll::PeerCosts& costs) {
   papcoll::detail::SelectionState& state = papcoll::detail::selection_of(team);
   state.costs = costs;

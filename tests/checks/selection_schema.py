@@ -56,7 +56,7 @@ def named_in_headers():
             ("collectives", definitions["collective"]["enum"],
              re.findall(r'^    T\{"(\w+)"', collectives, re.MULTILINE)),
             ("thresholds", listed,
-             [f"{g}.{n}" for g, n in re.findall(r"PAPCOLL_THRESHOLD\((\w+), (\w+)\),", thresholds)])]:
+             [f"network.{n}" for n in re.findall(r"PAPCOLL_THRESHOLD\((\w+)\),", thresholds)])]:
         if not header or set(schema) != set(header):
             fail(f"{what} of the schema and of the headers differ: {set(schema) ^ set(header)}")
 

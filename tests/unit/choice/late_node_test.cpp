@@ -3,7 +3,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
-#include <papcoll/choice/selection/late_node_cache.hpp>
+#include <papcoll/choice/selection/caches.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -99,11 +99,10 @@ TEST_CASE("a selection file overrides the thresholds that it names", "[selection
 
 TEST_CASE("all thresholds have names", "[selection_file]") {
   for (const ThresholdField& f : threshold_fields) {
-    const SelectionFile file =
-        parse(R"({"papcoll_selection": 1, "thresholds": {")" + std::string(f.group) + R"(": {")" +
-              std::string(f.name) + R"(": 123456}}})");
+    const SelectionFile file = parse(R"({"papcoll_selection": 1, "thresholds": {"network": {")" +
+                                     std::string(f.name) + R"(": 123456}}})");
     CHECK(f.of(file.thresholds) == 123456);
-    CHECK(threshold_named(f.group, f.name) == &f);
+    CHECK(f.full_name() == "network." + std::string(f.name));
   }
 }
 

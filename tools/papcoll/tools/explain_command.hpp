@@ -225,8 +225,7 @@ class ExplainCommand {
                                                   std::string_view::npos);
     }
     const std::uint32_t before = learner.changes();
-    kept.tell(learner, like, kind, call,
-              detail::Candidates{chooser.on_node, chooser.by_messages}.names(kind));
+    kept.tell(learner, like, kind, call, detail::names_of(chooser, kind));
     const PeerCosts* const costs = kept.costs_of(like);
     if (costs != nullptr && nodes_ == 1 && !call.reproducible) s.costs = costs;
     s.learner = &learner;

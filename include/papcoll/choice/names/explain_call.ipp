@@ -6,7 +6,7 @@
 #include <papcoll/choice/names/explain_call.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
-#include <papcoll/choice/selection/late_node_cache.hpp>
+#include <papcoll/choice/selection/caches.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
@@ -78,10 +78,9 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
     const CallKind::Bits kind = kept_kind(call, team.on_one_node(), traits.non_blocking);
     const TeamLikeness like = likeness_of(team);
     if (state.asked[SelectionState::slot_of(kind)] != kind) {
-      const Chooser& chooser = chooser_of(collective);
       learner = make_owned<CallLearner>(state.learner);
       state.kept->tell(*learner, like, kind, call,
-                       Candidates{chooser.on_node, chooser.by_messages}.names(kind));
+                       names_of(chooser_of(collective), kind));
       facts.inputs.learner = learner.get();
     }
     const PeerCosts* const costs = state.kept->costs_of(like);

@@ -68,10 +68,10 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
 
 /// What the closed forms take of the thresholds.
 [[gnu::cold]] inline std::string the_network(const Thresholds& t) {
-  return detail::joined({with_value(*threshold("network", "alpha_ns"), t), ", ",
-                         with_value(*threshold("network", "gap_ns"), t), ", ",
-                         with_value(*threshold("network", "beta_as"), t), " and ",
-                         with_value(*threshold("network", "gamma_as"), t)});
+  return detail::joined({with_value(threshold("alpha_ns"), t), ", ",
+                         with_value(threshold("gap_ns"), t), ", ",
+                         with_value(threshold("beta_as"), t), " and ",
+                         with_value(threshold("gamma_as"), t)});
 }
 
 /// Why a row of the catalogue cannot run a call, or nothing if it can.
@@ -252,7 +252,7 @@ template <class Describe>
     e.reason = "several nodes of several ranks, ";
     if (has_late_node(call, s)) {
       e.reason += joined({"node ", s.imbalance.late_node, " is always late by more than ",
-                          with_value(*threshold("network", "late_percent"), *s.thresholds),
+                          with_value(threshold("late_percent"), *s.thresholds),
                           " % of the call's own time; "});
     }
     if (rule == nullptr) explain_by_messages(e, call, picked.trial, s, chooser);

@@ -8,12 +8,10 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
-#include <papcoll/choice/selection/alltoall_choice.hpp>
-#include <papcoll/choice/selection/between_nodes.hpp>
-#include <papcoll/choice/selection/late_node_cache.hpp>
+#include <papcoll/choice/selection/caches.hpp>
 #include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/choice/selection/message_costs.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
-#include <papcoll/choice/selection/scan_choice.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -340,11 +338,10 @@ inline double prior_of(const MessageCandidate& c, const MessageLoad& load) noexc
   return c.seconds(load);
 }
 
-/// The candidates that are tried for a call, by their numbers, the one with the least prior first;
-/// none whose prior is several times that. Where bits must not depend on the choice, one.
+/// The candidates that are tried for a call, by their numbers. Where bits must not depend on the
+/// choice, one.
 inline Shortlist shortlist(std::span<const MessageCandidate> all,
                            const MessageLoad& load) noexcept {
-  constexpr double too_much = 4;
   const bool is_one_only = load.call.reproducible && is_reduction(load.call.collective);
   std::array<double, 16> priors{};
   Shortlist list;
@@ -352,15 +349,7 @@ inline Shortlist shortlist(std::span<const MessageCandidate> all,
     priors[i] = prior_of(all[i], load);
     if (priors[i] != never && !is_one_only) list.allowed |= static_cast<std::uint16_t>(1U << i);
   }
-  const auto last = priors.begin() + static_cast<std::ptrdiff_t>(all.size());
-  double least = never;
-  while (list.count < (is_one_only ? 1 : Shortlist::most)) {
-    const auto next = std::min_element(priors.begin(), last);
-    if (*next == never || *next > too_much * least) break;
-    least = std::min(least, *next);
-    list.add(static_cast<std::uint8_t>(next - priors.begin()));
-    *next = never;
-  }
+  list.add_promising({priors.data(), all.size()}, is_one_only ? 1 : Shortlist::most);
   return list;
 }
 

@@ -219,17 +219,14 @@ template <class = void>
   w.name("kernel").string(file.made_by.kernel);
   w.end('}');
   w.name("thresholds").begin('{', true);
-  std::string_view group;
-  for (const ThresholdField& f : threshold_fields) {
-    if (f.of(file.thresholds) == f.of(Thresholds{})) continue;
-    if (f.group != group) {
-      if (!group.empty()) w.end('}');
-      group = f.group;
-      w.name(group).begin('{');
+  if (!(file.thresholds == Thresholds{})) {
+    w.name("network").begin('{');
+    for (const ThresholdField& f : threshold_fields) {
+      if (f.of(file.thresholds) == f.of(Thresholds{})) continue;
+      w.name(f.name).number(f.of(file.thresholds));
     }
-    w.name(f.name).number(f.of(file.thresholds));
+    w.end('}');
   }
-  if (!group.empty()) w.end('}');
   w.end('}');
   w.name("rules").begin('[', true);
   for (const SelectionRule& r : file.rules) {

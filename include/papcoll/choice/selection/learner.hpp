@@ -10,6 +10,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -24,6 +26,19 @@ struct Shortlist {
   void add(std::uint8_t id) noexcept {
     allowed |= static_cast<std::uint16_t>(1U << id);
     if (count < most && !has(id)) ids[count++] = id;
+  }
+  /// Adds those of which least is expected, the best first, and none of which several times as much
+  /// is. `expected` is used up; what is infinite may not run.
+  void add_promising(std::span<double> expected, std::size_t at_most = most) noexcept {
+    constexpr double too_much = 4;
+    constexpr double never = std::numeric_limits<double>::infinity();
+    const double least = *std::min_element(expected.begin(), expected.end());
+    while (count < at_most) {
+      const auto next = std::min_element(expected.begin(), expected.end());
+      if (*next == never || *next > too_much * least) return;
+      add(static_cast<std::uint8_t>(next - expected.begin()));
+      *next = never;
+    }
   }
   bool has(std::uint8_t id) const noexcept {
     return std::find(ids.begin(), ids.begin() + count, id) != ids.begin() + count;

@@ -288,29 +288,18 @@ inline double prior_of(const NodeCandidate& c, const Call& call,
   return load.nanoseconds(c.work(load), s.oversubscribed ? std::max(s.processors, 1) : s.size);
 }
 
-/// The candidates that are tried for a call, by their numbers, the one with the least prior first;
-/// none whose prior is several times that.
+/// The candidates that are tried for a call, by their numbers.
 inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
                            const SelectionInputs& s) noexcept {
-  constexpr double too_much = 4;
-  constexpr double never = std::numeric_limits<double>::infinity();
   std::array<double, 16> priors{};
-  double least = never;
   Shortlist list;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    priors[i] = never;
+    priors[i] = std::numeric_limits<double>::infinity();
     if (!may_run(all[i], call, s)) continue;
     list.allowed |= static_cast<std::uint16_t>(1U << i);
     priors[i] = prior_of(all[i], call, s);
-    least = std::min(least, priors[i]);
   }
-  while (list.count < Shortlist::most) {
-    const auto next =
-        std::min_element(priors.begin(), priors.begin() + static_cast<std::ptrdiff_t>(all.size()));
-    if (*next == never || *next > too_much * least) break;
-    list.add(static_cast<std::uint8_t>(next - priors.begin()));
-    *next = never;
-  }
+  list.add_promising({priors.data(), all.size()});
   return list;
 }
 

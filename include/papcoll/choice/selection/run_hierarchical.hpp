@@ -58,7 +58,7 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   chosen.transport = &t;
   chosen.order = orders;
   Call picked = call;
-  learn_from_call(team, call, {chooser.on_node, chooser.by_messages}, false);
+  learn_from_call(team, call, chooser, false);
   choose(chosen, picked, inputs_of(team, call, by_messages, false), chooser);
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, picked);
   team.run(chosen.schedule, t, picked, chosen.order);
@@ -132,9 +132,7 @@ inline bool connected(TeamCore& team, const HierarchicalSpec& hierarchical) {
       if (!connected(team, *part->hierarchical)) return false;
       continue;
     }
-    const TransportTable& t = part->transport != nullptr
-                                  ? *part->transport
-                                  : find_transport(team.surroundings(), part->transport_name);
+    const TransportTable& t = named_transport(team, *part);
     if ((t.offers & capability::node_memory) == 0 && !team.connected(t)) return false;
   }
   return true;
@@ -194,8 +192,7 @@ class HierarchicalCheck {
   void part(const AlgorithmSpec& s, bool shares, int ranks) const {
     const TransportTable* t = s.transport;
     try {
-      if (t == nullptr && !s.transport_name.empty())
-        t = &find_transport(team_.surroundings(), s.transport_name);
+      if (!s.transport_name.empty()) t = &named_transport(team_, s);
       if (t != nullptr && (t->offers & capability::node_memory) == 0) team_.require(*t);
     } catch (const transport_unavailable& problem) {
       team_.tell_refusal(false, problem.what());

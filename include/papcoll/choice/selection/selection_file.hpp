@@ -274,17 +274,10 @@ class SelectionFileReader {
 
   [[gnu::cold]] void read_thresholds() {
     json_.each_field([&](std::string_view group) {
-      Names groups;
-      Names names;
-      for (const ThresholdField& f : threshold_fields) {
-        groups.push_back(f.group);
-        if (f.group == group) names.push_back(f.name);
-      }
-      place_of(group, groups, "group of thresholds");
+      place_of(group, {"network"}, "group of thresholds");
       json_.each_field([&](std::string_view name) {
-        place_of(name, names, "threshold");
-        threshold_named(group, name)->in(file_.thresholds) =
-            static_cast<std::size_t>(json_.number());
+        const std::size_t i = place_of(name, names_of(threshold_fields), "threshold");
+        file_.thresholds.network.*threshold_fields[i].at = static_cast<std::size_t>(json_.number());
       });
     });
   }

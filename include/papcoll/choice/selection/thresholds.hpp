@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -44,44 +43,32 @@ struct Thresholds {
   friend bool operator==(const Thresholds&, const Thresholds&) = default;
 };
 
-/// A threshold by the names of its group and of itself.
+/// A threshold by its name. All are of the group "network".
 struct ThresholdField {
-  std::string_view group;
   std::string_view name;
-  std::size_t at;  ///< in Thresholds, in bytes
+  std::size_t Thresholds::Network::*at;
 
-  std::size_t& in(Thresholds& t) const noexcept {
-    return *reinterpret_cast<std::size_t*>(reinterpret_cast<std::byte*>(&t) + at);
-  }
-  std::size_t of(const Thresholds& t) const noexcept { return in(const_cast<Thresholds&>(t)); }
+  std::size_t of(const Thresholds& t) const noexcept { return t.network.*at; }
   /// "network.alpha_ns"
-  std::string full_name() const { return detail::joined({group, ".", name}); }
+  std::string full_name() const { return detail::joined({"network.", name}); }
 };
 
 /// All of them. Whoever reads, writes or speaks of thresholds goes by this table.
-#define PAPCOLL_THRESHOLD(group, member) \
-  ThresholdField { #group, #member, offsetof(Thresholds, group.member) }
+#define PAPCOLL_THRESHOLD(member) \
+  ThresholdField { #member, &Thresholds::Network::member }
 inline constexpr std::array threshold_fields{
-    PAPCOLL_THRESHOLD(network, alpha_ns),     PAPCOLL_THRESHOLD(network, gap_ns),
-    PAPCOLL_THRESHOLD(network, beta_as),      PAPCOLL_THRESHOLD(network, gamma_as),
-    PAPCOLL_THRESHOLD(network, late_percent), PAPCOLL_THRESHOLD(network, order_percent),
+    PAPCOLL_THRESHOLD(alpha_ns), PAPCOLL_THRESHOLD(gap_ns),       PAPCOLL_THRESHOLD(beta_as),
+    PAPCOLL_THRESHOLD(gamma_as), PAPCOLL_THRESHOLD(late_percent), PAPCOLL_THRESHOLD(order_percent),
 };
 #undef PAPCOLL_THRESHOLD
 static_assert(sizeof(Thresholds) == threshold_fields.size() * sizeof(std::size_t));
 
-/// The threshold of those names; null if there is none.
-constexpr const ThresholdField* threshold_named(std::string_view group,
-                                                std::string_view name) noexcept {
-  for (const ThresholdField& f : threshold_fields) {
-    if (f.group == group && f.name == name) return &f;
-  }
-  return nullptr;
-}
-
 /// One that there is.
-consteval const ThresholdField* threshold(std::string_view group, std::string_view name) {
-  const ThresholdField* const f = threshold_named(group, name);
-  return f != nullptr ? f : throw "papcoll: there is no such threshold";
+consteval const ThresholdField& threshold(std::string_view name) {
+  for (const ThresholdField& f : threshold_fields) {
+    if (f.name == name) return f;
+  }
+  throw "papcoll: there is no such threshold";
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI
