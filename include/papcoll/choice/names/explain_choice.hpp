@@ -50,11 +50,15 @@ struct TeamFacts {
 
 namespace detail {
 
-/// Microseconds with two digits.
-[[gnu::cold]] inline std::string shown_time(std::uint64_t ns) {
-  const std::uint64_t hundredths = (ns + 5) / 10;
+/// With two digits.
+[[gnu::cold]] inline std::string shown_hundredths(std::uint64_t hundredths) {
   const std::string digits = std::to_string(hundredths % 100);
-  return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits, " µs"});
+  return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
+}
+
+/// Microseconds.
+[[gnu::cold]] inline std::string shown_time(std::uint64_t ns) {
+  return shown_hundredths((ns + 5) / 10) + " µs";
 }
 
 inline std::uint64_t nanoseconds(double seconds) noexcept {
@@ -112,11 +116,9 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return call;
 }
 
-/// Shares of the vector with two digits.
+/// Shares of the vector.
 [[gnu::cold]] inline std::string shown_share(double share) {
-  const auto hundredths = static_cast<std::uint64_t>(std::llround(share * 100));
-  const std::string digits = std::to_string(hundredths % 100);
-  return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
+  return shown_hundredths(static_cast<std::uint64_t>(std::llround(share * 100)));
 }
 
 /// In what order a static schedule plays a call on a machine, and why.
