@@ -204,7 +204,8 @@ TEST_CASE("under Reproducible only those compete that give the same bits", "[aut
   Call call;
   call.reducer.size = 8;
   call.count = 8192;
-  call.rank_order = call.reproducible = true;
+  call.rank_order = true;
+  call.contract = NumericalContract::reproducible;
   s.imbalance.waiting = 1'000'000'000'000;
   for (const bool two_levels : {false, true}) {
     s.cache_groups = two_levels ? 4 : 0;
@@ -242,7 +243,7 @@ TEST_CASE("a choice is remembered until what decides is another", "[automatic]")
   CHECK(is_another([](Call& c) { c.count = 5; }));
   CHECK(is_another([](Call& c) { c.reducer.size = 4; }));
   CHECK(is_another([](Call& c) { c.rank_order = true; }));
-  CHECK(is_another([](Call& c) { c.reproducible = true; }));
+  CHECK(is_another([](Call& c) { c.contract = NumericalContract::reproducible; }));
   Call longer = call;
   longer.count = 12;
   choices.keep(longer, 7, 100, &arrival_algorithm<StaticOrder, PeerSlices>);

@@ -81,9 +81,9 @@ TEST_CASE("calls go by caches where the model expects less of that", "[select]")
   s.oversubscribed = true;
   CHECK_FALSE(by_caches(8));
   s.oversubscribed = false;
-  call.reproducible = true;
+  call.contract = NumericalContract::reproducible;
   CHECK_FALSE(by_caches(8));
-  call.reproducible = false;
+  call.contract = NumericalContract::rank_consistent;
   s.by_messages = true;
   CHECK_FALSE(by_caches(8));
   s.by_messages = false;

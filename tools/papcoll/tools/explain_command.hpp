@@ -137,6 +137,13 @@ class ExplainCommand {
       {"bor", "bit_or"},      {"bxor", "bit_xor"},  {"land", "logical_and"}, {"lor", "logical_or"},
       {"lxor", "logical_xor"}};
 
+  static constexpr auto contract_names = [] {
+    std::array<std::string_view, contracts.size()> names;
+    std::transform(contracts.begin(), contracts.end(), names.begin(),
+                   [](const ContractTraits& c) { return c.name; });
+    return names;
+  }();
+
   template <std::size_t N>
   static std::size_t place_of(const std::string& written,
                               const std::array<std::string_view, N>& names, const char* what) {
@@ -227,7 +234,7 @@ class ExplainCommand {
     const std::uint32_t before = learner.changes();
     kept.tell(learner, like, kind, call, detail::names_of(chooser, kind));
     const PeerCosts* const costs = kept.costs_of(like);
-    if (costs != nullptr && nodes_ == 1 && !call.reproducible) s.costs = costs;
+    if (costs != nullptr && nodes_ == 1 && call.by_conditions()) s.costs = costs;
     s.learner = &learner;
     if (learner.changes() == before) {
       kept.say({"but none is of such calls of ", s.size, " ranks, ", s.largest_node,

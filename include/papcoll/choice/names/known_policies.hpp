@@ -54,7 +54,7 @@ inline constexpr std::string_view left_open = "auto";
     names.push_back(row.schedule);
   }
   for (const TransportName& t : transport_names) names.push_back(t.name);
-  names.insert(names.end(), contract_names.begin(), contract_names.end());
+  for (const ContractTraits& c : contracts) names.push_back(c.name);
   return names;
 }
 

@@ -106,8 +106,8 @@ namespace detail {
 
 /// Tells the call what its contract asks of algorithms.
 inline void state_contract(Call& call, const AlgorithmSpec& s) noexcept {
-  call.reproducible = s.contract == NumericalContract::reproducible;
-  call.rank_order = !call.reducer.commutative || call.reproducible;
+  call.contract = s.contract;
+  call.rank_order = !call.reducer.commutative || traits_of(s.contract).in_rank_order;
 }
 
 }  // namespace detail

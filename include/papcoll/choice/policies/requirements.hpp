@@ -265,7 +265,7 @@ inline CallFacts facts_of(const Call& call, bool non_blocking) noexcept {
   facts.element_size = call.reducer.size;
   if (is_reduction(call.collective)) {
     facts.commutes = call.reducer.commutative;
-    if (call.reproducible) facts.contract = NumericalContract::reproducible;
+    facts.contract = call.contract;
   }
   return facts;
 }

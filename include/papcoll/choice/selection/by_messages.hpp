@@ -41,7 +41,7 @@ inline bool watches_across_nodes(const Call& call, const SelectionInputs& s) noe
 /// since calls of all sizes are watched together.
 inline bool waits_for_a_node(const Call& call, const SelectionInputs& s) noexcept {
   const std::uint64_t own = s.imbalance.own_ps_a_byte * call.bytes() / 1000;
-  return call.collective == Collective::allreduce && !call.reproducible &&
+  return call.collective == Collective::allreduce && call.by_arrivals() &&
          s.imbalance.lead * 100 > own * s.thresholds->network.late_percent;
 }
 
@@ -342,7 +342,7 @@ inline double prior_of(const MessageCandidate& c, const MessageLoad& load) noexc
 /// choice, one.
 inline Shortlist shortlist(std::span<const MessageCandidate> all,
                            const MessageLoad& load) noexcept {
-  const bool is_one_only = load.call.reproducible && is_reduction(load.call.collective);
+  const bool is_one_only = !load.call.by_conditions() && is_reduction(load.call.collective);
   std::array<double, 16> priors{};
   Shortlist list;
   for (std::size_t i = 0; i < all.size(); ++i) {

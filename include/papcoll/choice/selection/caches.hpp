@@ -82,8 +82,9 @@ class SelectionCache {
   /// together from bytes: two that have just been written are slow to read as one word, as which a
   /// compiler likes to compare them.
   static std::uint32_t asked_of(const Call& call) noexcept {
-    return (call.rank_order ? 1U : 0U) + (call.reproducible ? 2U : 0U) +
-           (call.is_uneven() ? 4U : 0U) + (static_cast<unsigned>(call.collective) << 3U);
+    return (call.rank_order ? 1U : 0U) + (call.is_uneven() ? 2U : 0U) +
+           (static_cast<unsigned>(call.contract) << 2U) +
+           (static_cast<unsigned>(call.collective) << 8U);
   }
   static_assert(places == 1U << (64U - 58U));
 

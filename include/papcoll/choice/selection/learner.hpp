@@ -75,7 +75,7 @@ struct CallKind {
         static_cast<Bits>(
             (by_messages ? by_messages_bit : 0U) | (imbalanced ? imbalanced_bit : 0U) |
             (in_arena ? in_arena_bit : 0U) | (call.rank_order ? rank_order_bit : 0U) |
-            (call.reproducible ? reproducible_bit : 0U) | (call.is_uneven() ? uneven_bit : 0U)));
+            (call.by_arrivals() ? 0U : reproducible_bit) | (call.is_uneven() ? uneven_bit : 0U)));
   }
   /// Never 0. From 1 GB on sizes are of one kind.
   static Bits key_of(Collective c, std::size_t bytes, Bits bits) noexcept {

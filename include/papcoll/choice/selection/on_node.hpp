@@ -19,7 +19,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// Do ranks wait long enough for the last one that it pays to begin without it? Not where bits must
 /// not depend on arrivals: neither may the algorithm.
 inline bool is_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
-  return !call.reproducible && s.imbalance.waiting > s.imbalanced_from(call.bytes());
+  return call.by_arrivals() && s.imbalance.waiting > s.imbalanced_from(call.bytes());
 }
 
 /// The same of a call on one node: of two ranks of an allreduce one has nothing to combine until
@@ -30,7 +30,7 @@ inline bool goes_by_arrivals(const Call& call, const SelectionInputs& s) noexcep
 
 /// Were all buffers in the arena, and may that be acted on?
 inline bool is_in_arena(const Call& call, const SelectionInputs& s) noexcept {
-  return !call.reproducible && s.imbalance.in_arena;
+  return call.by_conditions() && s.imbalance.in_arena;
 }
 
 /// One of the ways in which calls of a collective may run on a node.
@@ -268,10 +268,11 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
     return false;
   }
   if (!is_reduction(call.collective) || is_prefix_reduction(call.collective)) return true;
-  if (call.reproducible) {
+  if (a.contract < call.contract) return false;
+  if (!call.by_conditions()) {
     const bool by_groups = s.cache_groups > 1 &&
                            (a.lends_buffers || a.id == arrival_traits<StaticOrder, MultiLeader>.id);
-    return a.contract == NumericalContract::reproducible && !a.lends_results && !by_groups;
+    return !a.lends_results && !by_groups;
   }
   return !call.rank_order || a.keeps_order_on_request;
 }

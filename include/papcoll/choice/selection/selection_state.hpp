@@ -204,8 +204,8 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   SelectionInputs s;
   const bool is_repeatable = team.options().selection == Selection::repeatable;
   s.size = team.size();
-  s.oversubscribed =
-      call.reproducible || is_repeatable ? team.was_oversubscribed() : team.waiter().oversubscribed;
+  s.oversubscribed = call.by_conditions() && !is_repeatable ? team.waiter().oversubscribed
+                                                            : team.was_oversubscribed();
   const Hierarchy* const hierarchy = hierarchy_of(team);
   s.grouped = any_transport && team.has_groups();
   if (any_transport && hierarchy != nullptr && hierarchy->by_caches) {
@@ -248,7 +248,7 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   s.thresholds = &state.thresholds;
   if (state.costs) {
     s.costs = &*state.costs;
-  } else if (team.on_one_node() && !is_repeatable && !call.reproducible) {
+  } else if (team.on_one_node() && !is_repeatable && call.by_conditions()) {
     s.costs = &team.peer_costs();
   }
   return s;
