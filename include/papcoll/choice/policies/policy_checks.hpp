@@ -59,13 +59,9 @@ struct hierarchical_is_included {
 
 /// What depends on a schedule's parameters is asked by the call.
 template <class S>
-constexpr bool combines_out_of_order() {
-  if constexpr (requires { std::bool_constant<S::commutative_only>{}; }) {
-    return S::commutative_only;
-  } else {
-    return false;
-  }
-}
+inline constexpr bool combines_out_of_order = requires {
+  requires std::bool_constant<S::commutative_only>::value;
+};
 
 template <class S, class Tag>
 constexpr bool serves_collective() {
@@ -264,7 +260,7 @@ struct NamedPolicies {
       if (!StaticSchedule<Named> && !on_devices && !IsArrivalDriven<Arrival, Named>) {
         needs.bits |= requirement::fitting_arrival_policy;
       }
-      if (combines_out_of_order<Schedule>()) {
+      if (combines_out_of_order<Schedule>) {
         needs.bits |= requirement::commutative_operator;
         needs.strongest = contract_kept<Schedule>();
       }
