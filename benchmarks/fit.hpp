@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/cost/hockney.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 
 #include <cstddef>
 #include <cstdio>

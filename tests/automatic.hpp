@@ -8,8 +8,8 @@
 #include <papcoll/barrier.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/node/peer_costs.hpp>

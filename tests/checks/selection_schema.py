@@ -43,7 +43,7 @@ def named_in_headers():
 
     definitions = SCHEMA["$defs"]
     team = SCHEMA["properties"]["learned"]["items"]["properties"]
-    thresholds = (ROOT / "include/papcoll/choice/selection/thresholds.hpp").read_text(encoding="utf-8")
+    thresholds = (ROOT / "include/papcoll/choice/selection/selection_inputs.hpp").read_text(encoding="utf-8")
     collectives = (ROOT / "include/papcoll/base/collective.hpp").read_text(encoding="utf-8")
     listed = {f"{group}.{name}"
               for group, of in SCHEMA["properties"]["thresholds"]["properties"].items()

@@ -11,7 +11,6 @@
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
-#include <papcoll/choice/selection/rules.hpp>
 #include <papcoll/choice/selection/run_hierarchical.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/runtime/memory/packed_call.hpp>

@@ -9,10 +9,9 @@
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
-#include <papcoll/choice/selection/rules.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/runtime/team.hpp>

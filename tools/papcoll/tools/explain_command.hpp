@@ -4,8 +4,8 @@
 // answers papcoll::explain(comm, …) in a program. It needs no MPI.
 
 #include <papcoll/base/text.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
-#include <papcoll/choice/names/transport_names.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/learner.hpp>

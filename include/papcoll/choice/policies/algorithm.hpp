@@ -8,7 +8,6 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/find_transport.hpp>

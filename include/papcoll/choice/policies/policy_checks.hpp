@@ -6,7 +6,6 @@
 #include <papcoll/base/policy.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/choice/policies/declared.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/transport/transport_policy.hpp>
 

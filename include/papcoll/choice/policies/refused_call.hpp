@@ -5,7 +5,6 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/runtime/team.hpp>
 

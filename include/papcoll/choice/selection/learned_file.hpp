@@ -7,7 +7,6 @@
 #include <papcoll/base/vector.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/node/peer_costs.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
 

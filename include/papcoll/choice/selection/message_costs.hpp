@@ -16,7 +16,6 @@
 #include <papcoll/base/math.hpp>
 #include <papcoll/choice/selection/caches.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>

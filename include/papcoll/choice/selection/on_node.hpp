@@ -2,6 +2,8 @@
 
 #include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/node_load.hpp>
@@ -13,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -302,6 +305,23 @@ inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
   }
   list.add_promising({priors.data(), all.size()});
   return list;
+}
+
+/// Behind the name of an algorithm.
+inline const char* way_of(PeerReach reach) noexcept {
+  switch (reach) {
+    case PeerReach::pulled:
+      return " by the kernel";
+    case PeerReach::chunked:
+      return " in pieces";
+    default:
+      return "";
+  }
+}
+
+/// "PeerSlices by the kernel"
+[[gnu::cold]] inline std::string name_of(const NodeCandidate& c) {
+  return joined({c.algorithm->name, way_of(c.reach)});
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -5,7 +5,6 @@
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>

@@ -6,7 +6,7 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/choice/selection/learner.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/node/peer_costs.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
 

@@ -7,13 +7,11 @@
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/by_messages.hpp>
 #include <papcoll/choice/selection/caches.hpp>
-#include <papcoll/choice/selection/candidate_name.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
