@@ -36,7 +36,8 @@ def check(name, document):
 
 
 def named_in_headers():
-    text = (ROOT / "include/papcoll/choice/selection/selection_file.hpp").read_text(encoding="utf-8")
+    text = "".join((ROOT / f"include/papcoll/choice/selection/selection_{name}.hpp").read_text(encoding="utf-8")
+                   for name in ("contents", "file"))
 
     def table(name):
         return re.findall(r'"([^"]+)"', re.search(rf"{name}\{{(.*?)\}};", text, re.DOTALL)[1])

@@ -69,10 +69,9 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
 
 /// What the closed forms take of the thresholds.
 [[gnu::cold]] inline std::string the_network(const Thresholds& t) {
-  return detail::joined({with_value(threshold("alpha_ns"), t), ", ",
-                         with_value(threshold("gap_ns"), t), ", ",
-                         with_value(threshold("beta_as"), t), " and ",
-                         with_value(threshold("gamma_as"), t)});
+  return detail::joined(
+      {with_value(threshold("alpha_ns"), t), ", ", with_value(threshold("gap_ns"), t), ", ",
+       with_value(threshold("beta_as"), t), " and ", with_value(threshold("gamma_as"), t)});
 }
 
 /// Why a row of the catalogue cannot run a call, or nothing if it can.
