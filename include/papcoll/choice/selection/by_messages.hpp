@@ -118,11 +118,12 @@ constexpr MessageCandidate flat(std::string_view name, double (*seconds)(const M
                                 AnySchedule (*schedule)(const MessageLoad&)) noexcept {
   return {name, seconds, schedule, nullptr};
 }
-/// What runs in nodes and between them is chosen there.
-constexpr MessageCandidate by_nodes(double (*seconds)(const MessageLoad&)) noexcept {
-  return {
-      hierarchical_name, seconds, nullptr,
-      [](const SelectionInputs&) -> const HierarchicalSpec& { return hierarchical_of_chosen(); }};
+/// What runs in nodes and between them is chosen there, or, between them, given by `spec`.
+constexpr MessageCandidate by_nodes(
+    double (*seconds)(const MessageLoad&), std::string_view name = hierarchical_name,
+    const HierarchicalSpec& (*spec)(const SelectionInputs&) = [](const SelectionInputs&)
+        -> const HierarchicalSpec& { return hierarchical_of_chosen(); }) noexcept {
+  return {name, seconds, nullptr, spec};
 }
 
 /// What the closed forms leave out of a pipeline in many small steps: its prior is so much longer.
@@ -215,31 +216,29 @@ inline constexpr auto candidates_by_messages = [] {
                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
         }),
         // Where Ring is expected to be the quickest there, it is chosen anyway.
-        MessageCandidate{"Hierarchical of Ring",
-                         [](Load l) {
-                           const double ring = ring_of_nodes(l);
-                           const bool is_chosen =
-                               ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
-                           if (l.s.late_node == nullptr || is_chosen) return never;
-                           return l.within(2, l.bytes(), l.bytes()) + ring;
-                         },
-                         nullptr,
-                         [](const SelectionInputs&) -> const HierarchicalSpec& {
-                           return hierarchical_of_ring();
-                         }},
+        by_nodes(
+            [](Load l) {
+              const double ring = ring_of_nodes(l);
+              const bool is_chosen = ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
+              if (l.s.late_node == nullptr || is_chosen) return never;
+              return l.within(2, l.bytes(), l.bytes()) + ring;
+            },
+            "Hierarchical of Ring",
+            [](const SelectionInputs&) -> const HierarchicalSpec& {
+              return hierarchical_of_ring();
+            }),
         // Half of it is done when the late node comes.
-        MessageCandidate{"Hierarchical of StragglAR",
-                         [](Load l) {
-                           if (!has_late_node(l.call, l.s)) return never;
-                           return l.within(1, 0, l.bytes()) +
-                                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()),
-                                           ring_of_nodes(l)) /
-                                      2;
-                         },
-                         nullptr,
-                         [](const SelectionInputs& s) -> const HierarchicalSpec& {
-                           return s.late_node->of(s.imbalance.late_node);
-                         }},
+        by_nodes(
+            [](Load l) {
+              if (!has_late_node(l.call, l.s)) return never;
+              const double among =
+                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
+              return l.within(1, 0, l.bytes()) + among / 2;
+            },
+            "Hierarchical of StragglAR",
+            [](const SelectionInputs& s) -> const HierarchicalSpec& {
+              return s.late_node->of(s.imbalance.late_node);
+            }),
     };
   } else if constexpr (C == Collective::reduce) {
     return std::array{

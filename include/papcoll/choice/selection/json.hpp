@@ -97,7 +97,7 @@ class JsonReader {
   /// The place of a name among these.
   [[gnu::cold]] std::size_t place_of(std::string_view name,
                                      const std::vector<std::string_view>& names,
-                                     const char* what) const {
+                                     const char* what = "field") const {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) {
       fail(joined({"there is no such ", what, ": ", near_names(name, names)}));

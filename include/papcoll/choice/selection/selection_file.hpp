@@ -67,7 +67,8 @@ class SelectionFileReader {
   [[gnu::cold]] void read() {
     bool has_format = false;
     json_.each_field([&](std::string_view name) {
-      switch (place_of(name, {"papcoll_selection", "made_by", "thresholds", "rules", "learned"})) {
+      switch (json_.place_of(name,
+                             {"papcoll_selection", "made_by", "thresholds", "rules", "learned"})) {
         case 0:
           has_format = true;
           if (const std::uint64_t format = json_.number(); format != selection_format) {
@@ -96,11 +97,6 @@ class SelectionFileReader {
  private:
   using Names = std::vector<std::string_view>;
 
-  [[gnu::cold, gnu::noinline]] std::size_t place_of(std::string_view name, const Names& names,
-                                                    const char* what = "field") const {
-    return json_.place_of(name, names, what);
-  }
-
   template <class Table>
   [[gnu::cold]] static Names names_of(const Table& table) {
     Names names;
@@ -113,7 +109,7 @@ class SelectionFileReader {
                                                FunctionRef<void(std::size_t)> f) {
     unsigned seen = 0;
     json_.each_field([&](std::string_view name) {
-      const std::size_t i = place_of(name, names);
+      const std::size_t i = json_.place_of(name, names);
       seen |= 1U << i;
       f(i);
     });
@@ -137,9 +133,9 @@ class SelectionFileReader {
 
   [[gnu::cold]] void read_thresholds() {
     json_.each_field([&](std::string_view group) {
-      place_of(group, {"network"}, "group of thresholds");
+      json_.place_of(group, {"network"}, "group of thresholds");
       json_.each_field([&](std::string_view name) {
-        const std::size_t i = place_of(name, names_of(threshold_fields), "threshold");
+        const std::size_t i = json_.place_of(name, names_of(threshold_fields), "threshold");
         file_.thresholds.network.*threshold_fields[i].at = static_cast<std::size_t>(json_.number());
       });
     });
