@@ -8,11 +8,14 @@
 #include <papcoll/barrier.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/bcast.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
+#include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/reduce.hpp>
+#include <papcoll/runtime/team.hpp>
 #include <papcoll/shared_vector.hpp>
 
 #include <algorithm>
@@ -29,6 +32,25 @@
 namespace automatic {
 
 using papcoll::Collective;
+
+/// Instead of the thresholds of the selection file; the same on all ranks, between the same two
+/// calls.
+inline void set_thresholds(papcoll::TeamCore& team, const papcoll::Thresholds& thresholds) {
+  papcoll::detail::SelectionState& state = papcoll::detail::selection_of(team);
+  state.thresholds = thresholds;
+  state.suara.forget();
+  state.choices.forget();
+  state.learner.forget();
+}
+
+/// Instead of what calls cost as far as is known; the same on all ranks, between the same two
+/// calls.
+inline void set_costs(papcoll::TeamCore& team, const papcoll::PeerCosts& costs) {
+  papcoll::detail::SelectionState& state = papcoll::detail::selection_of(team);
+  state.costs = costs;
+  state.choices.forget();
+  state.learner.forget();
+}
 
 /// So that what is measured on a busy machine makes choices change all the time.
 inline papcoll::PeerCosts nervous() {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/closed_forms.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,10 +21,10 @@ inline std::array<ThresholdValue, 4> link_thresholds(const papcoll::HockneyWithG
   const auto whole = [](double x) { return static_cast<std::size_t>(std::llround(x)); };
   constexpr double nano = 1e9;
   constexpr double atto = 1e18;
-  return {{{threshold("network", "alpha_ns"), whole(h.alpha * nano)},
-           {threshold("network", "gap_ns"), whole(std::min(h.gap, h.alpha) * nano)},
-           {threshold("network", "beta_as"), whole(h.beta * atto)},
-           {threshold("network", "gamma_as"), whole(h.gamma * atto)}}};
+  return {{{&threshold("alpha_ns"), whole(h.alpha * nano)},
+           {&threshold("gap_ns"), whole(std::min(h.gap, h.alpha) * nano)},
+           {&threshold("beta_as"), whole(h.beta * atto)},
+           {&threshold("gamma_as"), whole(h.gamma * atto)}}};
 }
 
 }  // namespace bench

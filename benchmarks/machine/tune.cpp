@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 
 #include <cstddef>
 #include <cstdio>
@@ -55,7 +55,7 @@ class Tuner {
   std::string described() const { return bench::described(placement_); }
 
   void set(const ThresholdField* field, std::size_t value, const std::string& measured) {
-    field->in(thresholds_) = value;
+    thresholds_.network.*field->at = value;
     Json& group = fitted_[std::string(field->group)];
     group[std::string(field->name)] = value;
     std::string comment = group.value("comment", "");

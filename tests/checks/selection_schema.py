@@ -36,14 +36,15 @@ def check(name, document):
 
 
 def named_in_headers():
-    text = (ROOT / "include/papcoll/choice/selection/selection_file.hpp").read_text(encoding="utf-8")
+    text = "".join((ROOT / f"include/papcoll/choice/selection/selection_{name}.hpp").read_text(encoding="utf-8")
+                   for name in ("contents", "file"))
 
     def table(name):
         return re.findall(r'"([^"]+)"', re.search(rf"{name}\{{(.*?)\}};", text, re.DOTALL)[1])
 
     definitions = SCHEMA["$defs"]
     team = SCHEMA["properties"]["learned"]["items"]["properties"]
-    thresholds = (ROOT / "include/papcoll/choice/selection/thresholds.hpp").read_text(encoding="utf-8")
+    thresholds = (ROOT / "include/papcoll/choice/selection/selection_inputs.hpp").read_text(encoding="utf-8")
     collectives = (ROOT / "include/papcoll/base/collective.hpp").read_text(encoding="utf-8")
     listed = {f"{group}.{name}"
               for group, of in SCHEMA["properties"]["thresholds"]["properties"].items()
@@ -56,7 +57,7 @@ def named_in_headers():
             ("collectives", definitions["collective"]["enum"],
              re.findall(r'^    T\{"(\w+)"', collectives, re.MULTILINE)),
             ("thresholds", listed,
-             [f"{g}.{n}" for g, n in re.findall(r"PAPCOLL_THRESHOLD\((\w+), (\w+)\),", thresholds)])]:
+             [f"network.{n}" for n in re.findall(r"PAPCOLL_THRESHOLD\((\w+)\),", thresholds)])]:
         if not header or set(schema) != set(header):
             fail(f"{what} of the schema and of the headers differ: {set(schema) ^ set(header)}")
 

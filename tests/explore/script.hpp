@@ -145,7 +145,7 @@ class Buffers {
     c.root = spec_.root;
     c.input_in_output = is_in_place_;
     c.rank_order = spec_.rank_order;
-    c.reproducible = spec_.reproducible;
+    if (spec_.reproducible) c.contract = papcoll::NumericalContract::reproducible;
     return c;
   }
 

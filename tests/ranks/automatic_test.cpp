@@ -61,7 +61,7 @@ TEST_CASE("processes that arrive unevenly choose alike", "[automatic]") {
     const OwnComm own;
     papcoll::Communicator comm{
         own.get(), {.deadline = patience, .peer_access = access, .first_epoch = 0xffffff00U}};
-    papcoll::detail::set_costs(comm.core(), automatic::nervous());
+    automatic::set_costs(comm.core(), automatic::nervous());
     std::size_t chosen = 0;
     CHECK(automatic::calls_that_agree(comm, 500, ++seed, chosen) == "");
   }
@@ -73,7 +73,7 @@ TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]"
   papcoll::Communicator comm{own.get(),
                              {.deadline = patience, .selection = papcoll::Selection::by_arrivals}};
   if (comm.nodes() > 1) return;
-  papcoll::detail::set_costs(comm.core(), automatic::calm());
+  automatic::set_costs(comm.core(), automatic::calm());
   comm.core().set_oversubscribed(false);  // else arrivals decide less
   // Of two ranks, neither can begin without the other.
   const bool two = comm.size() == 2;
@@ -113,7 +113,7 @@ TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each oth
   if (comm.nodes() == 1 || comm.nodes() == comm.size()) return;
   papcoll::Thresholds t;
   t.network.late_percent = 300;  // ranks that share processors are seldom together
-  papcoll::detail::set_thresholds(comm.core(), t);
+  automatic::set_thresholds(comm.core(), t);
   const auto next = [&](std::size_t bytes) {
     return papcoll::explain(comm, papcoll::Collective::allreduce, bytes).algorithm;
   };
@@ -236,7 +236,7 @@ TEST_CASE("simulated nodes come to what is the quickest there, whatever is expec
     papcoll::Thresholds wrong;
     if (n == 8) wrong.network.alpha_ns = wrong.network.gap_ns = 0;
     if (n != 8) wrong.network.alpha_ns = wrong.network.gap_ns = 10'000'000;
-    papcoll::detail::set_thresholds(comm.core(), wrong);
+    automatic::set_thresholds(comm.core(), wrong);
     const auto next = [&] {
       return papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(double));
     };
@@ -289,7 +289,7 @@ TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a gri
   // Where each message keeps the port busy for long, the chunks of two trees are too many; and of
   // 17 ranks, one too many for Rabenseifner, a grid is promising, too.
   t.network.alpha_ns = t.network.gap_ns = 20'000;
-  papcoll::detail::set_thresholds(comm.core(), t);
+  automatic::set_thresholds(comm.core(), t);
   const std::string text =
       papcoll::explain(comm, papcoll::Collective::allreduce, n * sizeof(double)).text();
   INFO(text);
@@ -307,12 +307,12 @@ TEST_CASE("rank 0's tuning file counts", "[automatic][selection_file]") {
     const OwnComm other;
     const TuningFile file{file_with(4711 + other.rank())};
     papcoll::Communicator comm{other.get(), {.tuning = file.name()}};
-    CHECK(papcoll::detail::thresholds_of(comm.core()).network.gap_ns == 4711);
+    CHECK(papcoll::detail::selection_of(comm.core()).thresholds.network.gap_ns == 4711);
     // Nor do others read theirs: not even when the same ranks make another communicator.
     const OwnComm again;
     const std::string none = "/no/such/file";
     papcoll::Communicator known{again.get(), {.tuning = again.rank() == 0 ? file.name() : none}};
-    CHECK(papcoll::detail::thresholds_of(known.core()).network.gap_ns == 4711);
+    CHECK(papcoll::detail::selection_of(known.core()).thresholds.network.gap_ns == 4711);
   }
   const TuningFile good{file_with(1)};
   CHECK(mentions(refusal_of(own.get(), {.tuning = own.rank() == 0 ? "/no/such/file" : good.name()}),

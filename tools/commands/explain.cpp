@@ -2,8 +2,8 @@
 // answers papcoll::explain(comm, …) in a program. It needs no MPI.
 
 #include <papcoll/base/text.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
-#include <papcoll/choice/names/transport_names.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/learner.hpp>
@@ -141,6 +141,13 @@ class ExplainCommand final : public Command {
       {"bor", "bit_or"},      {"bxor", "bit_xor"},  {"land", "logical_and"}, {"lor", "logical_or"},
       {"lxor", "logical_xor"}};
 
+  static constexpr auto contract_names = [] {
+    std::array<std::string_view, contracts.size()> names;
+    std::transform(contracts.begin(), contracts.end(), names.begin(),
+                   [](const ContractTraits& c) { return c.name; });
+    return names;
+  }();
+
   template <std::size_t N>
   static std::size_t place_of(const std::string& written,
                               const std::array<std::string_view, N>& names, const char* what) {
@@ -229,10 +236,9 @@ class ExplainCommand final : public Command {
                                                   std::string_view::npos);
     }
     const std::uint32_t before = learner.changes();
-    kept.tell(learner, like, kind, call,
-              detail::Candidates{chooser.on_node, chooser.by_messages}.names(kind));
+    kept.tell(learner, like, kind, call, detail::names_of(chooser, kind));
     const PeerCosts* const costs = kept.costs_of(like);
-    if (costs != nullptr && nodes_ == 1 && !call.reproducible) s.costs = costs;
+    if (costs != nullptr && nodes_ == 1 && call.by_conditions()) s.costs = costs;
     s.learner = &learner;
     if (learner.changes() == before) {
       kept.say({"but none is of such calls of ", s.size, " ranks, ", s.largest_node,

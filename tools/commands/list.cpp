@@ -4,7 +4,6 @@
 #include <papcoll/arrival/predicted_order.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
-#include <papcoll/choice/names/transport_names.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>

@@ -7,7 +7,7 @@
 #include <papcoll/base/policy.hpp>
 #include <papcoll/baselines/greedy.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
-#include <papcoll/choice/names/parsed_name.hpp>
+#include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/draw/mapping.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/command.hpp>

@@ -3,6 +3,7 @@
 #include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/op.hpp>
+#include <papcoll/base/policy.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -83,9 +84,10 @@ struct Call {
   Reducer reducer{};             ///< bytes of an element, and the operator if there is one
   int root = 0;                  ///< a rank; 0 where there is no root
   bool input_in_output = false;  ///< in place, although `in` does not begin where `out` does
-  bool rank_order = false;    ///< combine in rank order: the operator or the contract asks for it
-  bool reproducible = false;  ///< nothing may depend on arrivals, the choice of the algorithm least
-  bool own_counts = false;    ///< each rank knows the counts of its own blocks only; `count` is 1
+  bool rank_order = false;  ///< combine in rank order: the operator or the contract asks for it
+  /// What is promised of the bits of the result.
+  NumericalContract contract = NumericalContract::rank_consistent;
+  bool own_counts = false;  ///< each rank knows the counts of its own blocks only; `count` is 1
   bool knows_all_counts = false;  ///< of own_counts: this rank knows those of the others as well
   /// Its elements lie apart: its views are for static schedules, all else runs a packed copy.
   bool apart = false;
@@ -110,6 +112,10 @@ struct Call {
   bool is_uneven() const noexcept {
     return counts != nullptr && collective != Collective::reduce_scatter;
   }
+  /// May the bits, and the algorithm, depend on who came when, and on what else differs from run to
+  /// run?
+  bool by_arrivals() const noexcept { return traits_of(contract).by_arrivals; }
+  bool by_conditions() const noexcept { return traits_of(contract).by_conditions; }
   /// Bytes of `count` elements.
   std::size_t bytes() const noexcept { return count * reducer.size; }
 };

@@ -19,19 +19,34 @@ enum class NumericalContract : unsigned char {
   reproducible,  ///< bits depend only on inputs, operator, type, count and placement of the ranks
 };
 
-/// The names of contracts, by their values.
-inline constexpr std::array<std::string_view, 3> contract_names{"Fast", "RankConsistent",
-                                                                "Reproducible"};
+/// What a contract means for those who run calls. docs/writing_a_contract.md says what else a
+/// contract takes.
+struct ContractTraits {
+  std::string_view name;  ///< as in algorithms' names
+  bool same_on_all;       ///< do all ranks get the same bits?
+  bool by_arrivals;       ///< may bits, and the algorithm, depend on who came when?
+  /// On what else differs from run to run: what calls cost, where buffers lie, who else runs?
+  bool by_conditions;
+  bool in_rank_order;  ///< are contributions combined in rank order?
+};
 
-/// The name as in algorithms' names.
-constexpr std::string_view name_of(NumericalContract c) noexcept {
-  return contract_names[static_cast<std::size_t>(c)];
+/// Of all contracts, by their values.
+inline constexpr std::array contracts{
+    ContractTraits{"Fast", false, true, true, false},
+    ContractTraits{"RankConsistent", true, true, true, false},
+    ContractTraits{"Reproducible", true, false, false, true},
+};
+
+constexpr const ContractTraits& traits_of(NumericalContract c) noexcept {
+  return contracts[static_cast<std::size_t>(c)];
 }
+
+constexpr std::string_view name_of(NumericalContract c) noexcept { return traits_of(c).name; }
 
 /// The contract of that name, or nothing.
 constexpr std::optional<NumericalContract> contract_named(std::string_view name) noexcept {
-  for (std::size_t i = 0; i < contract_names.size(); ++i) {
-    if (contract_names[i] == name) return static_cast<NumericalContract>(i);
+  for (std::size_t i = 0; i < contracts.size(); ++i) {
+    if (contracts[i].name == name) return static_cast<NumericalContract>(i);
   }
   return {};
 }

@@ -11,7 +11,6 @@
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
-#include <papcoll/choice/selection/rules.hpp>
 #include <papcoll/choice/selection/run_hierarchical.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/runtime/memory/packed_call.hpp>
@@ -42,7 +41,7 @@ struct ChosenAlgorithm {
     spec.order = given.order;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
     const bool by_messages = caller.non_blocking || given.order;
-    learn_from_call(caller.core, call, {chooser.on_node, chooser.by_messages}, caller.non_blocking);
+    learn_from_call(caller.core, call, chooser, caller.non_blocking);
     SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
     if (given.order) inputs.learner = nullptr;
     if (inputs.rules == nullptr || choose_by_rules(spec, call, inputs, chooser) == nullptr) {

@@ -49,13 +49,8 @@ PAPCOLL_DECL Request start_checked(const Caller& caller, const AlgorithmSpec& sp
 PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
                                 detail::Shared<const void> owned) {
   if (spec.hierarchical != nullptr) {
-    AlgorithmNeeds needs;
-    needs.bits = requirement::blocking_call;
-    const Requirement* const why = why_not(needs, facts_of(call, true), {});
-    RefusalDetails details;
-    details.algorithm = "Hierarchical";
-    refuse_call(caller.core, {call.collective, true, call.counts != nullptr}, *why,
-                std::move(details));
+    refuse_call(caller.core, {call.collective, true, call.counts != nullptr},
+                *first_requirement(requirement::blocking_call), {.algorithm = "Hierarchical"});
   }
   const TransportTable& transport = transport_for(caller, spec, call.memory);
   state_contract(call, spec);

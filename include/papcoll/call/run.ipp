@@ -91,53 +91,29 @@ PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const Alg
 PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& algorithm,
                                 const TransportTable& transport, const Call& call) {
   TeamCore& core = caller.core;
-  TeamOffers offers;
-  offers.ranks = core.size();
-  offers.chunk_bytes = core.options().chunk_bytes;
+  TeamOffers offers{.ranks = core.size(), .chunk_bytes = core.options().chunk_bytes};
   if (!core.on_one_node()) offers.bits &= ~requirement::common_memory;
   if (transport.site != algorithm.site) {
     offers.bits &= ~(requirement::compiled_site | requirement::node_memory);
     offers.bits |= transport.offers & requirement::node_memory;
   }
-  const Requirement* const why =
-      why_not(needs_in_call(algorithm, call), facts_of(call, caller.non_blocking), offers);
-  if (why == nullptr) return;
-  RefusalDetails details;
-  details.algorithm = algorithm.name;
-  details.transport = transport.name;
-  tell_served(details, *why, call.collective, algorithm.serves);
-  details.limit = static_cast<std::size_t>(algorithm.most_ranks);
-  details.found = static_cast<std::size_t>(core.size());
-  refuse_call(core, caller.called(), *why, std::move(details));
-}
-
-PAPCOLL_DECL void check_tickets(const Caller& caller, const TicketedAlgorithm& algorithm,
-                                const Call& call) {
-  const Requirement* const why =
-      why_not(needs_in_call(algorithm, call), facts_of(call, caller.non_blocking), {});
-  if (why == nullptr) return;
-  RefusalDetails details;
-  details.algorithm = algorithm.name;
-  tell_served(details, *why, call.collective, algorithm.serves);
-  refuse_call(caller.core, caller.called(), *why, std::move(details));
+  require_able(core, caller.called(), algorithm, needs_in_call(algorithm, call), call, offers,
+               transport.name);
 }
 
 PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedule,
                                  const Call& call) {
   const AlgorithmNeeds needs = needs_in_call(schedule, call);
   if (needs.serves && needs.bits == 0) return;
-  const Requirement* const why = why_not(needs, facts_of(call, caller.non_blocking), {});
-  if (why == nullptr) return;
-  RefusalDetails details;
-  details.algorithm = schedule.name();
-  tell_served(details, *why, call.collective, [&](Collective c) { return schedule.serves(c); });
-  refuse_call(caller.core, caller.called(), *why, std::move(details));
+  require_able(caller.core, caller.called(), schedule, needs, call);
 }
 
 /// The same of a schedule in whatever order a spec names.
 PAPCOLL_DECL void check_named_schedule(const Caller& caller, const AlgorithmSpec& spec,
                                        const Call& call) {
-  if (spec.tickets != nullptr) check_tickets(caller, *spec.tickets, call);
+  if (const TicketedAlgorithm* const drawn = spec.tickets) {
+    require_able(caller.core, caller.called(), *drawn, needs_in_call(*drawn, call), call);
+  }
   check_schedule(caller, spec.schedule, call);
 }
 

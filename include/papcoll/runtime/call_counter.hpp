@@ -17,10 +17,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// What a rank says of a call, so that calls can be compared. Of `algorithm` 16 bits count; whether
 /// its bits must not depend on arrivals is part of it, since some go other ways then.
 inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
-  const std::uint32_t reproducible = call.reproducible ? 0x6a5dU : 0U;
+  const std::uint32_t contract = call.by_arrivals() ? 0U : 0x6a5dU;
   const std::uint32_t reach = static_cast<std::uint32_t>(call.reach) << 8U;
   return CallWords::of(call.own_counts ? CallWords::own_counts : call.count, call.collective,
-                       algorithm ^ reproducible ^ reach,
+                       algorithm ^ contract ^ reach,
                        static_cast<std::uint32_t>(call.root) ^ call.split, call.types);
 }
 

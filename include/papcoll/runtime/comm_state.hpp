@@ -16,12 +16,12 @@
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/message_transports.hpp>
-#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/native_collectives.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <algorithm>

@@ -2,12 +2,13 @@
 
 #include "fit/fit.hpp"
 
-#include <papcoll/choice/selection/between_nodes.hpp>
+#include <papcoll/choice/selection/message_costs.hpp>
 
 TEST_CASE("a measured network is what choices by messages go by", "[bench]") {
   papcoll::Thresholds t;
   const auto set = [&](const papcoll::HockneyWithGap& h) {
-    for (const bench::ThresholdValue& v : bench::link_thresholds(h)) v.threshold->in(t) = v.value;
+    for (const bench::ThresholdValue& v : bench::link_thresholds(h))
+      t.network.*v.threshold->at = v.value;
     return papcoll::detail::suara_model(t, true).link;
   };
   const auto read = set({{2.5e-6, 8.3e-11, 1.7e-11}, 0.4e-6});

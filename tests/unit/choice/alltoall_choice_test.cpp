@@ -2,9 +2,8 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
-#include <papcoll/choice/selection/alltoall_choice.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
-#include <papcoll/choice/selection/scan_choice.hpp>
+#include <papcoll/choice/selection/message_costs.hpp>
 
 #include <cstddef>
 #include <string>

@@ -33,7 +33,7 @@ TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
       INFO(ranks << " ranks, seed " << ++seed);
       std::size_t chosen = 0;
       CHECK(problems(team, [&](Rank& comm) {
-              detail::set_costs(comm.core(), automatic::nervous());
+              automatic::set_costs(comm.core(), automatic::nervous());
               std::size_t mine = 0;
               std::string text = automatic::calls_that_agree(comm, 600, seed, mine);
               if (comm.rank() == 0) chosen = mine;
@@ -47,7 +47,7 @@ TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
 TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]") {
   ThreadTeam team{3, {.deadline = patience, .selection = Selection::by_arrivals}};
   CHECK(problems(team, [](Rank& comm) {
-          detail::set_costs(comm.core(), automatic::calm());
+          automatic::set_costs(comm.core(), automatic::calm());
           comm.core().set_oversubscribed(false);  // else arrivals decide less
           return automatic::follows_changes(comm, 8, "Exchange+", "Exchange+") +
                  automatic::follows_changes(comm, 1 << 17, "PeerSlices+", "SplitTail+");
@@ -89,7 +89,7 @@ TEST_CASE("two ranks that come apart do what two that come together do", "[autom
 TEST_CASE("calls that did not match leave no disagreement behind", "[automatic]") {
   ThreadTeam team{3, {.deadline = patience}};
   CHECK(problems(team, [](Rank& comm) {
-          detail::set_costs(comm.core(), automatic::nervous());
+          automatic::set_costs(comm.core(), automatic::nervous());
           std::string text;
           automatic::Log log;
           constexpr std::size_t longest = 1UL << 15U;
@@ -204,7 +204,8 @@ TEST_CASE("under Reproducible only those compete that give the same bits", "[aut
   Call call;
   call.reducer.size = 8;
   call.count = 8192;
-  call.rank_order = call.reproducible = true;
+  call.rank_order = true;
+  call.contract = NumericalContract::reproducible;
   s.imbalance.waiting = 1'000'000'000'000;
   for (const bool two_levels : {false, true}) {
     s.cache_groups = two_levels ? 4 : 0;
@@ -242,7 +243,7 @@ TEST_CASE("a choice is remembered until what decides is another", "[automatic]")
   CHECK(is_another([](Call& c) { c.count = 5; }));
   CHECK(is_another([](Call& c) { c.reducer.size = 4; }));
   CHECK(is_another([](Call& c) { c.rank_order = true; }));
-  CHECK(is_another([](Call& c) { c.reproducible = true; }));
+  CHECK(is_another([](Call& c) { c.contract = NumericalContract::reproducible; }));
   Call longer = call;
   longer.count = 12;
   choices.keep(longer, 7, 100, &arrival_algorithm<StaticOrder, PeerSlices>);

@@ -1,3 +1,4 @@
+#include "automatic.hpp"
 #include "catch.hpp"
 #include "matrix.hpp"
 #include "sanitizer.hpp"
@@ -80,9 +81,9 @@ TEST_CASE("calls go by caches where the model expects less of that", "[select]")
   s.oversubscribed = true;
   CHECK_FALSE(by_caches(8));
   s.oversubscribed = false;
-  call.reproducible = true;
+  call.contract = NumericalContract::reproducible;
   CHECK_FALSE(by_caches(8));
-  call.reproducible = false;
+  call.contract = NumericalContract::rank_consistent;
   s.by_messages = true;
   CHECK_FALSE(by_caches(8));
   s.by_messages = false;
@@ -122,7 +123,7 @@ TEST_CASE("calls by caches that do not match leave outputs as they were", "[sele
     team.run([&](ThreadTeam::Rank& comm) {
       TeamCore& core = comm.core();
       core.set_oversubscribed(false);
-      detail::set_costs(core, dear_lines());
+      automatic::set_costs(core, dear_lines());
       // The second group calls with another count: within groups all calls match.
       std::vector<int> data(comm.rank() < 2 ? 4 : 5, comm.rank());
       const std::vector<int> before = data;
@@ -166,7 +167,7 @@ TEST_CASE("calls by caches give what all others give", "[select]") {
   team.run([&](ThreadTeam::Rank& comm) {
     TeamCore& core = comm.core();
     core.set_oversubscribed(false);
-    detail::set_costs(core, dear_lines());
+    automatic::set_costs(core, dear_lines());
     matrix::Runner runner{comm};
     const std::vector<std::size_t> counts{0, 1, 5, 40};
     runner.run_all({}, counts);

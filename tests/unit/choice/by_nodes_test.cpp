@@ -91,7 +91,8 @@ TEST_CASE("where bits must not depend on what is measured, one candidate is list
     call.collective = c;
     call.count = 1000;
     CHECK(several.list(call).count > 1);
-    call.reproducible = call.rank_order = true;
+    call.contract = papcoll::NumericalContract::reproducible;
+    call.rank_order = true;
     CHECK((several.list(call).count == 1) == is_reduction(c));
   }
 }

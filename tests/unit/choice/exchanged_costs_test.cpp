@@ -5,7 +5,7 @@
 #include <papcoll/arrival/remote_arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/choice/names/transport_names.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 

@@ -3,7 +3,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
-#include <papcoll/choice/selection/late_node_cache.hpp>
+#include <papcoll/choice/selection/caches.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -107,7 +107,8 @@ TEST_CASE("StragglAR runs among nodes for the node that is late again") {
   }
   SECTION("nor if bits must not depend on arrivals") {
     Call c = LateNodes::call(long_call);
-    c.reproducible = c.rank_order = true;
+    c.contract = NumericalContract::reproducible;
+    c.rank_order = true;
     CHECK(nodes.chosen(c).starts_with("Rabenseifner+"));
   }
   SECTION("nor among groups of nodes") {
@@ -124,6 +125,7 @@ TEST_CASE("by nodes with Ring among them is a candidate for long allreduces") {
   CHECK(lists_ring(LateNodes::call(long_call)));
   CHECK_FALSE(lists_ring(LateNodes::call(long_call, false)));
   Call c = LateNodes::call(long_call);
-  c.reproducible = c.rank_order = true;
+  c.contract = NumericalContract::reproducible;
+  c.rank_order = true;
   CHECK_FALSE(lists_ring(c));
 }

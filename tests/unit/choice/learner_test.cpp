@@ -337,5 +337,5 @@ TEST_CASE("kinds tell calls apart by all that a choice depends on", "[select][le
   CHECK(is_another([](Call& c) { c.count = std::size_t{1} << 36U; }));
   CHECK(is_another([](Call& c) { c.collective = Collective::bcast; }));
   CHECK(is_another([](Call& c) { c.rank_order = true; }));
-  CHECK(is_another([](Call& c) { c.reproducible = true; }));
+  CHECK(is_another([](Call& c) { c.contract = NumericalContract::reproducible; }));
 }

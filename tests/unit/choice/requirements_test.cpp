@@ -7,7 +7,6 @@
 #include <papcoll/algorithms/static/chain.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/choice/names/catalogue.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/hierarchical.hpp>
 #include <papcoll/thread_team.hpp>

@@ -9,10 +9,9 @@
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
-#include <papcoll/choice/selection/rules.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -99,11 +98,10 @@ TEST_CASE("a selection file overrides the thresholds that it names", "[selection
 
 TEST_CASE("all thresholds have names", "[selection_file]") {
   for (const ThresholdField& f : threshold_fields) {
-    const SelectionFile file =
-        parse(R"({"papcoll_selection": 1, "thresholds": {")" + std::string(f.group) + R"(": {")" +
-              std::string(f.name) + R"(": 123456}}})");
+    const SelectionFile file = parse(R"({"papcoll_selection": 1, "thresholds": {"network": {")" +
+                                     std::string(f.name) + R"(": 123456}}})");
     CHECK(f.of(file.thresholds) == 123456);
-    CHECK(threshold_named(f.group, f.name) == &f);
+    CHECK(f.full_name() == "network." + std::string(f.name));
   }
 }
 
@@ -261,7 +259,7 @@ TEST_CASE("a team takes its thresholds from its options or the environment", "[s
   const TuningFile file{with("\"gap_ns\": 77")};
   ThreadTeam team{2, {.tuning = file.name()}};
   team.run([](ThreadTeam::Rank& r) {
-    if (detail::thresholds_of(r.core()).network.gap_ns != 77) throw error("not read");
+    if (detail::selection_of(r.core()).thresholds.network.gap_ns != 77) throw error("not read");
   });
   setenv("PAPCOLL_TUNING", file.name().c_str(), 1);
   ThreadTeam other{1};
@@ -272,7 +270,7 @@ TEST_CASE("a team takes its thresholds from its options or the environment", "[s
                     "or none");
   unsetenv("PAPCOLL_TUNING");
   other.run([](ThreadTeam::Rank& r) {
-    if (detail::thresholds_of(r.core()).network.gap_ns != 77) throw error("not read");
+    if (detail::selection_of(r.core()).thresholds.network.gap_ns != 77) throw error("not read");
   });
   CHECK_THROWS_AS((ThreadTeam{2, {.tuning = "/no/such/file"}}), system_error);
   const TuningFile corrupt{"{"};

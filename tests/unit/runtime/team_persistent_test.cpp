@@ -101,7 +101,7 @@ std::vector<std::string> ran_before_and_after() {
   std::vector<std::string> ran(2);
   constexpr std::size_t n = 32768;
   team.run([&](Rank& comm) {
-    papcoll::detail::set_costs(comm.core(), automatic::calm());
+    automatic::set_costs(comm.core(), automatic::calm());
     comm.core().set_oversubscribed(false);
     std::vector<int> data(n, 1);
     Persistent add_up = papcoll::allreduce_init(comm, data);
@@ -146,7 +146,7 @@ TEST_CASE("ranks agree while what persistent calls run changes all the time",
           "[team][persistent]") {
   papcoll::ThreadTeam team{4, patient};
   team.run([&](Rank& comm) {
-    papcoll::detail::set_costs(comm.core(), automatic::nervous());
+    automatic::set_costs(comm.core(), automatic::nervous());
     std::vector<int> small(2);
     std::vector<int> large(3000);
     Persistent sums[] = {papcoll::allreduce_init(comm, small),

@@ -5,7 +5,6 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/name_parser.hpp>
-#include <papcoll/choice/names/parsed_name.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>

@@ -5,7 +5,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
-#include <papcoll/choice/names/parsed_name.hpp>
+#include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulated.hpp>
 #include <papcoll/simulate/simulated_text.hpp>

@@ -9,7 +9,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
-#include <papcoll/choice/names/parsed_name.hpp>
+#include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/pattern/generators.hpp>
 #include <papcoll/pattern/trace.hpp>

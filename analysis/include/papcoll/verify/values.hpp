@@ -74,8 +74,7 @@ class Values {
           const std::size_t e = p.first + i;
           Verdict v;
           if (!is_right(out[i], rank, e)) v = explain(out[i], rank, e, origin);
-          if (v && shape_.collective == Collective::allreduce &&
-              contract != NumericalContract::fast) {
+          if (v && shape_.collective == Collective::allreduce && traits_of(contract).same_on_all) {
             v = check_same_bits(out[i], rank, e, origin);
           }
           if (!v) return v;

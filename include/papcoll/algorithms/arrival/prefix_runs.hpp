@@ -196,8 +196,8 @@ class PrefixRuns::Run {
     if (given_ <= done_) return false;
     if (!wants_) return finish_chunk(s, c);
     bool moved = false;
-    while (c.reproducible ? up_ < s.rank() : low_ > 0) {
-      const bool went = c.reproducible ? go_up(s, c) : go_down(s, c);
+    while (!c.by_arrivals() ? up_ < s.rank() : low_ > 0) {
+      const bool went = !c.by_arrivals() ? go_up(s, c) : go_down(s, c);
       if (failed_) return false;
       if (!went) return moved;
       moved = true;
@@ -310,7 +310,7 @@ class PrefixRuns::Run {
   /// place stands there, comes last.
   template <Site S>
   std::byte* target(S& s, const Call& c) {
-    return c.reproducible && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
+    return !c.by_arrivals() && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
   }
 
   /// Copies the current chunk of rank p by the kernel.
@@ -347,7 +347,7 @@ class PrefixRuns::Run {
     if (wants_ && !exclusive_) {
       if (s.rank() == 0) {
         if (out != own) s.read(out, own, n);
-      } else if (c.reproducible) {
+      } else if (!c.by_arrivals()) {
         s.reduce(out, s.scratch(0), own, n / chunks_.size);
       }
     }

@@ -89,7 +89,7 @@ class AlltoallPhases {
     p.in = in;
     p.out = out;
     p.types = call_.types;
-    p.reproducible = call_.reproducible;
+    p.contract = call_.contract;
     p.rank_order = call_.rank_order;
     p.memory = call_.memory;
     p.stream = call_.stream;

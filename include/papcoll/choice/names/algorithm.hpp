@@ -14,5 +14,11 @@ PAPCOLL_DECL Algorithm algorithm(std::string_view name);
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/choice/names/algorithm.ipp>
+#include <papcoll/choice/names/algorithm_by_name.hpp>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+PAPCOLL_DECL Algorithm algorithm(std::string_view name) { return algorithm(name, catalogue()); }
+
+}  // namespace papcoll::inline PAPCOLL_ABI
 #endif

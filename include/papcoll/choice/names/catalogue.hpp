@@ -17,47 +17,28 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-[[gnu::cold]] inline AnySchedule default_reduce_then_bcast() {
-  return AnyReduceThenBcast{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
-}
-
-[[gnu::cold]] inline AnySchedule default_gather_then_bcast() {
-  return AnyGatherThenBcast{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
-}
-
-/// A schedule of two: one that serves `first`, then a bcast.
-template <class Any>
-[[gnu::cold]] AnySchedule parse_then_bcast(std::string_view arguments, Catalogue catalogue,
-                                           Collective first) {
+/// A schedule of two: one that serves `First`, then a bcast.
+template <class Any, Collective First>
+[[gnu::cold]] AnySchedule parse_then_bcast(std::string_view arguments, Catalogue catalogue) {
   const auto parts = split_arguments(arguments);
   if (parts.size() != 2) {
     detail::throw_error<argument_error>({"papcoll: ", Any::name,
-                                         " needs two schedules, one that serves ", name_of(first),
+                                         " needs two schedules, one that serves ", name_of(First),
                                          " and one that serves bcast, but was given '", arguments,
                                          "': write ", Any::name, ":Binomial,Chain"});
   }
   Any schedule{schedule_named(parts[0], catalogue), schedule_named(parts[1], catalogue)};
-  auto require = [first](const AnySchedule& part, Collective c) {
+  const auto require = [](const AnySchedule& part, Collective c) {
     if (part.serves(c)) return;
     detail::throw_error<argument_error>(
         {"papcoll: ", part.name(), " does not serve ", name_of(c), ", which ", Any::name,
-         " needs of its ", (c == first ? "first" : "second"), " schedule: write ", Any::name,
+         " needs of its ", (c == First ? "first" : "second"), " schedule: write ", Any::name,
          ":Binomial,Chain or others of `papcoll list ", name_of(c), "`"});
   };
-  const auto& [first_part, bcast] = schedule;
-  require(first_part, first);
+  const auto& [first, bcast] = schedule;
+  require(first, First);
   require(bcast, Collective::bcast);
   return schedule;
-}
-
-[[gnu::cold]] inline AnySchedule parse_reduce_then_bcast(std::string_view arguments,
-                                                         Catalogue catalogue) {
-  return parse_then_bcast<AnyReduceThenBcast>(arguments, catalogue, Collective::reduce);
-}
-
-[[gnu::cold]] inline AnySchedule parse_gather_then_bcast(std::string_view arguments,
-                                                         Catalogue catalogue) {
-  return parse_then_bcast<AnyGatherThenBcast>(arguments, catalogue, Collective::gather);
 }
 
 inline constexpr std::string_view how_to_write_suara =
@@ -130,23 +111,14 @@ inline bool is_no_name(std::string_view text) noexcept {
   return schedule;
 }
 
-constexpr CatalogueRow reduce_then_bcast_row() {
-  CatalogueRow row = static_row<AnyReduceThenBcast>(
-      "Binomial,Chain KNomial:3,Linear "
-      "PipelinedChain:4096,PipelinedBinaryTree:4096 TwoTreeComplete:12,TwoTreeComplete:12 "
-      "TwoTreeComplete:12,ReorderedTwoTree:12 TwoTreeSanders:12,TwoTreeComplete:12");
-  row.plan = &default_reduce_then_bcast;
-  row.parse = &parse_reduce_then_bcast;
-  row.in_source = "ReduceThenBcast<Binomial, Chain>; ReduceThenBcast<KNomial, Chain>{{8}, {}}";
-  return row;
-}
-
-constexpr CatalogueRow gather_then_bcast_row() {
-  CatalogueRow row =
-      static_row<AnyGatherThenBcast>("Linear,Chain Binomial,PipelinedChain:16 Linear,KNomial:3");
-  row.plan = &default_gather_then_bcast;
-  row.parse = &parse_gather_then_bcast;
-  row.in_source = "GatherThenBcast<Binomial, Chain>; GatherThenBcast<Linear, KNomial>{{}, {8}}";
+template <class Any, Collective First>
+constexpr CatalogueRow then_bcast_row(std::string_view proven_with, std::string_view in_source) {
+  CatalogueRow row = static_row<Any>(proven_with);
+  row.plan = []() -> AnySchedule {
+    return Any{AnySchedule::of<Binomial>(), AnySchedule::of<Binomial>()};
+  };
+  row.parse = &parse_then_bcast<Any, First>;
+  row.in_source = in_source;
   return row;
 }
 
@@ -202,8 +174,14 @@ inline constexpr std::array other_rows{
     static_row<Rabenseifner>(),
     static_row<ReduceScatterGather>(),
     static_row<ScatterAllgather>(),
-    reduce_then_bcast_row(),
-    gather_then_bcast_row(),
+    then_bcast_row<AnyReduceThenBcast, Collective::reduce>(
+        "Binomial,Chain KNomial:3,Linear "
+        "PipelinedChain:4096,PipelinedBinaryTree:4096 TwoTreeComplete:12,TwoTreeComplete:12 "
+        "TwoTreeComplete:12,ReorderedTwoTree:12 TwoTreeSanders:12,TwoTreeComplete:12",
+        "ReduceThenBcast<Binomial, Chain>; ReduceThenBcast<KNomial, Chain>{{8}, {}}"),
+    then_bcast_row<AnyGatherThenBcast, Collective::gather>(
+        "Linear,Chain Binomial,PipelinedChain:16 Linear,KNomial:3",
+        "GatherThenBcast<Binomial, Chain>; GatherThenBcast<Linear, KNomial>{{}, {8}}"),
     suara_row(),
     static_row<RecursiveHalving>(),
     static_row<Pairwise>(),

@@ -8,17 +8,14 @@
 #include <papcoll/choice/names/explanation.hpp>
 #include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/by_caches.hpp>
 #include <papcoll/choice/selection/by_messages.hpp>
-#include <papcoll/choice/selection/candidate_name.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
-#include <papcoll/choice/selection/rules.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>
@@ -49,11 +46,15 @@ struct TeamFacts {
 
 namespace detail {
 
-/// Microseconds with two digits.
-[[gnu::cold]] inline std::string shown_time(std::uint64_t ns) {
-  const std::uint64_t hundredths = (ns + 5) / 10;
+/// With two digits.
+[[gnu::cold]] inline std::string shown_hundredths(std::uint64_t hundredths) {
   const std::string digits = std::to_string(hundredths % 100);
-  return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits, " µs"});
+  return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
+}
+
+/// Microseconds.
+[[gnu::cold]] inline std::string shown_time(std::uint64_t ns) {
+  return shown_hundredths((ns + 5) / 10) + " µs";
 }
 
 inline std::uint64_t nanoseconds(double seconds) noexcept {
@@ -67,10 +68,9 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
 
 /// What the closed forms take of the thresholds.
 [[gnu::cold]] inline std::string the_network(const Thresholds& t) {
-  return detail::joined({with_value(*threshold("network", "alpha_ns"), t), ", ",
-                         with_value(*threshold("network", "gap_ns"), t), ", ",
-                         with_value(*threshold("network", "beta_as"), t), " and ",
-                         with_value(*threshold("network", "gamma_as"), t)});
+  return detail::joined(
+      {with_value(threshold("alpha_ns"), t), ", ", with_value(threshold("gap_ns"), t), ", ",
+       with_value(threshold("beta_as"), t), " and ", with_value(threshold("gamma_as"), t)});
 }
 
 /// Why a row of the catalogue cannot run a call, or nothing if it can.
@@ -80,17 +80,11 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   needs.bits = row.is_hierarchical ? hierarchical_needs(call.collective).bits : row.needs;
   needs.strongest = row.strongest;
   if (row.algorithm != nullptr) needs.most_ranks = row.algorithm->most_ranks;
-  TeamOffers offers;
-  offers.ranks = team.inputs.size;
-  offers.chunk_bytes = team.inputs.chunk_bytes;
+  TeamOffers offers{.ranks = team.inputs.size, .chunk_bytes = team.inputs.chunk_bytes};
   if (!team.on_one_node) offers.bits &= ~requirement::common_memory;
   const Requirement* const why = why_not(needs, facts_of(call, non_blocking), offers);
   if (why == nullptr) return {};
-  RefusalDetails details;
-  const bool counts = why->bit == requirement::few_ranks;
-  details.found = static_cast<std::size_t>(offers.ranks);
-  details.limit = counts ? static_cast<std::size_t>(needs.most_ranks) : offers.chunk_bytes;
-  std::string text = with_details(why->why, details);
+  std::string text = with_details(why->why, numbers_of(*why, needs, offers));
   if (why->bit == requirement::common_memory && !team.why_no_shared_memory.empty()) {
     text += detail::joined({": ", team.why_no_shared_memory});
   }
@@ -117,11 +111,9 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return call;
 }
 
-/// Shares of the vector with two digits.
+/// Shares of the vector.
 [[gnu::cold]] inline std::string shown_share(double share) {
-  const auto hundredths = static_cast<std::uint64_t>(std::llround(share * 100));
-  const std::string digits = std::to_string(hundredths % 100);
-  return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
+  return shown_hundredths(static_cast<std::uint64_t>(std::llround(share * 100)));
 }
 
 /// In what order a static schedule plays a call on a machine, and why.
@@ -257,7 +249,7 @@ template <class Describe>
     e.reason = "several nodes of several ranks, ";
     if (has_late_node(call, s)) {
       e.reason += joined({"node ", s.imbalance.late_node, " is always late by more than ",
-                          with_value(*threshold("network", "late_percent"), *s.thresholds),
+                          with_value(threshold("late_percent"), *s.thresholds),
                           " % of the call's own time; "});
     }
     if (rule == nullptr) explain_by_messages(e, call, picked.trial, s, chooser);

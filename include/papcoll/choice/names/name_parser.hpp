@@ -2,25 +2,119 @@
 
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/arrival/order_source.hpp>
+#include <papcoll/arrival/ticketed_algorithm.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
-#include <papcoll/choice/names/hierarchy_names.hpp>
-#include <papcoll/choice/names/known_policies.hpp>
-#include <papcoll/choice/names/parsed_name.hpp>
-#include <papcoll/choice/names/transport_names.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+/// What an algorithm's name says. Without a row the algorithm is chosen for each call.
+struct ParsedName {
+  std::string arrival;    ///< policy; empty: chosen for each call
+  std::string schedule;   ///< policy with its parameters; empty: chosen for each call
+  std::string transport;  ///< empty: the team's own choice
+  NumericalContract contract = NumericalContract::rank_consistent;
+
+  OrderSource order;  ///< of PredictedOrder or OnTopology
+
+  const CatalogueRow* row = nullptr;
+  AnySchedule plan;                            ///< if the row is a static schedule
+  const TicketedAlgorithm* tickets = nullptr;  ///< the row's, if the transport has tickets for it
+  detail::Vector<ParsedName> parts;            ///< of levels, from the inside out
+
+  /// The canonical name.
+  [[gnu::cold]] std::string text() const {
+    std::string name;
+    auto add = [&name](std::string_view policy) {
+      if (!policy.empty()) name.append(name.empty() ? "" : "+").append(policy);
+    };
+    const bool is_default = row != nullptr && row->arrival == PredictedOrder<>::name &&
+                            order.predictor() == PredictedOrder<>::predictor();
+    if (order && !is_default) add(order.name());
+    if (!parts.empty()) {
+      add(detail::joined({row->name, parts_text()}));
+    } else if (row != nullptr) {
+      add(plan ? plan.name() : std::string(row->name));
+    }
+    add(transport);
+    if (contract != NumericalContract::rank_consistent) add(name_of(contract));
+    return name;
+  }
+
+ private:
+  [[gnu::cold]] std::string parts_text() const {
+    std::string text;
+    bool all_open = true;
+    for (const ParsedName& part : parts) {
+      std::string one = part.text();
+      all_open = all_open && one.empty();
+      if (one.empty()) one = "auto";
+      const bool is_list = one.find(',') != std::string::npos;
+      text.append(text.empty() ? ":" : ",").append(is_list ? "(" : "").append(one);
+      if (is_list) text += ")";
+    }
+    return all_open && parts.size() == 2 ? "" : text;
+  }
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+constexpr std::string_view without_blanks(std::string_view text) noexcept {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+/// The pieces of a name of levels: [policy "+"] levels ["+" policy].
+struct LevelsText {
+  std::vector<std::string_view> beside;  ///< policies that are no part of a level
+  bool is_open = false;                  ///< no parts are written
+  std::string_view parts;                ///< else: what follows the colon
+};
+
+/// Takes a name apart if it is one of levels, whose schedule is called `levels`.
+[[gnu::cold]] inline std::optional<LevelsText> split_levels(std::string_view text,
+                                                            std::string_view levels) {
+  constexpr auto none = std::string_view::npos;
+  LevelsText found;
+  for (std::size_t plus = text.find('+'); plus != none; plus = text.find('+')) {
+    const std::string_view first = without_blanks(text.substr(0, plus));
+    if (first.substr(0, first.find(':')) == levels) break;
+    if (text.substr(plus + 1).find(levels) == none || first.find(':') != none) return {};
+    found.beside.push_back(first);
+    text = without_blanks(text.substr(plus + 1));
+  }
+  if (text.substr(0, text.find_first_of(":+")) != levels) return {};
+  text.remove_prefix(levels.size());
+  for (std::size_t plus = text.rfind('+'); plus != none; plus = text.rfind('+')) {
+    const std::string_view last = without_blanks(text.substr(plus + 1));
+    if (text.front() == ':' && !contract_named(last)) break;  // the last part's
+    found.beside.push_back(last);
+    text = without_blanks(text.substr(0, plus));
+  }
+  found.is_open = text.empty();
+  if (!found.is_open) found.parts = text.substr(1);
+  return found;
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 
 // Names of algorithms: policies joined by '+', each of another kind, in any order.
 //
@@ -102,7 +196,11 @@ class NameParser {
     if (row == catalogue_.end()) return false;
     const auto levels = split_levels(text_, row->name);
     if (!levels) return false;
-    for (const std::string_view policy : levels->beside) take_beside(policy, *row);
+    for (const std::string_view policy : levels->beside) {
+      if (!contract_named(policy))
+        refuse(requirement::hierarchical_stands_alone, {.algorithm = std::string(row->name)});
+      take(policy);
+    }
     parsed_.row = &*row;
     parsed_.schedule = row->name;
     if (levels->is_open) {
@@ -111,13 +209,6 @@ class NameParser {
       take_parts(levels->parts, *row);
     }
     return true;
-  }
-
-  [[gnu::cold]] void take_beside(std::string_view policy, const CatalogueRow& row) {
-    if (!contract_named(policy)) {
-      refuse(requirement::hierarchical_stands_alone, {.algorithm = std::string(row.name)});
-    }
-    take(policy);
   }
 
   [[gnu::cold]] void take_parts(std::string_view arguments, const CatalogueRow& row) {
@@ -193,16 +284,16 @@ class NameParser {
   }
 
   /// The order of the positions, if the arrival policy gives one to any static schedule.
-  [[gnu::cold]] void name_order() {
-    if (arrival_ == machine_name) parsed_.order = OrderSource::machine();
-    if (arrival_ == predicted_name && !parsed_.order) {
+  [[gnu::cold]] void name_order(std::string_view arrival) {
+    if (arrival == machine_name) parsed_.order = OrderSource::machine();
+    if (arrival == predicted_name && !parsed_.order) {
       parsed_.order = PredictedOrder<>::predictor();
     }
   }
 
   [[gnu::cold]] void find_row() {
     parsed_.transport = transport_;
-    name_order();
+    name_order(arrival_);
     if (schedule_ == left_open) schedule_ = {};
     if (schedule_.empty() && arrival_.empty()) return;
     const CatalogueRow* driven = nullptr;
@@ -245,9 +336,7 @@ class NameParser {
   [[gnu::cold]] void take_row(const CatalogueRow& row) {
     parsed_.row = &row;
     parsed_.arrival = arrival_.empty() ? row.arrival : arrival_;
-    if (parsed_.arrival == predicted_name && !parsed_.order) {
-      parsed_.order = PredictedOrder<>::predictor();
-    }
+    name_order(parsed_.arrival);
     parsed_.schedule = row.schedule;
     if (row.plan == nullptr) {
       if (!arguments_.empty()) fail(detail::joined({row.schedule, " takes no parameters"}));

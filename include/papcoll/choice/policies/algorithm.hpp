@@ -8,7 +8,6 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/memory_transports.hpp>
@@ -106,8 +105,8 @@ namespace detail {
 
 /// Tells the call what its contract asks of algorithms.
 inline void state_contract(Call& call, const AlgorithmSpec& s) noexcept {
-  call.reproducible = s.contract == NumericalContract::reproducible;
-  call.rank_order = !call.reducer.commutative || call.reproducible;
+  call.contract = s.contract;
+  call.rank_order = !call.reducer.commutative || traits_of(s.contract).in_rank_order;
 }
 
 }  // namespace detail

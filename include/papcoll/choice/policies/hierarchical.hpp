@@ -13,21 +13,12 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// The policies of a part: those in Policies<>, or one alone.
+/// What a part's policies, those in Policies<> or one alone, say.
 template <class P>
-struct PartPolicies : std::type_identity<Policies<P>> {};
+struct PartOf : PartOf<Policies<P>> {};
 template <class... Ps>
-struct PartPolicies<Policies<Ps...>> : std::type_identity<Policies<Ps...>> {};
-
-/// What a set of policies says about one part.
-template <class Set>
-struct Part;
-template <class... Ps>
-struct Part<Policies<Ps...>> {
-  using Names = NamedPolicies<Ps...>;
-
-  /// Ends the compilation with one sentence for what is wrong, if anything is. What a part does not
-  /// serve of a call of `Tag` runs by what is chosen for it.
+struct PartOf<Policies<Ps...>> : NamedPolicies<Ps...> {
+  /// Ends the compilation with one sentence for what is wrong, if anything is.
   template <class Tag, bool Commutes, class Contract>
   static void check() {
     if constexpr ((is_hierarchical<Ps> || ...)) {
@@ -38,28 +29,11 @@ struct Part<Policies<Ps...>> {
       refuse_policies<requirement::hierarchical_part_has_no_contract, Tag, Ps...>();
     } else {
       constexpr const Requirement* why =
-          why_not(needs(), call_facts<Tag, false, Commutes, Contract>(), offers());
+          NamedPolicies<Ps...>::template unmet<Tag, false, Commutes, Contract, true>();
       if constexpr (why != nullptr) refuse_policies<why->bit, Tag, Ps...>();
     }
   }
-
-  static AlgorithmSpec spec() { return Names::spec(); }
-
- private:
-  static constexpr AlgorithmNeeds needs() noexcept {
-    AlgorithmNeeds needs = Names::needs();
-    if (Names::draws_tickets) needs.bits |= requirement::hierarchical_part_draws_no_tickets;
-    return needs;
-  }
-  static constexpr TeamOffers offers() noexcept {
-    TeamOffers offers = Names::offers();
-    offers.bits &= ~requirement::hierarchical_part_draws_no_tickets;
-    return offers;
-  }
 };
-
-template <class P>
-using PartOf = Part<typename PartPolicies<P>::type>;
 
 /// `Commutes`: the operator of a call of `Tag` does, or there is none.
 template <class P, class Tag, bool Commutes, class Contract>
@@ -97,8 +71,14 @@ struct HierarchicalPolicies {
   static AlgorithmSpec get() {
     AlgorithmSpec s;
     s.contract = Contract::value;
-    constexpr const Requirement* why =
-        why_not(needs(), call_facts<Tag, NonBlocking, true, Contract>(), offers());
+    constexpr const Requirement* why = [] {
+      AlgorithmNeeds needs = hierarchical_needs(Tag::value);
+      TeamOffers offers;
+      needs.bits |= requirement::hierarchical_stands_alone;
+      if (policies_given<ArrivalPolicyKind, Ps...> + policies_given<TransportPolicyKind, Ps...>)
+        offers.bits &= ~requirement::hierarchical_stands_alone;
+      return why_not(needs, call_facts<Tag, NonBlocking, true, Contract>(), offers);
+    }();
     if constexpr (why != nullptr) {
       refuse_policies<why->bit, Tag, Ps...>();
     } else {
@@ -107,21 +87,6 @@ struct HierarchicalPolicies {
       s.run_hierarchical = &run_hierarchical<Tag::value>;
     }
     return s;
-  }
-
- private:
-  static constexpr AlgorithmNeeds needs() noexcept {
-    AlgorithmNeeds needs = hierarchical_needs(Tag::value);
-    needs.bits |= requirement::hierarchical_stands_alone;
-    return needs;
-  }
-  static constexpr TeamOffers offers() noexcept {
-    TeamOffers offers;
-    if (policies_given<ArrivalPolicyKind, Ps...> + policies_given<TransportPolicyKind, Ps...> !=
-        0) {
-      offers.bits &= ~requirement::hierarchical_stands_alone;
-    }
-    return offers;
   }
 };
 

@@ -7,10 +7,12 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
+#include <papcoll/schedule/schedule.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -24,7 +26,6 @@ constexpr AlgorithmNeeds hierarchical_needs(Collective c) noexcept {
   needs.bits = requirement::blocking_call;
   // Representatives pass blocks on for others, whose lengths they must know.
   if (c == Collective::gather || c == Collective::scatter) needs.bits |= requirement::own_parts;
-  needs.serves = hierarchical_serves(c);
   return needs;
 }
 
@@ -44,13 +45,17 @@ inline std::uint32_t hierarchical_id(const HierarchicalSpec& c) {
   return h;
 }
 
+/// Hierarchical with a schedule among the nodes; what is left out is chosen for each call.
+[[gnu::cold]] inline HierarchicalSpec hierarchical_with(AnySchedule inter = {}) {
+  HierarchicalSpec c;
+  c.inter.schedule = std::move(inter);
+  c.id = hierarchical_id(c);
+  return c;
+}
+
 /// Hierarchical whose parts are chosen for each call.
 inline const HierarchicalSpec& hierarchical_of_chosen() {
-  static const HierarchicalSpec hierarchical = [] {
-    HierarchicalSpec c;
-    c.id = hierarchical_id(c);
-    return c;
-  }();
+  static const HierarchicalSpec hierarchical = hierarchical_with();
   return hierarchical;
 }
 

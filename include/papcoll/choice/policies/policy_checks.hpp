@@ -6,7 +6,6 @@
 #include <papcoll/base/policy.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/choice/policies/declared.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/transport/transport_policy.hpp>
 
@@ -59,13 +58,9 @@ struct hierarchical_is_included {
 
 /// What depends on a schedule's parameters is asked by the call.
 template <class S>
-constexpr bool combines_out_of_order() {
-  if constexpr (requires { std::bool_constant<S::commutative_only>{}; }) {
-    return S::commutative_only;
-  } else {
-    return false;
-  }
-}
+inline constexpr bool combines_out_of_order = requires {
+  requires std::bool_constant<S::commutative_only>::value;
+};
 
 template <class S, class Tag>
 constexpr bool serves_collective() {
@@ -216,6 +211,16 @@ struct ArrivalOf
 template <>
 struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 
+/// What a call is, as far as its types say it.
+template <class Tag, bool NonBlocking, bool Commutes, class Contract>
+constexpr CallFacts call_facts() noexcept {
+  CallFacts facts;
+  facts.non_blocking = NonBlocking;
+  facts.commutes = Commutes || !is_reduction(Tag::value);
+  if (is_reduction(Tag::value)) facts.contract = Contract::value;
+  return facts;
+}
+
 /// What a set of policies names. `Named` is the schedule that is written, or that of the arrival
 /// policy; `Schedule` is what it is under the arrival policy, over the transport.
 template <class... Ps>
@@ -254,20 +259,12 @@ struct NamedPolicies {
       if (!StaticSchedule<Named> && !on_devices && !IsArrivalDriven<Arrival, Named>) {
         needs.bits |= requirement::fitting_arrival_policy;
       }
-      if (combines_out_of_order<Schedule>()) {
+      if (combines_out_of_order<Schedule>) {
         needs.bits |= requirement::commutative_operator;
         needs.strongest = contract_kept<Schedule>();
       }
     }
     return needs;
-  }
-
-  /// The same of a call of one collective.
-  template <class Tag>
-  static constexpr AlgorithmNeeds needs_for() noexcept {
-    AlgorithmNeeds in_call = needs();
-    if constexpr (has_schedule) in_call.serves = serves_collective<Schedule, Tag>();
-    return in_call;
   }
 
   /// What they offer to their schedule.
@@ -281,6 +278,22 @@ struct NamedPolicies {
       offers.bits |= offers_of<Transport> & requirement::of_transport;
     }
     return offers;
+  }
+
+  /// The first requirement that a call of a collective does not meet; null if it meets all.
+  /// `IsPart`: as one of a hierarchical algorithm, which runs what a part does not serve by what is
+  /// chosen for it.
+  template <class Tag, bool NonBlocking, bool Commutes, class Contract, bool IsPart = false>
+  static constexpr const Requirement* unmet() noexcept {
+    AlgorithmNeeds in_call = needs();
+    TeamOffers offered = offers();
+    if constexpr (!IsPart) {
+      if constexpr (has_schedule) in_call.serves = serves_collective<Schedule, Tag>();
+    } else if (draws_tickets) {
+      in_call.bits |= requirement::hierarchical_part_draws_no_tickets;
+      offered.bits &= ~requirement::hierarchical_part_draws_no_tickets;
+    }
+    return why_not(in_call, call_facts<Tag, NonBlocking, Commutes, Contract>(), offered);
   }
 
   /// What they name. Nothing where no such algorithm exists, which the caller has refused.
@@ -307,16 +320,6 @@ struct NamedPolicies {
   static constexpr bool offers_positions = (offers_of<Arrival> & capability::positions) != 0;
 };
 
-/// What a call is, as far as its types say it.
-template <class Tag, bool NonBlocking, bool Commutes, class Contract>
-constexpr CallFacts call_facts() noexcept {
-  CallFacts facts;
-  facts.non_blocking = NonBlocking;
-  facts.commutes = Commutes || !is_reduction(Tag::value);
-  if (is_reduction(Tag::value)) facts.contract = Contract::value;
-  return facts;
-}
-
 }  // namespace detail
 
 /// Checks a set of policies for one collective, with one sentence for whatever is wrong, and gives
@@ -339,9 +342,7 @@ AlgorithmSpec select() {
         detail::algorithm_is_included<
             detail::has_run<typename Policies::Arrival, typename Policies::Named>, Ps...>::ok);
     constexpr const Requirement* why =
-        why_not(Policies::template needs_for<Tag>(),
-                detail::call_facts<Tag, NonBlocking, Commutes, typename Policies::Contract>(),
-                Policies::offers());
+        Policies::template unmet<Tag, NonBlocking, Commutes, typename Policies::Contract>();
     if constexpr (why != nullptr) {
       detail::refuse_policies<why->bit, Tag, Ps...>();
     } else {

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
+#include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -15,9 +18,6 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_call(TeamCore& core, Called called,
                                                                const Requirement& why,
                                                                RefusalDetails details) {
-  if (why.bit == requirement::small_elements || why.bit == requirement::room_for_ranks) {
-    details.limit = core.options().chunk_bytes;
-  }
   if (why.bit != requirement::common_memory) {
     core.refuse<unsupported_call>(called, refusal(why, details));
   }
@@ -26,6 +26,24 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   const std::string text = refusal(why, details);
   core.tell_refusal(called.non_blocking, text);
   throw transport_unavailable(joined({"papcoll: ", text}));
+}
+
+/// Refuses a call whose contract is stated if an algorithm, which needs that in it, cannot run it.
+template <class Algorithm>
+void require_able(TeamCore& core, Called called, const Algorithm& algorithm,
+                  const AlgorithmNeeds& needs, const Call& call, const TeamOffers& offers = {},
+                  std::string_view transport = {}) {
+  const Requirement* const why = why_not(needs, facts_of(call, called.non_blocking), offers);
+  if (why == nullptr) return;
+  RefusalDetails details = numbers_of(*why, needs, offers);
+  if constexpr (requires { algorithm.name(); }) {
+    details.algorithm = algorithm.name();
+  } else {
+    details.algorithm = algorithm.name;
+  }
+  details.transport = transport;
+  tell_served(details, *why, call.collective, [&](Collective c) { return algorithm.serves(c); });
+  refuse_call(core, called, *why, std::move(details));
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -60,7 +60,7 @@ inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& ca
 /// candidates?
 inline bool goes_by_caches(std::span<const NodeCandidate> all, const Shortlist& list,
                            const Call& call, const SelectionInputs& s) noexcept {
-  return s.cache_groups > 1 && !s.oversubscribed && !call.reproducible &&
+  return s.cache_groups > 1 && !s.oversubscribed && call.by_arrivals() &&
          call.reducer.size <= s.near_chunk_bytes &&
          prior_by_caches(all, call, s) < prior_of(all[list.ids[0]], call, s);
 }

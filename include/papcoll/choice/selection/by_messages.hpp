@@ -6,12 +6,10 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
-#include <papcoll/choice/selection/alltoall_choice.hpp>
-#include <papcoll/choice/selection/between_nodes.hpp>
-#include <papcoll/choice/selection/late_node_cache.hpp>
+#include <papcoll/choice/selection/caches.hpp>
 #include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/choice/selection/message_costs.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
-#include <papcoll/choice/selection/scan_choice.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -41,7 +39,7 @@ inline bool watches_across_nodes(const Call& call, const SelectionInputs& s) noe
 /// since calls of all sizes are watched together.
 inline bool waits_for_a_node(const Call& call, const SelectionInputs& s) noexcept {
   const std::uint64_t own = s.imbalance.own_ps_a_byte * call.bytes() / 1000;
-  return call.collective == Collective::allreduce && !call.reproducible &&
+  return call.collective == Collective::allreduce && call.by_arrivals() &&
          s.imbalance.lead * 100 > own * s.thresholds->network.late_percent;
 }
 
@@ -118,11 +116,12 @@ constexpr MessageCandidate flat(std::string_view name, double (*seconds)(const M
                                 AnySchedule (*schedule)(const MessageLoad&)) noexcept {
   return {name, seconds, schedule, nullptr};
 }
-/// What runs in nodes and between them is chosen there.
-constexpr MessageCandidate by_nodes(double (*seconds)(const MessageLoad&)) noexcept {
-  return {
-      hierarchical_name, seconds, nullptr,
-      [](const SelectionInputs&) -> const HierarchicalSpec& { return hierarchical_of_chosen(); }};
+/// What runs in nodes and between them is chosen there, or, between them, given by `spec`.
+constexpr MessageCandidate by_nodes(
+    double (*seconds)(const MessageLoad&), std::string_view name = hierarchical_name,
+    const HierarchicalSpec& (*spec)(const SelectionInputs&) = [](const SelectionInputs&)
+        -> const HierarchicalSpec& { return hierarchical_of_chosen(); }) noexcept {
+  return {name, seconds, nullptr, spec};
 }
 
 /// What the closed forms leave out of a pipeline in many small steps: its prior is so much longer.
@@ -215,31 +214,29 @@ inline constexpr auto candidates_by_messages = [] {
                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
         }),
         // Where Ring is expected to be the quickest there, it is chosen anyway.
-        MessageCandidate{"Hierarchical of Ring",
-                         [](Load l) {
-                           const double ring = ring_of_nodes(l);
-                           const bool is_chosen =
-                               ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
-                           if (l.s.late_node == nullptr || is_chosen) return never;
-                           return l.within(2, l.bytes(), l.bytes()) + ring;
-                         },
-                         nullptr,
-                         [](const SelectionInputs&) -> const HierarchicalSpec& {
-                           return hierarchical_of_ring();
-                         }},
+        by_nodes(
+            [](Load l) {
+              const double ring = ring_of_nodes(l);
+              const bool is_chosen = ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
+              if (l.s.late_node == nullptr || is_chosen) return never;
+              return l.within(2, l.bytes(), l.bytes()) + ring;
+            },
+            "Hierarchical of Ring",
+            [](const SelectionInputs&) -> const HierarchicalSpec& {
+              return hierarchical_of_ring();
+            }),
         // Half of it is done when the late node comes.
-        MessageCandidate{"Hierarchical of StragglAR",
-                         [](Load l) {
-                           if (!has_late_node(l.call, l.s)) return never;
-                           return l.within(1, 0, l.bytes()) +
-                                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()),
-                                           ring_of_nodes(l)) /
-                                      2;
-                         },
-                         nullptr,
-                         [](const SelectionInputs& s) -> const HierarchicalSpec& {
-                           return s.late_node->of(s.imbalance.late_node);
-                         }},
+        by_nodes(
+            [](Load l) {
+              if (!has_late_node(l.call, l.s)) return never;
+              const double among =
+                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
+              return l.within(1, 0, l.bytes()) + among / 2;
+            },
+            "Hierarchical of StragglAR",
+            [](const SelectionInputs& s) -> const HierarchicalSpec& {
+              return s.late_node->of(s.imbalance.late_node);
+            }),
     };
   } else if constexpr (C == Collective::reduce) {
     return std::array{
@@ -338,27 +335,18 @@ inline double prior_of(const MessageCandidate& c, const MessageLoad& load) noexc
   return c.seconds(load);
 }
 
-/// The candidates that are tried for a call, by their numbers, the one with the least prior first;
-/// none whose prior is several times that. Where bits must not depend on the choice, one.
+/// The candidates that are tried for a call, by their numbers. Where bits must not depend on the
+/// choice, one.
 inline Shortlist shortlist(std::span<const MessageCandidate> all,
                            const MessageLoad& load) noexcept {
-  constexpr double too_much = 4;
-  const bool is_one_only = load.call.reproducible && is_reduction(load.call.collective);
+  const bool is_one_only = !load.call.by_conditions() && is_reduction(load.call.collective);
   std::array<double, 16> priors{};
   Shortlist list;
   for (std::size_t i = 0; i < all.size(); ++i) {
     priors[i] = prior_of(all[i], load);
     if (priors[i] != never && !is_one_only) list.allowed |= static_cast<std::uint16_t>(1U << i);
   }
-  const auto last = priors.begin() + static_cast<std::ptrdiff_t>(all.size());
-  double least = never;
-  while (list.count < (is_one_only ? 1 : Shortlist::most)) {
-    const auto next = std::min_element(priors.begin(), last);
-    if (*next == never || *next > too_much * least) break;
-    least = std::min(least, *next);
-    list.add(static_cast<std::uint8_t>(next - priors.begin()));
-    *next = never;
-  }
+  list.add_promising({priors.data(), all.size()}, is_one_only ? 1 : Shortlist::most);
   return list;
 }
 

@@ -1,13 +1,14 @@
 #pragma once
 
-#include <papcoll/base/collective.hpp>
+#include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
+#include <papcoll/choice/selection/call_kind.hpp>
 #include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/choice/selection/selection_contents.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
 
@@ -122,150 +123,6 @@ struct KeptChoices {
   }
 };
 
-/// Writes objects and lists of JSON, one element a line down to a depth.
-class JsonWriter {
- public:
-  [[gnu::cold]] JsonWriter& name(std::string_view name) {
-    next();
-    text_ += joined({"\"", name, "\": "});
-    has_name_ = true;
-    return *this;
-  }
-  [[gnu::cold]] void number(std::size_t n) {
-    next();
-    text_ += std::to_string(n);
-  }
-  [[gnu::cold]] void string(std::string_view s) {
-    next();
-    text_ += joined({"\"", s, "\""});
-  }
-  [[gnu::cold]] void begin(char bracket, bool in_lines = false) {
-    next();
-    text_ += bracket;
-    levels_ += in_lines ? '\1' : '\0';
-    is_first_ = true;
-  }
-  [[gnu::cold]] void end(char bracket) {
-    const bool in_lines = levels_.back() != 0;
-    levels_.pop_back();
-    if (in_lines && !is_first_) new_line();
-    text_ += bracket;
-    is_first_ = false;
-  }
-  [[gnu::cold]] void range(std::string_view of, std::size_t from, std::size_t to) {
-    name(of).begin('[');
-    number(from);
-    number(std::min<std::size_t>(to, JsonReader::most));
-    end(']');
-  }
-  const std::string& text() const noexcept { return text_; }
-
- private:
-  [[gnu::cold]] void next() {
-    if (!std::exchange(has_name_, false)) {
-      if (!is_first_) text_ += levels_.back() != 0 ? "," : ", ";
-      if (!levels_.empty() && levels_.back() != 0) new_line();
-    }
-    is_first_ = false;
-  }
-  [[gnu::cold]] void new_line() { text_ += "\n" + std::string(2 * levels_.size(), ' '); }
-
-  std::string text_;
-  std::string levels_;  ///< those that are open: 1 of one with a line for each element, else 0
-  bool is_first_ = true;
-  bool has_name_ = false;
-};
-
-[[gnu::cold]] inline void write(JsonWriter& w, const LearnedCall& c) {
-  const std::size_t bytes = CallKind::bytes_of(c.kind);
-  w.begin('{');
-  w.name("collective").string(name_of(CallKind::collective_of(c.kind)));
-  w.range("bytes", bytes, bytes == 0 ? 0 : 2 * bytes - 1);
-  w.name("traits").begin('[');
-  for (const KindTrait& k : kind_traits) {
-    if (k.is_of(c.kind)) w.string(k.name);
-  }
-  w.end(']');
-  w.name("best").string(kept_algorithms[c.best]);
-  w.name("ns").number(c.ns);
-  w.name("very_slow").begin('[');
-  for (std::size_t i = 0; i < kept_algorithms.size(); ++i) {
-    if ((c.very_slow >> i & 1U) != 0) w.string(kept_algorithms[i]);
-  }
-  w.end(']');
-  w.end('}');
-}
-
-/// Those of which something was learned, each once.
-[[gnu::cold]] inline Vector<LearnedCosts> teams_of(const SelectionFile& file) {
-  Vector<LearnedCosts> teams = file.costs;
-  for (const LearnedCall& c : file.calls) {
-    const auto is_it = [&c](const LearnedCosts& t) { return t.team == c.team; };
-    if (std::none_of(teams.begin(), teams.end(), is_it)) teams.push_back({c.team, {}});
-  }
-  return teams;
-}
-
-/// The text of a selection file.
-template <class = void>
-[[gnu::cold]] std::string text_of(const SelectionFile& file) {
-  JsonWriter w;
-  w.begin('{', true);
-  w.name("papcoll_selection").number(selection_format);
-  w.name("made_by").begin('{');
-  w.name("papcoll").string(file.made_by.papcoll);
-  w.name("processor").string(file.made_by.processor);
-  w.name("processors").number(file.made_by.processors);
-  w.name("kernel").string(file.made_by.kernel);
-  w.end('}');
-  w.name("thresholds").begin('{', true);
-  std::string_view group;
-  for (const ThresholdField& f : threshold_fields) {
-    if (f.of(file.thresholds) == f.of(Thresholds{})) continue;
-    if (f.group != group) {
-      if (!group.empty()) w.end('}');
-      group = f.group;
-      w.name(group).begin('{');
-    }
-    w.name(f.name).number(f.of(file.thresholds));
-  }
-  if (!group.empty()) w.end('}');
-  w.end('}');
-  w.name("rules").begin('[', true);
-  for (const SelectionRule& r : file.rules) {
-    w.begin('{');
-    w.name("collective").string(name_of(r.collective));
-    w.range("ranks", r.ranks.from, r.ranks.to);
-    w.range("ranks_per_node", r.ranks_per_node.from, r.ranks_per_node.to);
-    w.range("bytes", r.bytes.from, r.bytes.to);
-    w.name("algorithm").string(kept_algorithms[r.algorithm]);
-    w.end('}');
-  }
-  w.end(']');
-  w.name("learned").begin('[', true);
-  for (const LearnedCosts& t : teams_of(file)) {
-    w.begin('{', true);
-    w.name("ranks").number(t.team.ranks);
-    w.name("ranks_per_node").number(t.team.ranks_per_node);
-    w.name("processors").number(t.team.processors);
-    if (t.costs != usual_peer_costs) {
-      w.name("costs").begin('{');
-      for (const NumberField& f : cost_fields) w.name(f.name).number(t.costs.*f.at);
-      w.end('}');
-    }
-    w.name("calls").begin('[', true);
-    for (const LearnedCall& c : file.calls) {
-      if (c.team == t.team) write(w, c);
-    }
-    w.end(']');
-    w.end('}');
-  }
-  w.end(']');
-  w.end('}');
-  return w.text() + "\n";
-}
-PAPCOLL_COMPILE_ONCE(std::string text_of<>(const SelectionFile&))
-
 /// Replaces a file whole, by another one that is written beside it; nobody ever sees a part of it.
 /// False: it cannot be written, and is as it was.
 [[gnu::cold]] inline bool replace_file(const std::string& name, const std::string& text) {
@@ -294,9 +151,8 @@ template <class = void>
   if (read_selection_file(name.c_str(), before) == 0) {
     if (!may_be_replaced(before)) return;
     try {
-      SelectionFileReader{before, name, file}.read();
-    } catch (const argument_error&) {
-      file.made_by = {};
+      file = parse_selection<>(before, name);
+    } catch (const argument_error&) {  // NOLINT(bugprone-empty-catch): nothing of it stays
     }
     if (file.made_by != learned.made_by) file = SelectionFile{};
   }

@@ -2,6 +2,8 @@
 
 #include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/node_load.hpp>
@@ -13,13 +15,14 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Do ranks wait long enough for the last one that it pays to begin without it? Not where bits must
 /// not depend on arrivals: neither may the algorithm.
 inline bool is_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
-  return !call.reproducible && s.imbalance.waiting > s.imbalanced_from(call.bytes());
+  return call.by_arrivals() && s.imbalance.waiting > s.imbalanced_from(call.bytes());
 }
 
 /// The same of a call on one node: of two ranks of an allreduce one has nothing to combine until
@@ -30,7 +33,7 @@ inline bool goes_by_arrivals(const Call& call, const SelectionInputs& s) noexcep
 
 /// Were all buffers in the arena, and may that be acted on?
 inline bool is_in_arena(const Call& call, const SelectionInputs& s) noexcept {
-  return !call.reproducible && s.imbalance.in_arena;
+  return call.by_conditions() && s.imbalance.in_arena;
 }
 
 /// One of the ways in which calls of a collective may run on a node.
@@ -268,10 +271,11 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
     return false;
   }
   if (!is_reduction(call.collective) || is_prefix_reduction(call.collective)) return true;
-  if (call.reproducible) {
+  if (a.contract < call.contract) return false;
+  if (!call.by_conditions()) {
     const bool by_groups = s.cache_groups > 1 &&
                            (a.lends_buffers || a.id == arrival_traits<StaticOrder, MultiLeader>.id);
-    return a.contract == NumericalContract::reproducible && !a.lends_results && !by_groups;
+    return !a.lends_results && !by_groups;
   }
   return !call.rank_order || a.keeps_order_on_request;
 }
@@ -288,30 +292,36 @@ inline double prior_of(const NodeCandidate& c, const Call& call,
   return load.nanoseconds(c.work(load), s.oversubscribed ? std::max(s.processors, 1) : s.size);
 }
 
-/// The candidates that are tried for a call, by their numbers, the one with the least prior first;
-/// none whose prior is several times that.
+/// The candidates that are tried for a call, by their numbers.
 inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
                            const SelectionInputs& s) noexcept {
-  constexpr double too_much = 4;
-  constexpr double never = std::numeric_limits<double>::infinity();
   std::array<double, 16> priors{};
-  double least = never;
   Shortlist list;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    priors[i] = never;
+    priors[i] = std::numeric_limits<double>::infinity();
     if (!may_run(all[i], call, s)) continue;
     list.allowed |= static_cast<std::uint16_t>(1U << i);
     priors[i] = prior_of(all[i], call, s);
-    least = std::min(least, priors[i]);
   }
-  while (list.count < Shortlist::most) {
-    const auto next =
-        std::min_element(priors.begin(), priors.begin() + static_cast<std::ptrdiff_t>(all.size()));
-    if (*next == never || *next > too_much * least) break;
-    list.add(static_cast<std::uint8_t>(next - priors.begin()));
-    *next = never;
-  }
+  list.add_promising({priors.data(), all.size()});
   return list;
+}
+
+/// Behind the name of an algorithm.
+inline const char* way_of(PeerReach reach) noexcept {
+  switch (reach) {
+    case PeerReach::pulled:
+      return " by the kernel";
+    case PeerReach::chunked:
+      return " in pieces";
+    default:
+      return "";
+  }
+}
+
+/// "PeerSlices by the kernel"
+[[gnu::cold]] inline std::string name_of(const NodeCandidate& c) {
+  return joined({c.algorithm->name, way_of(c.reach)});
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -4,7 +4,6 @@
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>
-#include <papcoll/choice/policies/requirement_text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
@@ -57,7 +56,7 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   chosen.transport = &t;
   chosen.order = orders;
   Call picked = call;
-  learn_from_call(team, call, {chooser.on_node, chooser.by_messages}, false);
+  learn_from_call(team, call, chooser, false);
   choose(chosen, picked, inputs_of(team, call, by_messages, false), chooser);
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, picked);
   team.run(chosen.schedule, t, picked, chosen.order);
@@ -131,9 +130,7 @@ inline bool connected(TeamCore& team, const HierarchicalSpec& hierarchical) {
       if (!connected(team, *part->hierarchical)) return false;
       continue;
     }
-    const TransportTable& t = part->transport != nullptr
-                                  ? *part->transport
-                                  : find_transport(team.surroundings(), part->transport_name);
+    const TransportTable& t = named_transport(team, *part);
     if ((t.offers & capability::node_memory) == 0 && !team.connected(t)) return false;
   }
   return true;
@@ -170,11 +167,7 @@ class HierarchicalCheck {
   void check(const HierarchicalSpec& hierarchical) const {
     if (const Requirement* const why =
             why_not(hierarchical_needs(call_.collective), facts_of(call_, false), {})) {
-      RefusalDetails details;
-      details.algorithm = hierarchical_name;
-      tell_served(details, *why, call_.collective, &hierarchical_serves);
-      refuse_call(team_, {call_.collective, false, call_.counts != nullptr}, *why,
-                  std::move(details));
+      refuse_call(team_, called_, *why, {.algorithm = std::string(hierarchical_name)});
     }
     const Hierarchy* const hierarchy = hierarchy_for(team_, hierarchical);
     const std::size_t depth = hierarchy == nullptr ? 0 : hierarchy->levels.size();
@@ -197,8 +190,7 @@ class HierarchicalCheck {
   void part(const AlgorithmSpec& s, bool shares, int ranks) const {
     const TransportTable* t = s.transport;
     try {
-      if (t == nullptr && !s.transport_name.empty())
-        t = &find_transport(team_.surroundings(), s.transport_name);
+      if (!s.transport_name.empty()) t = &named_transport(team_, s);
       if (t != nullptr && (t->offers & capability::node_memory) == 0) team_.require(*t);
     } catch (const transport_unavailable& problem) {
       team_.tell_refusal(false, problem.what());
@@ -214,29 +206,25 @@ class HierarchicalCheck {
       needs.serves = true;  // what a part does not serve runs by what is chosen for it
       if (reads) needs.bits |= requirement::common_memory;
     }
-    TeamOffers offers;
-    offers.ranks = ranks;
-    offers.chunk_bytes = team_.options().chunk_bytes;
+    TeamOffers offers{.ranks = ranks, .chunk_bytes = team_.options().chunk_bytes};
     if (!shares) offers.bits &= ~requirement::common_memory;
     if (!reads) offers.bits &= ~requirement::node_memory;
     CallFacts facts = facts_of(call_, false);
     facts.uneven = facts.own_counts = false;  // what a part cannot do of these is chosen, too
     const Requirement* const why = why_not(needs, facts, offers);
     if (why == nullptr) return;
-    RefusalDetails details;
+    RefusalDetails details = numbers_of(*why, needs, offers);
     details.algorithm = s.arrival != nullptr ? std::string(s.arrival->name)
                         : s.schedule         ? s.schedule.name()
                                              : std::string(t->name);
     if (t != nullptr) details.transport = t->name;
-    details.found = static_cast<std::size_t>(ranks);
-    details.limit = static_cast<std::size_t>(needs.most_ranks);
     if (why->bit == requirement::common_memory) details.algorithm += " within Hierarchical";
-    refuse_call(team_, {call_.collective, false, call_.counts != nullptr}, *why,
-                std::move(details));
+    refuse_call(team_, called_, *why, std::move(details));
   }
 
   TeamCore& team_;
   const Call& call_;
+  const Called called_{call_.collective, false, call_.counts != nullptr};
 };
 
 [[gnu::noinline]] inline void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical,

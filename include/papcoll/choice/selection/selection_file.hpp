@@ -2,20 +2,20 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/json_reader.hpp>
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/choice/selection/learner.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
+#include <papcoll/choice/selection/call_kind.hpp>
+#include <papcoll/choice/selection/json.hpp>
+#include <papcoll/choice/selection/selection_contents.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,143 +25,6 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 // A selection file is JSON, UTF-8; docs/selection.schema.json is its schema, docs/tuning.md an
 // example. Whatever the schema does not have is refused, with line and field.
-
-namespace detail {
-
-/// What files name, as explain() writes it: rules and what was learned have them by their places.
-inline constexpr std::array<std::string_view, 32> kept_algorithms{
-    "Accumulator",
-    "ArrivalOrder+Chain",
-    "Binomial",
-    "BlockCopies",
-    "BlockCopies by the kernel",
-    "BlockCopies in pieces",
-    "Bruck",
-    "CombiningTree",
-    "Dissemination",
-    "DynamicLeader",
-    "Exchange",
-    "Hierarchical",
-    "Hierarchical of Ring",
-    "Hierarchical of StragglAR",
-    "Linear",
-    "MultiLeader",
-    "Pairwise",
-    "PeerSlices",
-    "PeerSlices by the kernel",
-    "PipelinedChain",
-    "PrefixRuns",
-    "PrefixRuns by the kernel",
-    "Rabenseifner",
-    "RecursiveDoubling",
-    "RecursiveHalving",
-    "ReduceScatterGather",
-    "Ring",
-    "ScatterAllgather",
-    "SplitTail",
-    "SpreadOut",
-    "Suara",
-    "TwoTreeComplete",
-};
-
-static_assert(kept_algorithms.size() <= 64);
-
-/// The place of a name there; their number: there is none.
-inline std::size_t kept_algorithm(std::string_view name) noexcept {
-  return static_cast<std::size_t>(std::find(kept_algorithms.begin(), kept_algorithms.end(), name) -
-                                  kept_algorithms.begin());
-}
-
-}  // namespace detail
-
-/// Whole numbers, both ends included.
-struct RuleRange {
-  std::size_t from = 0;
-  std::size_t to = SIZE_MAX;
-
-  bool has(std::size_t n) const noexcept { return from <= n && n <= to; }
-};
-
-/// By what calls run that it fits.
-struct SelectionRule {
-  Collective collective = Collective::barrier;
-  RuleRange ranks;
-  RuleRange ranks_per_node;
-  RuleRange bytes;
-  std::size_t algorithm = 0;  ///< in kept_algorithms
-
-  bool fits(const Call& call, int size, int on_node) const noexcept {
-    return call.collective == collective && ranks.has(static_cast<std::size_t>(size)) &&
-           ranks_per_node.has(static_cast<std::size_t>(on_node)) && bytes.has(call.bytes());
-  }
-};
-
-/// Teams to which it is of use what one of them has learned.
-struct TeamLikeness {
-  std::size_t ranks = 0;
-  std::size_t ranks_per_node = 0;
-  std::size_t processors = 0;  ///< that the ranks of a node could run on; 0: unknown
-
-  friend bool operator==(const TeamLikeness&, const TeamLikeness&) = default;
-};
-
-/// What was the quickest for calls of a kind.
-struct LearnedCall {
-  TeamLikeness team;
-  std::uint16_t kind = 0;       ///< as CallKind::key()
-  std::size_t best = 0;         ///< in kept_algorithms
-  std::uint32_t ns = 0;         ///< what it cost
-  std::uint64_t very_slow = 0;  ///< bit i: that at place i is not to be tried soon
-};
-
-/// What things cost between the ranks of a team.
-struct LearnedCosts {
-  TeamLikeness team;
-  PeerCosts costs;
-};
-
-/// Who made a file.
-struct MadeBy {
-  std::string papcoll;    ///< its version
-  std::string processor;  ///< the machine's, the model
-  std::string kernel;     ///< the release
-  std::size_t processors = 0;
-
-  friend bool operator==(const MadeBy&, const MadeBy&) = default;
-
-  /// This papcoll, on the machine of which add_machine() has told.
-  [[gnu::cold]] static MadeBy of_machine(std::string_view texts) {
-    const auto plain = [](std::string_view text) {  // without what JSON would have to escape
-      std::string s;
-      for (const char c : text) {
-        if (c != '"' && c != '\\' && c >= ' ' && c <= '~') s += c;
-      }
-      return s;
-    };
-    MadeBy m;
-    m.papcoll = detail::joined(
-        {PAPCOLL_VERSION_MAJOR, ".", PAPCOLL_VERSION_MINOR, ".", PAPCOLL_VERSION_PATCH});
-    const std::string_view model = detail::next_text(texts);
-    m.processor = plain(model.substr(std::min(model.find(": ") + 2, model.size())));
-    const std::string number{detail::next_text(texts)};
-    m.processors = std::strtoull(number.c_str(), nullptr, 10);
-    m.kernel = plain(detail::next_text(texts));
-    return m;
-  }
-  [[gnu::cold]] static MadeBy here() {
-    std::string texts;
-    detail::add_machine(texts);
-    return of_machine(texts);
-  }
-};
-
-struct SelectionFile {
-  MadeBy made_by;
-  Thresholds thresholds;
-  detail::Vector<SelectionRule> rules;
-  detail::Vector<LearnedCosts> costs;
-  detail::Vector<LearnedCall> calls;
-};
 
 namespace detail {
 
@@ -204,7 +67,8 @@ class SelectionFileReader {
   [[gnu::cold]] void read() {
     bool has_format = false;
     json_.each_field([&](std::string_view name) {
-      switch (place_of(name, {"papcoll_selection", "made_by", "thresholds", "rules", "learned"})) {
+      switch (json_.place_of(name,
+                             {"papcoll_selection", "made_by", "thresholds", "rules", "learned"})) {
         case 0:
           has_format = true;
           if (const std::uint64_t format = json_.number(); format != selection_format) {
@@ -233,11 +97,6 @@ class SelectionFileReader {
  private:
   using Names = std::vector<std::string_view>;
 
-  [[gnu::cold, gnu::noinline]] std::size_t place_of(std::string_view name, const Names& names,
-                                                    const char* what = "field") const {
-    return json_.place_of(name, names, what);
-  }
-
   template <class Table>
   [[gnu::cold]] static Names names_of(const Table& table) {
     Names names;
@@ -250,7 +109,7 @@ class SelectionFileReader {
                                                FunctionRef<void(std::size_t)> f) {
     unsigned seen = 0;
     json_.each_field([&](std::string_view name) {
-      const std::size_t i = place_of(name, names);
+      const std::size_t i = json_.place_of(name, names);
       seen |= 1U << i;
       f(i);
     });
@@ -274,17 +133,10 @@ class SelectionFileReader {
 
   [[gnu::cold]] void read_thresholds() {
     json_.each_field([&](std::string_view group) {
-      Names groups;
-      Names names;
-      for (const ThresholdField& f : threshold_fields) {
-        groups.push_back(f.group);
-        if (f.group == group) names.push_back(f.name);
-      }
-      place_of(group, groups, "group of thresholds");
+      json_.place_of(group, {"network"}, "group of thresholds");
       json_.each_field([&](std::string_view name) {
-        place_of(name, names, "threshold");
-        threshold_named(group, name)->in(file_.thresholds) =
-            static_cast<std::size_t>(json_.number());
+        const std::size_t i = json_.place_of(name, names_of(threshold_fields), "threshold");
+        file_.thresholds.network.*threshold_fields[i].at = static_cast<std::size_t>(json_.number());
       });
     });
   }
@@ -406,6 +258,93 @@ template <class = void>
 }
 PAPCOLL_COMPILE_ONCE(SelectionFile parse_selection<>(std::string_view, const std::string&))
 
+[[gnu::cold]] inline void write(JsonWriter& w, const LearnedCall& c) {
+  const std::size_t bytes = CallKind::bytes_of(c.kind);
+  w.begin('{');
+  w.name("collective").string(name_of(CallKind::collective_of(c.kind)));
+  w.range("bytes", bytes, bytes == 0 ? 0 : 2 * bytes - 1);
+  w.name("traits").begin('[');
+  for (const KindTrait& k : kind_traits) {
+    if (k.is_of(c.kind)) w.string(k.name);
+  }
+  w.end(']');
+  w.name("best").string(kept_algorithms[c.best]);
+  w.name("ns").number(c.ns);
+  w.name("very_slow").begin('[');
+  for (std::size_t i = 0; i < kept_algorithms.size(); ++i) {
+    if ((c.very_slow >> i & 1U) != 0) w.string(kept_algorithms[i]);
+  }
+  w.end(']');
+  w.end('}');
+}
+
+/// Those of which something was learned, each once.
+[[gnu::cold]] inline Vector<LearnedCosts> teams_of(const SelectionFile& file) {
+  Vector<LearnedCosts> teams = file.costs;
+  for (const LearnedCall& c : file.calls) {
+    const auto is_it = [&c](const LearnedCosts& t) { return t.team == c.team; };
+    if (std::none_of(teams.begin(), teams.end(), is_it)) teams.push_back({c.team, {}});
+  }
+  return teams;
+}
+
+/// The text of a selection file.
+template <class = void>
+[[gnu::cold]] std::string text_of(const SelectionFile& file) {
+  JsonWriter w;
+  w.begin('{', true);
+  w.name("papcoll_selection").number(selection_format);
+  w.name("made_by").begin('{');
+  w.name("papcoll").string(file.made_by.papcoll);
+  w.name("processor").string(file.made_by.processor);
+  w.name("processors").number(file.made_by.processors);
+  w.name("kernel").string(file.made_by.kernel);
+  w.end('}');
+  w.name("thresholds").begin('{', true);
+  if (!(file.thresholds == Thresholds{})) {
+    w.name("network").begin('{');
+    for (const ThresholdField& f : threshold_fields) {
+      if (f.of(file.thresholds) == f.of(Thresholds{})) continue;
+      w.name(f.name).number(f.of(file.thresholds));
+    }
+    w.end('}');
+  }
+  w.end('}');
+  w.name("rules").begin('[', true);
+  for (const SelectionRule& r : file.rules) {
+    w.begin('{');
+    w.name("collective").string(name_of(r.collective));
+    w.range("ranks", r.ranks.from, r.ranks.to);
+    w.range("ranks_per_node", r.ranks_per_node.from, r.ranks_per_node.to);
+    w.range("bytes", r.bytes.from, r.bytes.to);
+    w.name("algorithm").string(kept_algorithms[r.algorithm]);
+    w.end('}');
+  }
+  w.end(']');
+  w.name("learned").begin('[', true);
+  for (const LearnedCosts& t : teams_of(file)) {
+    w.begin('{', true);
+    w.name("ranks").number(t.team.ranks);
+    w.name("ranks_per_node").number(t.team.ranks_per_node);
+    w.name("processors").number(t.team.processors);
+    if (t.costs != usual_peer_costs) {
+      w.name("costs").begin('{');
+      for (const NumberField& f : cost_fields) w.name(f.name).number(t.costs.*f.at);
+      w.end('}');
+    }
+    w.name("calls").begin('[', true);
+    for (const LearnedCall& c : file.calls) {
+      if (c.team == t.team) write(w, c);
+    }
+    w.end(']');
+    w.end('}');
+  }
+  w.end(']');
+  w.end('}');
+  return w.text() + "\n";
+}
+PAPCOLL_COMPILE_ONCE(std::string text_of<>(const SelectionFile&))
+
 /// What a team's selection files are, see runtime/setup/selection_texts.hpp.
 struct SelectionTexts {
   std::string tuning;   ///< the contents of Options::tuning; nothing: there is none
@@ -423,21 +362,17 @@ struct SelectionTexts {
   }
 };
 
-/// What a team made with this tuning file, or without one with that which PAPCOLL_TUNING names,
-/// goes by. Throws argument_error (with line and field) and system_error.
-inline SelectionFile tuning_of(const std::string& file) {
-  Options options;
-  options.tuning = file;
-  const std::string all = read_selection_files(options);
-  if (all.empty()) return {};
-  const SelectionTexts texts{all};
-  return texts.tuning.empty() ? SelectionFile{} : parse_selection<>(texts.tuning, texts.source);
-}
-
 }  // namespace detail
 
 /// Throws what the first call of a team with this tuning file would throw, or without one, with
 /// that which PAPCOLL_TUNING names: argument_error (with line and field) and system_error.
-inline void check_tuning(const std::string& file) { static_cast<void>(detail::tuning_of(file)); }
+inline void check_tuning(const std::string& file) {
+  Options options;
+  options.tuning = file;
+  const std::string all = detail::read_selection_files(options);
+  if (all.empty()) return;
+  const detail::SelectionTexts texts{all};
+  if (!texts.tuning.empty()) detail::parse_selection<>(texts.tuning, texts.source);
+}
 
 }  // namespace papcoll::inline PAPCOLL_ABI

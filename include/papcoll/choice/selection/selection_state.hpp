@@ -4,17 +4,14 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/by_messages.hpp>
-#include <papcoll/choice/selection/candidate_name.hpp>
-#include <papcoll/choice/selection/late_node_cache.hpp>
+#include <papcoll/choice/selection/caches.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
-#include <papcoll/choice/selection/selection_cache.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
-#include <papcoll/choice/selection/suara_cache.hpp>
-#include <papcoll/choice/selection/thresholds.hpp>
 #include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
@@ -25,29 +22,22 @@
 #include <cstdint>
 #include <exception>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Those of a collective, by their numbers.
-struct Candidates {
-  std::span<const NodeCandidate> on_node;
-  std::span<const MessageCandidate> by_messages;
-
-  /// The places of the names of a kind's in kept_algorithms.
-  [[gnu::cold]] Vector<std::size_t> names(CallKind::Bits kind) const {
-    Vector<std::size_t> all;
-    if ((kind & CallKind::by_messages_bit) != 0) {
-      for (const MessageCandidate& c : by_messages) all.push_back(kept_algorithm(c.name));
-    } else {
-      for (const NodeCandidate& c : on_node) all.push_back(kept_algorithm(name_of(c)));
-    }
-    return all;
+/// The places in kept_algorithms of the names of what may run calls of a kind, by their numbers.
+[[gnu::cold]] inline Vector<std::size_t> names_of(const Chooser& chooser, CallKind::Bits kind) {
+  Vector<std::size_t> all;
+  if ((kind & CallKind::by_messages_bit) != 0) {
+    for (const MessageCandidate& c : chooser.by_messages) all.push_back(kept_algorithm(c.name));
+  } else {
+    for (const NodeCandidate& c : chooser.on_node) all.push_back(kept_algorithm(name_of(c)));
   }
-};
+  return all;
+}
 
 /// What a team's calls that name no algorithm keep from call to call.
 struct SelectionState final : TeamPart {
@@ -63,8 +53,8 @@ struct SelectionState final : TeamPart {
   Shared<const KeptChoices> kept;  ///< null: no file is named
   std::optional<PeerCosts> costs;  ///< instead of what the ranks find
   CallLearner learner;
-  /// The candidates of the collectives for which the learner is asked.
-  std::array<Candidates, collective_count> candidates{};
+  /// Of the collectives for which the learner is asked.
+  std::array<const Chooser*, collective_count> choosers{};
   TeamLikeness like;  ///< known once it is asked
   /// Kinds of calls of which it was looked up what is kept; a slot has the last of those it is for.
   static constexpr std::size_t slots = 128;
@@ -112,25 +102,6 @@ inline SelectionState& selection_of(TeamCore& team) {
   return state != nullptr ? *state : make_selection(team);
 }
 
-inline const Thresholds& thresholds_of(TeamCore& team) { return selection_of(team).thresholds; }
-
-/// Instead of those of the selection file; the same on all ranks, between the same two calls.
-inline void set_thresholds(TeamCore& team, const Thresholds& thresholds) {
-  SelectionState& state = selection_of(team);
-  state.thresholds = thresholds;
-  state.suara.forget();
-  state.choices.forget();
-  state.learner.forget();
-}
-
-/// Instead of what they cost as far as is known; the same on all ranks, between the same two calls.
-inline void set_costs(TeamCore& team, const PeerCosts& costs) {
-  SelectionState& state = selection_of(team);
-  state.costs = costs;
-  state.choices.forget();
-  state.learner.forget();
-}
-
 inline const TeamCore& outermost_of(const TeamCore& team) noexcept {
   const TeamCore* outermost = &team;
   while (outermost->parent() != nullptr) outermost = outermost->parent();
@@ -175,19 +146,19 @@ inline int processors_of(const TeamCore& team) noexcept {
   if (costs != nullptr && state.team.on_one_node() && !std::exchange(state.has_begun, true)) {
     state.team.begin_with(*costs);
   }
-  const Candidates& candidates = state.candidates[static_cast<std::size_t>(call.collective)];
-  state.kept->tell(state.learner, state.like, kind, call, candidates.names(kind));
+  const Chooser& chooser = *state.choosers[static_cast<std::size_t>(call.collective)];
+  state.kept->tell(state.learner, state.like, kind, call, names_of(chooser, kind));
   state.told += state.learner.changes() - before;
 }
 
 /// Before a call whose contract is stated, for which the learner is asked; the same call on all
-/// ranks. `candidates`: its collective's.
-inline void learn_from_call(TeamCore& team, const Call& call, const Candidates& candidates,
+/// ranks.
+inline void learn_from_call(TeamCore& team, const Call& call, const Chooser& chooser,
                             bool non_blocking) {
   if (team.options().selection != Selection::learned) return;
   SelectionState& state = selection_of(team);
   team.set_cost_listener(&state.learner);
-  state.candidates[static_cast<std::size_t>(call.collective)] = candidates;
+  state.choosers[static_cast<std::size_t>(call.collective)] = &chooser;
   if (state.kept != nullptr) begin_with_kept(state, call, non_blocking);
 }
 
@@ -202,7 +173,9 @@ inline void learn_from_call(TeamCore& team, const Call& call, const Candidates& 
     }
     learner.each_settled([&](const CallLearner::Settled& s) {
       const Collective c = CallKind::collective_of(s.kind);
-      const Vector<std::size_t> names = candidates[static_cast<std::size_t>(c)].names(s.kind);
+      const Chooser* const chooser = choosers[static_cast<std::size_t>(c)];
+      if (chooser == nullptr) return;
+      const Vector<std::size_t> names = names_of(*chooser, s.kind);
       if (s.best >= names.size()) return;
       LearnedCall call{like, s.kind, names[s.best], s.ns, 0};
       for (std::size_t i = 0; i < names.size(); ++i) {
@@ -229,8 +202,8 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   SelectionInputs s;
   const bool is_repeatable = team.options().selection == Selection::repeatable;
   s.size = team.size();
-  s.oversubscribed =
-      call.reproducible || is_repeatable ? team.was_oversubscribed() : team.waiter().oversubscribed;
+  s.oversubscribed = call.by_conditions() && !is_repeatable ? team.waiter().oversubscribed
+                                                            : team.was_oversubscribed();
   const Hierarchy* const hierarchy = hierarchy_of(team);
   s.grouped = any_transport && team.has_groups();
   if (any_transport && hierarchy != nullptr && hierarchy->by_caches) {
@@ -273,17 +246,21 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   s.thresholds = &state.thresholds;
   if (state.costs) {
     s.costs = &*state.costs;
-  } else if (team.on_one_node() && !is_repeatable && !call.reproducible) {
+  } else if (team.on_one_node() && !is_repeatable && call.by_conditions()) {
     s.costs = &team.peer_costs();
   }
   return s;
 }
 
+/// The transport that a part names, or the default one.
+inline const TransportTable& named_transport(TeamCore& team, const AlgorithmSpec& part) {
+  return part.transport != nullptr ? *part.transport
+                                   : find_transport(team.surroundings(), part.transport_name);
+}
+
 /// The transport a part runs on in this team.
 inline const TransportTable& transport_of(TeamCore& team, const AlgorithmSpec& part) {
-  const TransportTable& t = part.transport != nullptr
-                                ? *part.transport
-                                : find_transport(team.surroundings(), part.transport_name);
+  const TransportTable& t = named_transport(team, part);
   return t.unavailable(team.surroundings()).empty() ? t : default_transport(team.surroundings());
 }
 

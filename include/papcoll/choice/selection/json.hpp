@@ -97,7 +97,7 @@ class JsonReader {
   /// The place of a name among these.
   [[gnu::cold]] std::size_t place_of(std::string_view name,
                                      const std::vector<std::string_view>& names,
-                                     const char* what) const {
+                                     const char* what = "field") const {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) {
       fail(joined({"there is no such ", what, ": ", near_names(name, names)}));
@@ -162,6 +162,60 @@ class JsonReader {
   std::string_view source_;
   std::size_t at_ = 0;
   std::string field_;  ///< where it is: "rules[0].bytes[1]"
+};
+
+/// Writes objects and lists of JSON, one element a line down to a depth.
+class JsonWriter {
+ public:
+  [[gnu::cold]] JsonWriter& name(std::string_view name) {
+    next();
+    text_ += joined({"\"", name, "\": "});
+    has_name_ = true;
+    return *this;
+  }
+  [[gnu::cold]] void number(std::size_t n) {
+    next();
+    text_ += std::to_string(n);
+  }
+  [[gnu::cold]] void string(std::string_view s) {
+    next();
+    text_ += joined({"\"", s, "\""});
+  }
+  [[gnu::cold]] void begin(char bracket, bool in_lines = false) {
+    next();
+    text_ += bracket;
+    levels_ += in_lines ? '\1' : '\0';
+    is_first_ = true;
+  }
+  [[gnu::cold]] void end(char bracket) {
+    const bool in_lines = levels_.back() != 0;
+    levels_.pop_back();
+    if (in_lines && !is_first_) new_line();
+    text_ += bracket;
+    is_first_ = false;
+  }
+  [[gnu::cold]] void range(std::string_view of, std::size_t from, std::size_t to) {
+    name(of).begin('[');
+    number(from);
+    number(std::min<std::size_t>(to, JsonReader::most));
+    end(']');
+  }
+  const std::string& text() const noexcept { return text_; }
+
+ private:
+  [[gnu::cold]] void next() {
+    if (!std::exchange(has_name_, false)) {
+      if (!is_first_) text_ += levels_.back() != 0 ? "," : ", ";
+      if (!levels_.empty() && levels_.back() != 0) new_line();
+    }
+    is_first_ = false;
+  }
+  [[gnu::cold]] void new_line() { text_ += "\n" + std::string(2 * levels_.size(), ' '); }
+
+  std::string text_;
+  std::string levels_;  ///< those that are open: 1 of one with a line for each element, else 0
+  bool is_first_ = true;
+  bool has_name_ = false;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,14 +1,22 @@
 #pragma once
 
+#include <papcoll/algorithms/static/ring.hpp>
+#include <papcoll/algorithms/static/straggl_ar.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
+#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+
+// What was chosen or found before, kept for later calls.
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -74,12 +82,83 @@ class SelectionCache {
   /// together from bytes: two that have just been written are slow to read as one word, as which a
   /// compiler likes to compare them.
   static std::uint32_t asked_of(const Call& call) noexcept {
-    return (call.rank_order ? 1U : 0U) + (call.reproducible ? 2U : 0U) +
-           (call.is_uneven() ? 4U : 0U) + (static_cast<unsigned>(call.collective) << 3U);
+    return (call.rank_order ? 1U : 0U) + (call.is_uneven() ? 2U : 0U) +
+           (static_cast<unsigned>(call.contract) << 2U) +
+           (static_cast<unsigned>(call.collective) << 8U);
   }
   static_assert(places == 1U << (64U - 58U));
 
   std::array<Choice, places> of_{};
+};
+
+/// The best Suara of some length.
+struct SuaraOfLength {
+  AnySchedule schedule;  ///< empty: none is better than what is flat
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+/// What was found for the lengths that were asked for last: a search takes a quarter of a
+/// millisecond among 1,000 ranks.
+class SuaraCache {
+ public:
+  /// Null if nothing is known.
+  const SuaraOfLength* find(std::size_t bytes, bool commutative) noexcept {
+    for (Entry& e : entries_) {
+      if (e.asked == 0 || e.bytes != bytes || e.commutative != commutative) continue;
+      e.asked = ++now_;
+      return &e.found;
+    }
+    return nullptr;
+  }
+
+  /// Instead of what was not asked for longest.
+  void keep(std::size_t bytes, bool commutative, const SuaraOfLength& found) {
+    Entry* oldest = &entries_[0];
+    for (Entry& e : entries_) {
+      if (e.asked < oldest->asked) oldest = &e;
+    }
+    *oldest = {++now_, bytes, commutative, found};
+  }
+
+  void forget() noexcept { entries_.fill({}); }
+
+ private:
+  struct Entry {
+    std::uint64_t asked = 0;  ///< when it was last; 0: never
+    std::size_t bytes = 0;
+    bool commutative = false;
+    SuaraOfLength found;
+  };
+  std::array<Entry, 32> entries_;  // as many as there are plans in a plan cache
+  std::uint64_t now_ = 0;
+};
+
+namespace detail {
+
+/// Hierarchical with Ring among the nodes.
+inline const HierarchicalSpec& hierarchical_of_ring() {
+  static const HierarchicalSpec hierarchical = hierarchical_with(AnySchedule::of<Ring>());
+  return hierarchical;
+}
+
+}  // namespace detail
+
+/// What runs while one node is expected to come last, kept until another is: Hierarchical with
+/// StragglAR among the nodes.
+class LateNodeCache {
+ public:
+  const HierarchicalSpec& of(int node) {
+    if (node != node_) {
+      node_ = -1;  // in case that there is no memory for the other
+      spec_ = detail::hierarchical_with(StragglAR{.block_bytes = 0, .straggler = node});
+      node_ = node;
+    }
+    return spec_;
+  }
+
+ private:
+  int node_ = -1;
+  HierarchicalSpec spec_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI
