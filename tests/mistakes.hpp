@@ -246,7 +246,7 @@ std::vector<Mistake<Comm>> all() {
          papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
        },
        true},
-      {Collective::alltoall, "in the output overlap: elements ",
+      {Collective::alltoall, "of the output overlap, at element ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks sent{c.size()};
          Blocks received{c.size()};
@@ -299,7 +299,7 @@ std::vector<Mistake<Comm>> all() {
          papcoll::allgatherv(c, b.input(3), b.out, each.apart(), a);
        },
        true},
-      {Collective::allgather, "in the output overlap: elements ",
+      {Collective::allgather, "of the output overlap, at element ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.places[1] = 2;
@@ -336,7 +336,7 @@ std::vector<Mistake<Comm>> all() {
          papcoll::exscan(c, b.input(2), papcoll::strided(wrong ? nullptr : b.out.data(), 2, 1, 2),
                          papcoll::sum, a);
        }},
-      {Collective::allgather, "the blocks of a strided buffer overlap",
+      {Collective::allgather, "overlap: they are 2 elements apart, and each has 3",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          papcoll::allgather(c, b.input(3),
                             papcoll::strided(b.out.data(), {c.size(), 3}, {wrong ? 2 : 3, 1}), a);

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/call/block_arguments.hpp>
 #include <papcoll/call/call_arguments.ipp>
+#include <papcoll/call/overlap.hpp>
 #include <papcoll/call/run.ipp>
 #include <papcoll/runtime/team.hpp>
 
@@ -18,9 +18,26 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-PAPCOLL_DECL std::size_t* room_for_blocks(const Caller& caller, CallBlocks& blocks,
-                                          std::size_t buffers) {
-  const std::size_t needed = (2 * buffers + 1) * caller.ranks();
+/// A buffer that has a block for each rank, as the caller passed it.
+struct BlockedBuffer {
+  const char* name;        ///< for messages: "input"
+  blocks given;            ///< lengths and places
+  std::size_t length = 0;  ///< elements, or any_length
+  bool is_written = false;
+};
+
+/// The numbers of one buffer's blocks, in CallBlocks::numbers.
+struct BlockNumbersOfBuffer {
+  std::size_t* counts;
+  std::size_t* places;
+  std::size_t total = 0;   ///< elements of all blocks
+  bool one_by_one = true;  ///< the blocks stand one after the other from the beginning
+};
+
+/// Makes room for the numbers of so many buffers: 2·size() each, counts of all and then places of
+/// all.
+inline std::size_t* room_for_blocks(const Caller& caller, CallBlocks& blocks, std::size_t buffers) {
+  const std::size_t needed = 2 * buffers * caller.ranks();
   if (blocks.numbers.size() < needed) blocks.numbers.resize(needed);
   return blocks.numbers.data();
 }
@@ -47,28 +64,18 @@ inline void copy_numbers(const Caller& caller, const BlockedBuffer& buffer, cons
   refuse_numbers(caller, buffer, from, what);
 }
 
-/// Two blocks of an output that have an element in common.
-[[gnu::cold]] inline void refuse_overlap(const Caller& caller, const BlockedBuffer& buffer,
-                                         const BlockNumbersOfBuffer& n, std::size_t* spare) {
-  std::size_t blocks = 0;
-  for (std::size_t r = 0; r < caller.ranks(); ++r) {
-    if (n.counts[r] != 0) spare[blocks++] = r;
-  }
-  heap_sort(spare, blocks, [&](std::size_t a, std::size_t b) { return n.places[a] < n.places[b]; });
-  for (std::size_t i = 1; i < blocks; ++i) {
-    const std::size_t a = spare[i - 1];
-    const std::size_t b = spare[i];
-    if (n.places[b] - n.places[a] >= n.counts[a]) continue;
-    caller.refuse(joined({"the blocks of ranks ", a, " and ", b, " in the ", buffer.name,
-                          " overlap: elements ", n.places[a], " to ", n.places[a] + n.counts[a] - 1,
-                          " and ", n.places[b], " to ", n.places[b] + n.counts[b] - 1,
-                          "; pass displacements at least a block's length apart"}));
-  }
+/// The blocks as the list that they are.
+inline BufferLayout list_of(const char* name, const BlockNumbersOfBuffer& n, std::size_t ranks) {
+  const std::span<const std::size_t> lengths{n.counts, ranks};
+  const std::span<const std::size_t> places{n.places, ranks};
+  return {.name = name, .is_list = true, .lengths = counts{lengths}, .places = counts{places}};
 }
 
-PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const BlockedBuffer& buffer,
-                                               std::size_t element_size, std::size_t* counts,
-                                               std::size_t* places, std::size_t* spare) {
+/// Copies and checks the numbers of a buffer. Refuses counts that are negative or too few, whose
+/// sum is too much, that do not fit the buffer, and blocks of an output that overlap.
+inline BlockNumbersOfBuffer check_blocks(const Caller& caller, const BlockedBuffer& buffer,
+                                         std::size_t element_size, std::size_t* counts,
+                                         std::size_t* places) {
   BlockNumbersOfBuffer n{counts, places};
   const std::size_t ranks = caller.ranks();
   copy_numbers(caller, buffer, buffer.given.sizes, "count", counts);
@@ -78,9 +85,7 @@ PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const Block
     places[r] = n.total;
     too_much = too_much || __builtin_add_overflow(n.total, counts[r], &n.total) || n.total > most;
   }
-  if (too_much) {
-    refuse_sum(caller.core, caller.called(), {counts, ranks}, element_size);
-  }
+  if (too_much) caller.refuse_sum({counts, ranks}, element_size);
   if (!buffer.given.anywhere) {
     const bool any = buffer.length == any_length;
     caller.require_length(any ? n.total : buffer.length, n.total,
@@ -108,34 +113,33 @@ PAPCOLL_DECL BlockNumbersOfBuffer check_blocks(const Caller& caller, const Block
     ascending = ascending && places[r] >= next;
     next = end;
   }
-  if (!ascending && buffer.is_written) refuse_overlap(caller, buffer, n, spare);
+  if (!ascending && buffer.is_written) {
+    check_list_apart(caller, list_of(buffer.name, n, ranks), element_size);
+  }
   return n;
 }
 
-PAPCOLL_DECL const BufferView* view_of_blocks(const BlockNumbersOfBuffer& numbers, int ranks,
-                                              std::size_t element_size, BufferView& view) {
+/// Tells static schedules where blocks are that do not stand one after the other.
+inline const BufferView* view_of_blocks(const Caller& caller, const BlockNumbersOfBuffer& numbers,
+                                        std::size_t element_size, BufferView& view) {
   if (numbers.one_by_one || numbers.total == 0) return nullptr;
-  detail::Vector<BufferView::Run> runs;
-  std::size_t first = 0;
-  for (int r = 0; r < ranks; ++r) {
-    if (numbers.counts[r] == 0) continue;
-    runs.push_back({first, static_cast<std::ptrdiff_t>(numbers.places[r] * element_size)});
-    first += numbers.counts[r];
-  }
-  view = BufferView::of_runs(std::move(runs));
+  const BufferLayout list = list_of("", numbers, caller.ranks());
+  look_at_blocks(caller, [&] { view = view_of_list(list, element_size, 0, view.take_runs()); });
   return &view;
 }
 
-PAPCOLL_DECL void check_own_block(const Caller& caller, const BlockNumbersOfBuffer& in,
-                                  const BlockNumbersOfBuffer& out) {
+/// Refuses a block for the rank itself that is not as long in the output as in the input.
+inline void check_own_block(const Caller& caller, const BlockNumbersOfBuffer& in,
+                            const BlockNumbersOfBuffer& out) {
   const auto me = static_cast<std::size_t>(caller.rank());
   if (in.counts[me] == out.counts[me]) return;
   caller.refuse(joined({"this rank sends ", in.counts[me], " elements to itself and expects ",
                         out.counts[me], " of itself: both counts must be the same"}));
 }
 
-PAPCOLL_DECL void check_blocks_in_place(const Caller& caller, const BlockNumbersOfBuffer& in,
-                                        const BlockNumbersOfBuffer& out) {
+/// Refuses one buffer whose blocks of the input are others than those of the output.
+inline void check_blocks_in_place(const Caller& caller, const BlockNumbersOfBuffer& in,
+                                  const BlockNumbersOfBuffer& out) {
   for (std::size_t r = 0; r < caller.ranks(); ++r) {
     if (in.counts[r] == out.counts[r] && (in.counts[r] == 0 || in.places[r] == out.places[r])) {
       continue;
@@ -143,46 +147,6 @@ PAPCOLL_DECL void check_blocks_in_place(const Caller& caller, const BlockNumbers
     caller.refuse(joined({"input and output are one buffer, where the blocks of rank ", r,
                           " are not the same: pass the same counts and displacements for both (in "
                           "place), or two buffers"}));
-  }
-}
-
-PAPCOLL_DECL void check_blocks_apart(const Caller& caller, const Call& call,
-                                     const BlockNumbersOfBuffer& in,
-                                     const BlockNumbersOfBuffer& out) {
-  if constexpr (assertion_level == 0) return;
-  const std::size_t size = call.reducer.size;
-  const auto range_of = [&](const void* base, const BlockNumbersOfBuffer& n, std::size_t r) {
-    const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(base) + n.places[r] * size;
-    return std::pair{first, first + n.counts[r] * size};
-  };
-  const auto blocks_in = [&](const BlockNumbersOfBuffer& n) {
-    return n.n != 0 ? n.n : caller.ranks();
-  };
-  const auto extent_of = [&](const void* base, const BlockNumbersOfBuffer& n) {
-    if (n.one_by_one) {
-      const auto first = reinterpret_cast<std::uintptr_t>(base);
-      return std::pair{first, first + n.total * size};
-    }
-    std::pair<std::uintptr_t, std::uintptr_t> all{UINTPTR_MAX, 0};
-    for (std::size_t r = 0; r < blocks_in(n); ++r) {
-      if (n.counts[r] == 0) continue;
-      const auto [first, end] = range_of(base, n, r);
-      all = {std::min(all.first, first), std::max(all.second, end)};
-    }
-    return all;
-  };
-  const auto apart = [](const auto& a, const auto& b) {
-    return a.second <= b.first || b.second <= a.first;
-  };
-  if (apart(extent_of(call.in, in), extent_of(call.out, out))) return;
-  for (std::size_t i = 0; i < blocks_in(in); ++i) {
-    for (std::size_t o = 0; o < blocks_in(out); ++o) {
-      if (in.counts[i] == 0 || out.counts[o] == 0) continue;
-      if (apart(range_of(call.in, in, i), range_of(call.out, out, o))) continue;
-      caller.refuse(joined({"block ", i, " of the input and block ", o,
-                            " of the output overlap: pass one buffer (in place), or two that have "
-                            "no element in common"}));
-    }
   }
 }
 
@@ -209,41 +173,41 @@ inline bool is_in_place(const CallArguments& a) noexcept {
   return a.one_buffer || (a.in_place_if_same && a.in == a.out);
 }
 
-PAPCOLL_DECL void make_alltoallv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                      CallBlocks& numbers) {
+inline void make_alltoallv_call(const Caller& caller, const CallArguments& a, Call& call,
+                                CallBlocks& numbers) {
   const std::size_t ranks = caller.ranks();
+  const std::size_t size = a.reducer.size;
   std::size_t* const counts = room_for_blocks(caller, numbers, 2);
   std::size_t* const places = counts + 2 * ranks;
-  std::size_t* const spare = places + 2 * ranks;
   begin_uneven_call(caller, a, call, 1);
-  const auto sent = check_blocks(caller, {"input", *a.uneven->sent, a.in_length}, a.reducer.size,
-                                 counts, places, spare);
+  const auto sent =
+      check_blocks(caller, {"input", *a.uneven->sent, a.in_length}, size, counts, places);
   const auto received = check_blocks(caller, {"output", *a.uneven->received, a.out_length, true},
-                                     a.reducer.size, counts + ranks, places + ranks, spare);
+                                     size, counts + ranks, places + ranks);
   check_pointers(caller, a.in, sent.total, a.out, received.total);
+  call.counts = counts;
+  call.places = places;
+  call.own_counts = true;
+  call.out_view = view_of_blocks(caller, received, size, numbers.out);
+  call.in_view = view_of_blocks(caller, sent, size, numbers.in);
   if (a.in == a.out) {
     check_blocks_in_place(caller, sent, received);
     call.input_in_output = true;
   } else {
     check_own_block(caller, sent, received);
-    check_blocks_apart(caller, call, sent, received);
+    check_apart(caller, call, sent.total, received.total);
   }
-  call.counts = counts;
-  call.places = places;
-  call.own_counts = true;
-  call.out_view = view_of_blocks(received, caller.size(), a.reducer.size, numbers.out);
-  call.in_view = view_of_blocks(sent, caller.size(), a.reducer.size, numbers.in);
 }
 
-PAPCOLL_DECL void make_allgatherv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                       CallBlocks& numbers) {
+inline void make_allgatherv_call(const Caller& caller, const CallArguments& a, Call& call,
+                                 CallBlocks& numbers) {
   const bool in_place = is_in_place(a);
   const std::size_t ranks = caller.ranks();
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
   std::size_t* const places = sizes + ranks;
   const auto me = static_cast<std::size_t>(caller.rank());
   const auto gathered = check_blocks(caller, {"output", *a.uneven->received, a.out_length, true},
-                                     a.reducer.size, sizes, places, places + ranks);
+                                     a.reducer.size, sizes, places);
   const std::size_t own = sizes[me];
   const bool knows_length = !in_place && a.in_length != any_length;
   caller.require_length(
@@ -254,126 +218,82 @@ PAPCOLL_DECL void make_allgatherv_call(const Caller& caller, const CallArguments
   call.counts = sizes;
   call.places = places;
   call.split = hash_of_counts({sizes, ranks});
-  call.out_view = view_of_blocks(gathered, caller.size(), a.reducer.size, numbers.out);
-  if (in_place) {
-    call.in = call.out + places[me] * a.reducer.size;
-    call.input_in_output = true;
-    call.in_view = call.out_view;
-  } else {
-    std::size_t whole[2] = {own, 0};
-    check_blocks_apart(caller, call, {whole, whole + 1, own, true, 1}, gathered);
-  }
+  call.out_view = view_of_blocks(caller, gathered, a.reducer.size, numbers.out);
+  if (!in_place) return check_apart(caller, call, own, gathered.total);
+  call.in = call.out + places[me] * a.reducer.size;
+  call.input_in_output = true;
+  call.in_view = call.out_view;
 }
 
-PAPCOLL_DECL void make_gatherv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                    CallBlocks& numbers) {
-  const root r{a.root};
-  check_root(caller, r);
+/// A gatherv or a scatterv: the root has the blocks of all, each rank its own.
+inline void make_rooted_call(const Caller& caller, const CallArguments& a, Call& call,
+                             CallBlocks& numbers) {
+  check_root(caller, root{a.root});
+  const bool gathers = a.collective == Collective::gather;
+  blocks each = gathers ? *a.uneven->received : *a.uneven->sent;
+  const std::size_t length_of_all = gathers ? a.out_length : a.in_length;
+  const std::size_t length_of_own = gathers ? a.in_length : a.out_length;
   const bool in_place = is_in_place(a);
   const std::size_t ranks = caller.ranks();
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
   std::size_t* const places = sizes + ranks;
   const auto me = static_cast<std::size_t>(caller.rank());
-  const bool is_root = caller.rank() == r.rank;
+  const bool is_root = caller.rank() == a.root;
   BlockNumbersOfBuffer all{sizes, places};
   begin_uneven_call(caller, a, call, 1);
-  call.root = r.rank;
+  call.root = a.root;
   call.counts = sizes;
   call.places = places;
   call.own_counts = true;
-  if (is_root || a.uneven->received->sizes.size() != 0) {
-    blocks lengths = *a.uneven->received;
-    lengths.anywhere = lengths.anywhere && is_root;
-    all = check_blocks(caller, {"output", lengths, is_root ? a.out_length : any_length, true},
-                       a.reducer.size, sizes, places, places + ranks);
+  if (is_root || each.sizes.size() != 0) {
+    each.anywhere = each.anywhere && is_root;
+    all = check_blocks(
+        caller, {gathers ? "output" : "input", each, is_root ? length_of_all : any_length, gathers},
+        a.reducer.size, sizes, places);
     call.knows_all_counts = true;
   } else {
     std::fill_n(sizes, 2 * ranks, 0);
-    sizes[me] = a.in_length;
+    sizes[me] = length_of_own;
   }
   const std::size_t own = sizes[me];
-  const bool has_length = a.in_length != any_length && !(is_root && in_place);
+  const bool has_length = length_of_own != any_length && !(is_root && in_place);
   caller.require(own != any_length,
                  "pointers say nothing of lengths: pass papcoll::counts on all ranks");
   caller.require_length(
-      has_length ? a.in_length : own, own,
-      "the input must have as many elements as papcoll::counts says of this rank");
+      has_length ? length_of_own : own, own,
+      gathers ? "the input must have as many elements as papcoll::counts says of this rank"
+              : "the output must have as many elements as papcoll::counts says of this rank");
+  const std::size_t of_all = is_root ? all.total : 0;
+  const std::size_t in = gathers ? own : of_all;
+  const std::size_t out = gathers ? of_all : own;
+  check_pointers(caller, a.in, in, a.out, out);
   if (!is_root) {
-    check_pointers(caller, a.in, own, nullptr, 0);
-    call.out = nullptr;
+    if (gathers) call.out = nullptr;
+    if (!gathers) call.in = nullptr;
     return;
   }
-  call.out_view = view_of_blocks(all, caller.size(), a.reducer.size, numbers.out);
-  check_pointers(caller, a.in, own, a.out, all.total);
-  if (in_place) {
+  const BufferView*& view = gathers ? call.out_view : call.in_view;
+  view = view_of_blocks(caller, all, a.reducer.size, gathers ? numbers.out : numbers.in);
+  if (!in_place) return check_apart(caller, call, in, out);
+  call.input_in_output = true;
+  call.in_view = call.out_view = view;
+  if (gathers) {
     call.in = call.out + places[me] * a.reducer.size;
-    call.input_in_output = true;
-    call.in_view = call.out_view;
   } else {
-    std::size_t whole[2] = {own, 0};
-    check_blocks_apart(caller, call, {whole, whole + 1, own, true, 1}, all);
-  }
-}
-
-PAPCOLL_DECL void make_scatterv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                     CallBlocks& numbers) {
-  const root r{a.root};
-  check_root(caller, r);
-  const bool in_place = is_in_place(a);
-  const std::size_t ranks = caller.ranks();
-  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
-  std::size_t* const places = sizes + ranks;
-  const auto me = static_cast<std::size_t>(caller.rank());
-  const bool is_root = caller.rank() == r.rank;
-  BlockNumbersOfBuffer all{sizes, places};
-  begin_uneven_call(caller, a, call, 1);
-  call.root = r.rank;
-  call.counts = sizes;
-  call.places = places;
-  call.own_counts = true;
-  if (is_root || a.uneven->sent->sizes.size() != 0) {
-    blocks lengths = *a.uneven->sent;
-    lengths.anywhere = lengths.anywhere && is_root;
-    all = check_blocks(caller, {"input", lengths, is_root ? a.in_length : any_length, false},
-                       a.reducer.size, sizes, places, places + ranks);
-    call.knows_all_counts = true;
-  } else {
-    std::fill_n(sizes, 2 * ranks, 0);
-    sizes[me] = a.out_length;
-  }
-  const std::size_t own = sizes[me];
-  const bool has_length = a.out_length != any_length && !(is_root && in_place);
-  caller.require(own != any_length,
-                 "pointers say nothing of lengths: pass papcoll::counts on all ranks");
-  caller.require_length(
-      has_length ? a.out_length : own, own,
-      "the output must have as many elements as papcoll::counts says of this rank");
-  if (!is_root) {
-    check_pointers(caller, nullptr, 0, a.out, own);
-    call.in = nullptr;
-    return;
-  }
-  call.in_view = view_of_blocks(all, caller.size(), a.reducer.size, numbers.in);
-  check_pointers(caller, a.in, all.total, a.out, own);
-  if (in_place) {
     call.out = const_cast<std::byte*>(call.in);
-    call.input_in_output = true;
-    call.out_view = call.in_view;
-  } else {
-    std::size_t whole[2] = {own, 0};
-    check_blocks_apart(caller, call, all, {whole, whole + 1, own, true, 1});
   }
 }
 
-PAPCOLL_DECL void make_uneven_reduce_scatter_call(const Caller& caller, const CallArguments& a,
-                                                  Call& call, CallBlocks& numbers) {
+/// A reduce_scatter with counts, which are the lengths of `received`.
+inline void make_uneven_reduce_scatter_call(const Caller& caller, const CallArguments& a,
+                                            Call& call, CallBlocks& numbers) {
   CallArguments b = a;
   if (a.layouts != nullptr) a.layouts->count(caller, *a.layouts, b);
   begin_uneven_call(caller, b, call, 0);
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
   std::size_t* const places = sizes + caller.ranks();
   call.count = check_blocks(caller, {"input", *b.uneven->received, b.in_length}, b.reducer.size,
-                            sizes, places, nullptr)
+                            sizes, places)
                    .total;
   call.counts = sizes;
   call.split = hash_of_counts({sizes, caller.ranks()});
@@ -387,14 +307,28 @@ PAPCOLL_DECL void make_uneven_reduce_scatter_call(const Caller& caller, const Ca
   check_buffers(caller, call, call.count, out);
 }
 
+PAPCOLL_DECL void make_uneven_call(const Caller& caller, const CallArguments& a, Call& call,
+                                   CallBlocks& numbers) {
+  switch (a.collective) {
+    case Collective::alltoall:
+      return make_alltoallv_call(caller, a, call, numbers);
+    case Collective::allgather:
+      return make_allgatherv_call(caller, a, call, numbers);
+    case Collective::gather:
+    case Collective::scatter:
+      return make_rooted_call(caller, a, call, numbers);
+    default:
+      return make_uneven_reduce_scatter_call(caller, a, call, numbers);
+  }
+}
+
 PAPCOLL_DECL std::vector<std::size_t> checked_lengths(const Caller& caller, const blocks& each,
                                                       std::size_t length, std::size_t element_size,
                                                       const void* data) {
   const std::size_t ranks = caller.ranks();
-  std::vector<std::size_t> lengths(3 * ranks);
-  std::size_t* const first = lengths.data();
-  const auto checked = check_blocks(caller, {"input", each, length}, element_size, first,
-                                    first + ranks, first + 2 * ranks);
+  std::vector<std::size_t> lengths(2 * ranks);
+  const auto checked = check_blocks(caller, {"input", each, length}, element_size, lengths.data(),
+                                    lengths.data() + ranks);
   check_pointers(caller, data, checked.total, nullptr, 0);
   lengths.resize(ranks);
   return lengths;

@@ -95,34 +95,9 @@ PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t
 
 /// Checks the arguments of a call whose ranks have as many elements, and makes them one.
 PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a);
-/// The same of ranks that differ; `numbers` outlive the call.
-PAPCOLL_DECL void make_alltoallv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                      CallBlocks& numbers);
-PAPCOLL_DECL void make_allgatherv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                       CallBlocks& numbers);
-PAPCOLL_DECL void make_gatherv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                    CallBlocks& numbers);
-PAPCOLL_DECL void make_scatterv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                     CallBlocks& numbers);
-/// A reduce_scatter with counts, which are the lengths of `received`.
-PAPCOLL_DECL void make_uneven_reduce_scatter_call(const Caller& caller, const CallArguments& a,
-                                                  Call& call, CallBlocks& numbers);
-
-/// UnevenArguments::make of a collective.
-constexpr auto maker_of_uneven(Collective c) noexcept {
-  switch (c) {
-    case Collective::alltoall:
-      return make_alltoallv_call;
-    case Collective::allgather:
-      return make_allgatherv_call;
-    case Collective::gather:
-      return make_gatherv_call;
-    case Collective::scatter:
-      return make_scatterv_call;
-    default:
-      return make_uneven_reduce_scatter_call;
-  }
-}
+/// The same of ranks that differ, UnevenArguments::make; `numbers` outlive the call.
+PAPCOLL_DECL void make_uneven_call(const Caller& caller, const CallArguments& a, Call& call,
+                                   CallBlocks& numbers);
 
 /// Checks the arguments and runs the call.
 PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route);

@@ -61,7 +61,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
         return "input and output differ in length: an allreduce needs the same number of elements";
     }
   };
-  refuse_length(caller.core, caller.called(), what(), found, needed);
+  caller.refuse_length(found, needed, what());
 }
 
 PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t n) {
@@ -80,18 +80,13 @@ inline std::size_t equal_part(const Caller& caller, std::size_t length) {
 /// Elements of each block, by the lengths of the buffers that were passed.
 inline std::size_t block_of_lengths(const Caller& caller, const CallArguments& a, bool is_root,
                                     bool in_place) {
-  switch (a.collective) {
-    case Collective::allgather:
-    case Collective::gather:
-      return in_place && is_root ? equal_part(caller, a.in_length) : a.in_length;
-    case Collective::scatter:
-      return in_place && is_root ? equal_part(caller, a.in_length) : a.out_length;
-    case Collective::alltoall:
-    case Collective::reduce_scatter:
-      return equal_part(caller, a.in_length);
-    default:
+  if (!in_place || !is_root) {
+    if (a.collective == Collective::scatter) return a.out_length;
+    if (a.collective == Collective::allgather || a.collective == Collective::gather) {
       return a.in_length;
+    }
   }
+  return equal_part(caller, a.in_length);
 }
 
 // Every call comes through here: few functions, few looks at tables.

@@ -125,25 +125,20 @@ struct ChosenAlgorithm {
 }
 
 template <Collective C>
-void run_chosen(const Caller& caller, const AlgorithmSpec& given, Call& call) {
+void Chosen<C>::run(const Caller& caller, const AlgorithmSpec& given, Call& call) {
   run_chosen(caller, given, call, ChooserOf<C>::value);
 }
 template <Collective C>
-Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                     detail::Shared<const void> owned) {
+Request Chosen<C>::start(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+                         detail::Shared<const void> owned) {
   return start_chosen(caller, spec, call, std::move(owned), ChooserOf<C>::value);
 }
 template <Collective C>
-Settled settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
+Settled Chosen<C>::settle(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   return settle_chosen(caller, spec, call, ChooserOf<C>::value);
 }
 
-#define PAPCOLL_ONCE_FOR(c)                                                                        \
-  PAPCOLL_COMPILE_ONCE(void run_chosen<Collective::c>(const Caller&, const AlgorithmSpec&, Call&)) \
-  PAPCOLL_COMPILE_ONCE(Request start_chosen<Collective::c>(const Caller&, const AlgorithmSpec&,    \
-                                                           Call&, detail::Shared<const void>))     \
-  PAPCOLL_COMPILE_ONCE(                                                                            \
-      Settled settle_chosen<Collective::c>(const Caller&, const AlgorithmSpec&, Call&))
+#define PAPCOLL_ONCE_FOR(c) PAPCOLL_COMPILE_ONCE(struct Chosen<Collective::c>)
 PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
 #undef PAPCOLL_ONCE_FOR
 

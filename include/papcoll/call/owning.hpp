@@ -23,26 +23,6 @@ namespace detail {
 /// No buffer: this one stays its caller's.
 struct NotOwned {};
 
-/// Buffers that were moved into a call.
-template <class In, class Out>
-struct OwnedBuffers {
-  In in;
-  Out out;
-};
-
-template <class In, class Out>
-auto taken(OwnedBuffers<In, Out>& b) {
-  return std::pair<In, Out>{std::move(b.in), std::move(b.out)};
-}
-template <class In>
-In taken(OwnedBuffers<In, NotOwned>& b) {
-  return std::move(b.in);
-}
-template <class Out>
-Out taken(OwnedBuffers<NotOwned, Out>& b) {
-  return std::move(b.out);
-}
-
 }  // namespace detail
 
 /// A Request whose call owns a buffer, or two, that its caller moved into it: wait() gives them
@@ -56,20 +36,27 @@ class OwningRequest : public Request {
 
   OwningRequest() = default;
   /// For the library: i-collectives make one.
-  OwningRequest(Request request, detail::Shared<detail::OwnedBuffers<In, Out>> buffers) noexcept
-      : Request(std::move(request)), buffers_(std::move(buffers)) {}
+  OwningRequest(Request request, detail::Shared<In> in, detail::Shared<Out> out) noexcept
+      : Request(std::move(request)), in_(std::move(in)), out_(std::move(out)) {}
 
   /// Waits until the call is complete, and gives back the buffer: the one that was moved in, or a
   /// std::pair of input and output. Once; then they are as moved from. Throws argument_error where
   /// this is no request, and what Request::wait() throws.
   auto wait() {
-    if (buffers_ == nullptr) detail::refuse_no_call("wait()");
+    if (in_ == nullptr && out_ == nullptr) detail::refuse_no_call("wait()");
     Request::wait();
-    return detail::taken(*buffers_);
+    if constexpr (!owns_output) {
+      return In{std::move(*in_)};
+    } else if constexpr (std::is_same_v<In, detail::NotOwned>) {
+      return Out{std::move(*out_)};
+    } else {
+      return std::pair<In, Out>{std::move(*in_), std::move(*out_)};
+    }
   }
 
  private:
-  detail::Shared<detail::OwnedBuffers<In, Out>> buffers_;
+  detail::Shared<In> in_;
+  detail::Shared<Out> out_;
 };
 
 /// A Persistent whose call owns a buffer, or two, that its caller moved into it. Between calls they
@@ -82,21 +69,23 @@ class OwningPersistent : public Persistent {
 
   OwningPersistent() = default;
   /// For the library: X_init() makes one.
-  OwningPersistent(Persistent call, detail::Shared<detail::OwnedBuffers<In, Out>> buffers) noexcept
-      : Persistent(std::move(call)), buffers_(std::move(buffers)) {}
+  OwningPersistent(Persistent call, detail::Shared<In> in, detail::Shared<Out> out) noexcept
+      : Persistent(std::move(call)), in_(std::move(in)), out_(std::move(out)) {}
 
   /// The input that was moved in; its elements may change, its length not.
-  In& input() { return buffers().in; }
+  In& input() { return found(in_); }
   /// The output that was moved in, or the one buffer of a call in place.
-  Out& output() { return buffers().out; }
+  Out& output() { return found(out_); }
 
  private:
-  detail::OwnedBuffers<In, Out>& buffers() {
-    if (buffers_ == nullptr) detail::refuse_no_call("a buffer");
-    return *buffers_;
+  template <class Buffer>
+  static Buffer& found(const detail::Shared<Buffer>& buffer) {
+    if (buffer == nullptr) detail::refuse_no_call("a buffer");
+    return *buffer;
   }
 
-  detail::Shared<detail::OwnedBuffers<In, Out>> buffers_;
+  detail::Shared<In> in_;
+  detail::Shared<Out> out_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

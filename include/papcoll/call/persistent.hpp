@@ -92,9 +92,6 @@ struct CallActions {
 
 /// Of a spec that leaves nothing open.
 PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
-/// Of one that does.
-template <Collective C>
-Settled settle_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 
 /// Makes one of a checked call. `named` keeps alive what the spec borrows, `owned` what the call
 /// does.

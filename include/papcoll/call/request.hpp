@@ -83,10 +83,6 @@ namespace detail {
 /// call's reducer points to.
 PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
                                 detail::Shared<const void> owned);
-/// The same of what is chosen where the spec leaves it open.
-template <Collective C>
-Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                     detail::Shared<const void> owned);
 
 /// Has a call's views copied, for one that outlasts what they were made of: what keeps alive these
 /// and `owned`.

@@ -51,9 +51,9 @@ constexpr Route route_of() noexcept {
   if constexpr (named_by<Ps...>() == Named::nothing) {
     if constexpr (call_can_be_chosen_for<CollectiveTag<C>>::ok) {
       r.chooses = true;
-      if constexpr (W != Way::non_blocking) r.chosen.run = run_chosen<C>;
-      if constexpr (W != Way::blocking) r.chosen.start = start_chosen<C>;
-      if constexpr (W == Way::persistent) r.chosen.settle = settle_chosen<C>;
+      if constexpr (W != Way::non_blocking) r.chosen.run = Chosen<C>::run;
+      if constexpr (W != Way::blocking) r.chosen.start = Chosen<C>::start;
+      if constexpr (W == Way::persistent) r.chosen.settle = Chosen<C>::settle;
     }
   }
   return r;

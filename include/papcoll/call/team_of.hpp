@@ -1,6 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/argument_checks.hpp>
 #include <papcoll/choice/policies/policy_checks.hpp>
 
@@ -12,6 +13,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 class Endpoint;
+class Request;
 class Waiter;
 
 /// Gives the TeamCore behind whatever a collective accepts as its first argument: a Communicator, a
@@ -74,9 +76,17 @@ PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spe
                                   void (&run)(Endpoint&, std::uint32_t sequence, Waiter&,
                                               const Call&));
 
-/// Chooses what the spec leaves open, and runs the call: see automatic.hpp.
+struct Settled;
+
+/// Each chooses what the spec leaves open, see automatic.hpp, and does as the others here, in
+/// request.hpp and in persistent.hpp do.
 template <Collective C>
-void run_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+struct Chosen {
+  static void run(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+  static Request start(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+                       detail::Shared<const void> owned);
+  static Settled settle(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+};
 
 /// Has this file what chooses? Files with PAPCOLL_COMPILED need not; automatic.hpp says yes.
 template <class Tag>
