@@ -5,23 +5,18 @@
 #include "outcome.hpp"
 
 #include <papcoll/allgather.hpp>
-#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
-#include <papcoll/alltoallv.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/names/algorithm_by_name.hpp>
-#include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
-#include <papcoll/gatherv.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
-#include <papcoll/scatterv.hpp>
 
 #include <algorithm>
 #include <array>

@@ -132,13 +132,19 @@ struct BufferLayout {
   const BufferView* made = nullptr;  ///< of a list that has its view, from the address on
 };
 
-/// What calls ask of a buffer that is not contiguous: a type is one if it has a specialisation with
-/// these two functions.
-///
-///     static T* data(const B& buffer);               // what strides and places are counted from
-///     static BufferLayout layout(const B& buffer);   // where its elements lie
+/// What calls ask of a buffer that is not contiguous. A type is one if it has a member `data`, from
+/// which strides and places are counted, and a function layout() as below; or else by a
+/// specialisation of this.
 template <class B>
-struct BufferTraits {};
+struct BufferTraits {
+  /// The address.
+  static auto* data(const B& buffer) noexcept { return buffer.data; }
+  /// Where the elements lie.
+  static BufferLayout layout(const B& buffer) requires requires {
+    { buffer.layout() } -> std::same_as<BufferLayout>;
+  }
+  { return buffer.layout(); }
+};
 
 /// Elements in blocks that lie apart, such as a column of a matrix or a part of an array of
 /// structures: `blocks` times `block` neighbours, the first ones of two blocks `stride` elements
@@ -153,6 +159,10 @@ struct Strided {
 
   /// Elements of all blocks.
   std::size_t size() const noexcept { return blocks * block; }
+  /// For the library.
+  BufferLayout layout() const noexcept {
+    return {.dimensions = 2, .extents = {blocks, block}, .strides = {stride, 1}};
+  }
 };
 
 /// `blocks` times `block` elements from `data` on, `stride` elements from block to block. Column c
@@ -162,14 +172,6 @@ Strided<T> strided(T* data, std::size_t blocks, std::size_t block, std::ptrdiff_
   return {data, blocks, block, stride};
 }
 
-template <class T>
-struct BufferTraits<Strided<T>> {
-  static T* data(const Strided<T>& s) noexcept { return s.data; }
-  static BufferLayout layout(const Strided<T>& s) noexcept {
-    return {.dimensions = 2, .extents = {s.blocks, s.block}, .strides = {s.stride, 1}};
-  }
-};
-
 /// Elements in one or more dimensions, counted with the last index fastest. Made by strided().
 template <class T>
 struct StridedArray {
@@ -178,6 +180,11 @@ struct StridedArray {
   std::array<std::size_t, BufferView::most_dimensions> extents;  ///< elements of each dimension
   std::array<std::ptrdiff_t, BufferView::most_dimensions>
       strides;  ///< elements from index to index
+
+  /// For the library.
+  BufferLayout layout() const noexcept {
+    return {.dimensions = dimensions, .extents = extents, .strides = strides};
+  }
 };
 
 /// Element (i, j, …) is data[i · strides[0] + j · strides[1] + …], and the last index is the
@@ -196,20 +203,17 @@ StridedArray<T> strided(T* data, const N (&extents)[D], const S (&strides)[D]) n
   return a;
 }
 
-template <class T>
-struct BufferTraits<StridedArray<T>> {
-  static T* data(const StridedArray<T>& a) noexcept { return a.data; }
-  static BufferLayout layout(const StridedArray<T>& a) noexcept {
-    return {.dimensions = a.dimensions, .extents = a.extents, .strides = a.strides};
-  }
-};
-
 /// Elements in a list of blocks, each of a length and at a place of its own. Made by indexed().
 template <class T>
 struct Indexed {
   T* data;         ///< what displacements are counted from
   counts lengths;  ///< elements of each block
   counts places;   ///< elements from `data` to the first of each block
+
+  /// For the library.
+  BufferLayout layout() const noexcept {
+    return {.is_list = true, .lengths = lengths, .places = places};
+  }
 };
 
 /// Block i has lengths[i] elements from data[displacements[i]] on, as in an indexed datatype of
@@ -221,14 +225,6 @@ template <class T, class Lengths, class Displacements>
 Indexed<T> indexed(T* data, const Lengths& lengths, const Displacements& displacements) noexcept {
   return {data, counts(lengths), counts(displacements)};
 }
-
-template <class T>
-struct BufferTraits<Indexed<T>> {
-  static T* data(const Indexed<T>& x) noexcept { return x.data; }
-  static BufferLayout layout(const Indexed<T>& x) noexcept {
-    return {.is_list = true, .lengths = x.lengths, .places = x.places};
-  }
-};
 
 /// What has elements at regular places as std::mdspan has: std::mdspan itself, Kokkos::mdspan. Its
 /// accessor gives elements as they are in memory.
@@ -260,11 +256,11 @@ struct BufferTraits<M> {
 };
 
 /// A buffer whose elements need not lie one beside the other: what strided() or indexed() makes, an
-/// mdspan, or a type of one's own that has BufferTraits. A call counts its elements in their order.
+/// mdspan, or a type of one's own, see BufferTraits. A call counts its elements in their order.
 template <class R>
 concept Noncontiguous = requires(const std::remove_cvref_t<R>& buffer) {
-  BufferTraits<std::remove_cvref_t<R>>::data(buffer);
   { BufferTraits<std::remove_cvref_t<R>>::layout(buffer) } -> std::same_as<BufferLayout>;
+  BufferTraits<std::remove_cvref_t<R>>::data(buffer);
 };
 
 /// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since an MPI_Op is an int

@@ -5,7 +5,7 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/call/automatic.hpp>
-#include <papcoll/call/block_arguments.hpp>
+#include <papcoll/call/blocks.hpp>
 #include <papcoll/call/erased.hpp>
 #include <papcoll/call/layouts.hpp>
 #include <papcoll/runtime/call_blocks.hpp>

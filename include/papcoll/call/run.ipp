@@ -3,11 +3,11 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/call/run_registered.hpp>
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/runtime/memory/packed_call.hpp>
+#include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <cstddef>
@@ -145,6 +145,18 @@ PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
   } else {
     caller.core.run(spec.schedule, transport, call, spec.order, spec.tickets != nullptr);
   }
+}
+
+/// Runs a call that has registered buffers by `run`, with their places in the arena, and says so.
+/// False: it has none. Asked only where something was ever registered. Takes the call by value, so
+/// that a compiler still knows afterwards what the caller's is.
+template <class Run>
+[[gnu::noinline]] bool run_in_arena(const Caller& caller, Call call, const Run& run) {
+  CallInArena moved{*caller.core.registrations(), call, caller.rank(), caller.size()};
+  if (!moved.any()) return false;
+  run(moved.call());
+  moved.finish();
+  return true;
 }
 
 PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call) {

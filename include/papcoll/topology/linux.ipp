@@ -1,6 +1,5 @@
 #pragma once
 
-#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/topology/linux.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/text.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/topology/machine.hpp>
 
 #include <algorithm>

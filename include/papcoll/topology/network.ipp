@@ -2,7 +2,6 @@
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/floating_order.hpp>
-#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/topology/network.hpp>

@@ -53,12 +53,16 @@ struct UpperTriangle {
       places.push_back(row * n + row);
     }
   }
+  papcoll::BufferLayout layout() const {
+    return {
+        .is_list = true, .lengths = papcoll::counts{lengths}, .places = papcoll::counts{places}};
+  }
   int* data;
   std::vector<int> lengths;
   std::vector<int> places;
 };
 
-/// A member of each structure in an array.
+/// A member of each structure in an array, of somebody else.
 template <class T, class Structure>
 struct FieldOf {
   T* first;
@@ -141,16 +145,6 @@ std::set<std::uintptr_t> bytes_of_region(const papcoll::detail::Region& r) {
 
 }  // namespace
 
-template <>
-struct papcoll::BufferTraits<UpperTriangle> {
-  static int* data(const UpperTriangle& t) { return t.data; }
-  static papcoll::BufferLayout layout(const UpperTriangle& t) {
-    return {.is_list = true,
-            .lengths = papcoll::counts{t.lengths},
-            .places = papcoll::counts{t.places}};
-  }
-};
-
 template <class T, class Structure>
 struct papcoll::BufferTraits<FieldOf<T, Structure>> {
   static T* data(const FieldOf<T, Structure>& f) { return f.first; }
@@ -159,7 +153,7 @@ struct papcoll::BufferTraits<FieldOf<T, Structure>> {
   }
 };
 
-TEST_CASE("a type of one's own is a buffer by its traits", "[entry][layouts]") {
+TEST_CASE("a type of one's own is a buffer by its layout", "[entry][layouts]") {
   static_assert(papcoll::Buffer<UpperTriangle>);
   papcoll::ThreadTeam team{2, papcoll::Options{.deadline = std::chrono::seconds{20}}};
   team.run([](LayoutRank& comm) {

@@ -6,13 +6,11 @@
 #include "catch.hpp"
 
 #include <papcoll/allgather.hpp>
-#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/buffers.hpp>
 #include <papcoll/call/automatic.hpp>
-#include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>

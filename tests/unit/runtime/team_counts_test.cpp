@@ -4,12 +4,12 @@
 #include "mistakes.hpp"
 #include "team_outcomes.hpp"
 
-#include <papcoll/allgatherv.hpp>
-#include <papcoll/alltoallv.hpp>
+#include <papcoll/allgather.hpp>
+#include <papcoll/alltoall.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/call/automatic.hpp>
-#include <papcoll/gatherv.hpp>
-#include <papcoll/scatterv.hpp>
+#include <papcoll/gather.hpp>
+#include <papcoll/scatter.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>
