@@ -107,33 +107,28 @@ inline std::string distance_of(const BufferLayout& l) {
 inline std::size_t check_steps(const Caller& caller, const BufferLayout& l, std::size_t size) {
   caller.require(l.is_regular,
                  "an mdspan without strides is no buffer: pass one whose mapping is_strided()");
-  std::size_t count = 1;
-  for (std::size_t d = 0; d < l.dimensions; ++d) {
-    if (l.extents[d] == 0) return 0;
-  }
   std::array<std::pair<std::size_t, std::size_t>, BufferView::most_dimensions>
       steps;  // strides, then extents
   std::size_t n = 0;
-  std::size_t span = units_of_element(l, size);
-  bool too_much = false;
   for (std::size_t d = 0; d < l.dimensions; ++d) {
-    if (l.extents[d] == 1) continue;
-    steps[n] = {magnitude(l.strides[d]), l.extents[d]};
-    std::size_t further = 0;
-    too_much = too_much || __builtin_mul_overflow(count, l.extents[d], &count) ||
-               __builtin_mul_overflow(l.extents[d] - 1, steps[n].first, &further) ||
-               __builtin_add_overflow(span, further, &span);
-    ++n;
+    if (l.extents[d] == 0) return 0;
+    if (l.extents[d] != 1) steps[n++] = {magnitude(l.strides[d]), l.extents[d]};
   }
-  std::size_t bytes = 0;
-  too_much = too_much || __builtin_mul_overflow(span, bytes_of_unit(l, size), &bytes) ||
-             bytes > PTRDIFF_MAX;
-  if (too_much) refuse_span(caller, l, size);
   heap_sort(steps.data(), n);
-  std::size_t inner = units_of_element(l, size);
+  std::size_t count = 1;
+  std::size_t span = units_of_element(l, size);  // units, of the dimensions so far
   for (std::size_t i = 0; i < n; ++i) {
-    if (steps[i].first < inner) refuse_own_overlap(caller, l, size);
-    inner += (steps[i].second - 1) * steps[i].first;
+    const auto [stride, extent] = steps[i];
+    std::size_t further = 0;
+    std::size_t bytes = 0;
+    const bool too_much = __builtin_mul_overflow(extent - 1, stride, &further) ||
+                          __builtin_add_overflow(span, further, &further) ||
+                          __builtin_mul_overflow(further, bytes_of_unit(l, size), &bytes) ||
+                          bytes > PTRDIFF_MAX;
+    if (too_much) refuse_span(caller, l, size);
+    if (stride < span) refuse_own_overlap(caller, l, size);
+    span = further;
+    count *= extent;
   }
   return count;
 }
@@ -172,25 +167,27 @@ inline std::size_t check_list(const Caller& caller, const BufferLayout& l, std::
                           " displacements: pass one of each for each block"}));
   }
   const std::size_t most = static_cast<std::size_t>(PTRDIFF_MAX) / bytes_of_unit(l, size);
+  const std::size_t most_elements = PTRDIFF_MAX / size;
   const std::size_t width = units_of_element(l, size);
   std::size_t count = 0;
   for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t length = l.lengths[i];
     if (l.lengths.is_negative(i)) {
       caller.refuse(joined({"the length of block ", i, " of the ", l.name, " is ",
-                            static_cast<std::int64_t>(l.lengths[i]), ": lengths start at 0"}));
+                            static_cast<std::int64_t>(length), ": lengths start at 0"}));
     }
-    if (l.lengths[i] == 0) continue;
+    if (length == 0) continue;
     std::size_t end = 0;
     const bool is_far = (!l.places.is_negative(i) && l.places[i] > most) ||
-                        __builtin_mul_overflow(l.lengths[i], width, &end) ||
+                        __builtin_mul_overflow(length, width, &end) ||
                         __builtin_add_overflow(magnitude(place_of(l, i)), end, &end) || end > most;
     if (is_far) {
-      caller.refuse(joined({"block ", i, " of the ", l.name, ", ", l.lengths[i], " elements from ",
+      caller.refuse(joined({"block ", i, " of the ", l.name, ", ", length, " elements from ",
                             l.unit == 0 ? "" : "byte ", place_of(l, i),
                             " on, ends more than PTRDIFF_MAX bytes from its address: pass a "
                             "shorter block, or another displacement"}));
     }
-    if (__builtin_add_overflow(count, l.lengths[i], &count) || count > PTRDIFF_MAX / size) {
+    if (__builtin_add_overflow(count, length, &count) || count > most_elements) {
       caller.refuse_count(count, size);
     }
   }

@@ -229,17 +229,18 @@ inline std::size_t units_of_element(const BufferLayout& l, std::size_t size) noe
 inline std::ptrdiff_t place_of(const BufferLayout& l, std::size_t i) noexcept {
   return static_cast<std::ptrdiff_t>(l.places[i]);
 }
-/// Where it ends.
-inline std::ptrdiff_t end_of(const BufferLayout& l, std::size_t i, std::size_t size) noexcept {
-  return place_of(l, i) + static_cast<std::ptrdiff_t>(l.lengths[i] * units_of_element(l, size));
+/// Where it ends; elements have `width` units.
+inline std::ptrdiff_t end_of(const BufferLayout& l, std::size_t i, std::size_t width) noexcept {
+  return place_of(l, i) + static_cast<std::ptrdiff_t>(l.lengths[i] * width);
 }
 
 /// Refuses a list two of whose blocks have an element in common.
 inline void check_list_apart(const Caller& caller, const BufferLayout& l, std::size_t size) {
   const auto blocks = look_at_blocks(caller, [&] {
+    const std::size_t width = units_of_element(l, size);
     detail::Vector<PlacedBlock> all;
     for (std::size_t i = 0; i < l.lengths.size(); ++i) {
-      if (l.lengths[i] != 0) all.push_back({place_of(l, i), end_of(l, i, size), i});
+      if (l.lengths[i] != 0) all.push_back({place_of(l, i), end_of(l, i, width), i});
     }
     sort_by_place(all);
     return all;
@@ -259,17 +260,16 @@ inline void check_list_apart(const Caller& caller, const BufferLayout& l, std::s
 inline BufferView view_of_list(const BufferLayout& l, std::size_t size, std::ptrdiff_t first,
                                detail::Vector<BufferView::Run> runs) {
   runs.clear();
+  const auto unit = static_cast<std::ptrdiff_t>(bytes_of_unit(l, size));
+  const std::size_t width = units_of_element(l, size);
   std::size_t before = 0;
   std::ptrdiff_t end = 0;
   for (std::size_t i = 0; i < l.lengths.size(); ++i) {
     if (l.lengths[i] == 0) continue;
     const std::ptrdiff_t place = place_of(l, i);
-    if (runs.empty() || place != end) {
-      const auto unit = static_cast<std::ptrdiff_t>(bytes_of_unit(l, size));
-      runs.push_back({before, (place - first) * unit});
-    }
+    if (runs.empty() || place != end) runs.push_back({before, (place - first) * unit});
     before += l.lengths[i];
-    end = end_of(l, i, size);
+    end = end_of(l, i, width);
   }
   return BufferView::of_runs(std::move(runs));
 }
