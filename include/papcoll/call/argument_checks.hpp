@@ -122,6 +122,12 @@ inline void check_pointers(const Caller& caller, const void* in, std::size_t in_
                  "the output is a null pointer: pass a buffer, or a count of 0");
 }
 
+/// Has each rank a place of its own in the longer buffer? Then one address twice is not in place.
+constexpr bool has_own_place(Collective c) noexcept {
+  const auto [in, out] = buffers_of(c, true);
+  return in == Holds::own_block || (out == Holds::own_block && !is_reduction(c));
+}
+
 /// The local checks of a call's buffers. `in_count` and `out_count` are in elements, and were found
 /// to be few enough before the call was made: a compiler then still knows what is in it.
 inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_count,
@@ -129,11 +135,7 @@ inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_co
   if constexpr (assertion_level == 0) return;
   check_pointers(caller, c.in, in_count, c.out, out_count);
   if (in_count == 0 || out_count == 0) return;
-  // Where each rank has a place of its own in the longer buffer, one address twice is not in place.
-  const auto [in, out] = buffers_of(c.collective, true);
-  const bool own_place =
-      in == Holds::own_block || (out == Holds::own_block && !is_reduction(c.collective));
-  const bool in_place = c.in == c.out && !own_place;
+  const bool in_place = c.in == c.out && !has_own_place(c.collective);
   const bool overlap =
       c.in < c.out + out_count * c.reducer.size && c.out < c.in + in_count * c.reducer.size;
   caller.require(in_place || !overlap,

@@ -214,8 +214,8 @@ inline void make_alltoallv_call(const Caller& caller, const CallArguments& a, Ca
   std::size_t* const places = counts + 2 * ranks;
   begin_uneven_call(caller, a, call, 1);
   const auto sent =
-      check_blocks(caller, {"input", *a.uneven->sent, a.in_length}, size, counts, places);
-  const auto received = check_blocks(caller, {"output", *a.uneven->received, a.out_length, true},
+      check_blocks(caller, {"input", a.uneven->sent, a.in_length}, size, counts, places);
+  const auto received = check_blocks(caller, {"output", a.uneven->received, a.out_length, true},
                                      size, counts + ranks, places + ranks);
   check_pointers(caller, a.in, sent.total, a.out, received.total);
   call.counts = counts;
@@ -239,7 +239,7 @@ inline void make_allgatherv_call(const Caller& caller, const CallArguments& a, C
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
   std::size_t* const places = sizes + ranks;
   const auto me = static_cast<std::size_t>(caller.rank());
-  const auto gathered = check_blocks(caller, {"output", *a.uneven->received, a.out_length, true},
+  const auto gathered = check_blocks(caller, {"output", a.uneven->received, a.out_length, true},
                                      a.reducer.size, sizes, places);
   const std::size_t own = sizes[me];
   const bool knows_length = !in_place && a.in_length != any_length;
@@ -263,7 +263,7 @@ inline void make_rooted_call(const Caller& caller, const CallArguments& a, Call&
                              CallBlocks& numbers) {
   check_root(caller, root{a.root});
   const bool gathers = a.collective == Collective::gather;
-  blocks each = gathers ? *a.uneven->received : *a.uneven->sent;
+  blocks each = gathers ? a.uneven->received : a.uneven->sent;
   const std::size_t length_of_all = gathers ? a.out_length : a.in_length;
   const std::size_t length_of_own = gathers ? a.in_length : a.out_length;
   const bool in_place = is_in_place(a);
@@ -325,7 +325,7 @@ inline void make_uneven_reduce_scatter_call(const Caller& caller, const CallArgu
   begin_uneven_call(caller, b, call, 0);
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
   std::size_t* const places = sizes + caller.ranks();
-  call.count = check_blocks(caller, {"input", *b.uneven->received, b.in_length}, b.reducer.size,
+  call.count = check_blocks(caller, {"input", b.uneven->received, b.in_length}, b.reducer.size,
                             sizes, places)
                    .total;
   call.counts = sizes;

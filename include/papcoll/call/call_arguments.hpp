@@ -40,8 +40,8 @@ struct LayoutArguments {
 struct UnevenArguments {
   /// Checks the arguments and makes their call, which borrows `numbers`.
   void (*make)(const Caller&, const CallArguments&, Call&, CallBlocks& numbers) = nullptr;
-  const blocks* sent = nullptr;      ///< of the input,
-  const blocks* received = nullptr;  ///< of the output
+  blocks sent{counts{}};      ///< of the input,
+  blocks received{counts{}};  ///< of the output
 };
 
 /// The arguments of a call, whichever it is: borrowed. In elements. They are the call itself once

@@ -215,18 +215,12 @@ struct ErasedCall : CallArguments, Pinned {
     laid_.given = &l;
     if (l.in.parts() != nullptr || l.out.parts() != nullptr) layouts = &laid_;
   }
-  /// One that moves blocks which differ.
-  ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks* s, void* out_,
-             const blocks* r, const ErasedElements& e, papcoll::root at = papcoll::root{0}) noexcept
+  /// One whose blocks differ; there are none in a buffer that has a rank's elements alone.
+  ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks& s, void* out_,
+             const blocks& r, const ErasedElements& e, papcoll::root at = papcoll::root{0}) noexcept
       : ErasedCall(comm, c, in_, out_, e, at) {
     differing_ = {make_uneven_call, s, r};
     uneven = &differing_;
-  }
-  /// A reduce_scatter of blocks that differ.
-  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_,
-             const papcoll::counts& each, const ErasedElements& e) noexcept
-      : ErasedCall(comm, c, in_, nullptr, out_, &each_, e) {
-    each_ = each;
   }
   /// One without elements.
   ErasedCall(erased::Comm comm, Collective c) noexcept : CallArguments(c), core(comm.core()) {}
@@ -248,7 +242,6 @@ struct ErasedCall : CallArguments, Pinned {
 
   ErasedLayouts laid_{{.lay = lay_erased, .is_counted = true}};
   UnevenArguments differing_;
-  blocks each_{papcoll::counts{}};
 };
 
 /// Runs a call of that collective.
@@ -341,34 +334,34 @@ PAPCOLL_ERASED(alltoall, alltoall,
 PAPCOLL_ERASED(alltoallv, alltoall,
                (Comm comm, const void* in, const blocks& sent, void* out, const blocks& received,
                 const Element& element, const Algorithm& algorithm = {}),
-               in, &sent, out, &received, element)
+               in, sent, out, received, element)
 
 /// Gives all ranks the contributions of all, where these differ in length; see papcoll::allgatherv.
 PAPCOLL_ERASED(allgatherv, allgather,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 const Algorithm& algorithm = {}),
-               in, nullptr, out, &each, element)
+               in, counts{}, out, each, element)
 
 /// Gives the root the contributions of all, where these differ in length; see papcoll::gatherv. All
 /// ranks pass the lengths.
 PAPCOLL_ERASED(gatherv, gather,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 root to, const Algorithm& algorithm = {}),
-               in, nullptr, out, &each, element, to)
+               in, counts{}, out, each, element, to)
 
 /// Gives each rank its part of the root's elements, where parts differ in length; see
 /// papcoll::scatterv. All ranks pass the lengths.
 PAPCOLL_ERASED(scatterv, scatter,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 root from, const Algorithm& algorithm = {}),
-               in, &each, out, nullptr, element, from)
+               in, each, out, counts{}, element, from)
 
 /// A reduce_scatter of blocks that differ: `each` says how many elements every rank gets, the same
 /// on all ranks.
 PAPCOLL_ERASED(reduce_scatter, reduce_scatter,
                (Comm comm, const void* in, void* out, const counts& each, const Operator& op,
                 const Algorithm& algorithm = {}),
-               in, out, each, op)
+               in, counts{}, out, each, op)
 
 /// Returns when all ranks have called it.
 PAPCOLL_ERASED(barrier, barrier, (Comm comm, const Algorithm& algorithm = {}))

@@ -263,11 +263,8 @@ PAPCOLL_DECL void lay_passed(const Caller& caller, LayoutArguments& layouts, Cal
   call.out_view = both.out_view;
   call.apart = call.in_view != nullptr || call.out_view != nullptr;
   if (both.in_place) return;
-  const auto [in, out] = buffers_of(call.collective, true);
-  const bool own_place =
-      in == Holds::own_block || (out == Holds::own_block && !is_reduction(call.collective));
-  const bool in_place = call.in == call.out && in_count == out_count && !own_place &&
-                        lie_alike(call.in_view, call.out_view);
+  const bool in_place = call.in == call.out && in_count == out_count &&
+                        !has_own_place(call.collective) && lie_alike(call.in_view, call.out_view);
   if (!in_place) check_apart(caller, call, in_count, out_count);
 }
 

@@ -24,10 +24,6 @@
 
 // The typed arguments of a call, in any form, become CallArguments here.
 
-// The three functions of a collective, and what they say to arguments that none of their forms
-// takes: they are deleted for these. Compilers name the Mistake, and show the line that declares
-// the functions, whose comment says how to write a call.
-
 namespace papcoll::inline PAPCOLL_ABI {
 
 template <class T>
@@ -79,7 +75,7 @@ struct PackedArguments : CallArguments, Pinned {
     if constexpr (number == m.in && m.by_value) {
       in = reinterpret_cast<const std::byte*>(std::addressof(argument));
     } else if constexpr (number == m.in) {
-      put_buffer(argument, in_length);
+      std::byte* const address = put_buffer(argument, in_length);
       in = address;
       if constexpr (is_in_place) {
         out = address;
@@ -88,8 +84,7 @@ struct PackedArguments : CallArguments, Pinned {
       if constexpr (has_layout) passed.in = layout_of(argument);
       if constexpr (has_layout && is_in_place) passed.set_in_place();
     } else if constexpr (number == m.out) {
-      put_buffer(argument, out_length);
-      out = address;
+      out = put_buffer(argument, out_length);
       if constexpr (has_layout) passed.out = layout_of(argument);
     } else if constexpr (number == m.count) {
       count = static_cast<std::size_t>(argument);
@@ -103,46 +98,32 @@ struct PackedArguments : CallArguments, Pinned {
       algorithm = &argument;
     }
     if constexpr (has_blocks) {
-      if constexpr (number == m.sent) given_blocks.sent = argument;
-      if constexpr (number == m.sent) given.sent = &given_blocks.sent;
-      if constexpr (number == m.received && number != m.sent) given_blocks.received = argument;
-      if constexpr (number == m.received) {
-        given.received = number == m.sent ? &given_blocks.sent : &given_blocks.received;
-      }
+      if constexpr (number == m.sent) given.sent = argument;
+      if constexpr (number == m.received) given.received = argument;
     }
   }
 
+  /// The address of a buffer, and its length if it says that.
   template <class A>
-  void put_buffer(A& argument, std::size_t& length) noexcept {
+  static std::byte* put_buffer(A& argument, std::size_t& length) noexcept {
+    length = any_length;
     if constexpr (std::is_null_pointer_v<std::remove_cv_t<A>>) {
-      address = nullptr;
-      length = any_length;
+      return nullptr;
     } else if constexpr (std::is_pointer_v<A>) {
-      address = bytes_at(argument);
-      length = any_length;
+      return bytes_at(argument);
     } else {
-      if constexpr (ContiguousRange<A>) {
-        address = bytes_at(std::ranges::data(argument));
-        length = std::ranges::size(argument);
-      } else {
-        address = bytes_at(address_of(argument));
-      }
+      if constexpr (ContiguousRange<A>) length = std::ranges::size(argument);
+      return bytes_at(address_of(argument));
     }
   }
 
-  struct BothBlocks {
-    blocks sent{papcoll::counts{}};
-    blocks received{papcoll::counts{}};
-  };
   template <class T>
   static std::byte* bytes_at(const T* at) noexcept {
     return reinterpret_cast<std::byte*>(const_cast<T*>(at));
   }
 
-  std::byte* address = nullptr;
   [[no_unique_address]] std::conditional_t<has_layout, PassedLayouts, NotThere<0>> passed;
   [[no_unique_address]] std::conditional_t<has_blocks, UnevenArguments, NotThere<1>> given;
-  [[no_unique_address]] std::conditional_t<has_blocks, BothBlocks, NotThere<2>> given_blocks;
 };
 
 template <class P, int... numbers, class... As>
@@ -326,10 +307,9 @@ void call_uneven(Comm& comm, As&&... as) {
   make<Pack<C, true, Way::blocking, As...>, Ps...>(comm, std::forward<As>(as)...);
 }
 
-}  // namespace detail
-}  // namespace papcoll::inline PAPCOLL_ABI
-
-namespace papcoll::inline PAPCOLL_ABI::detail {
+// -- The three functions of a collective, and what they say to arguments that none of their forms
+// takes: they are deleted for these. Compilers name the Mistake, and show the line that declares
+// the functions, whose comment says how to write a call.
 
 /// What a wrong call would return.
 struct NoResult {
@@ -344,7 +324,8 @@ struct NoResult {
 template <template <class...> class Policy>
 struct this_policy_is_made_of_others_and_they_are_missing {};
 
-}  // namespace papcoll::inline PAPCOLL_ABI::detail
+}  // namespace detail
+}  // namespace papcoll::inline PAPCOLL_ABI
 
 // clang-format off
 #define PAPCOLL_DELETED_FOR_POLICY(name, ...)                                                     \
