@@ -8,12 +8,10 @@
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/allgather.hpp>
-#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>

@@ -6,14 +6,12 @@
 // header, since all its collectives share their expectations.
 
 #include <papcoll/allgather.hpp>
-#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/names/algorithm_by_name.hpp>
-#include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>

@@ -5,23 +5,18 @@
 #include "outcome.hpp"
 
 #include <papcoll/allgather.hpp>
-#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
-#include <papcoll/alltoallv.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/names/algorithm_by_name.hpp>
-#include <papcoll/exscan.hpp>
 #include <papcoll/gather.hpp>
-#include <papcoll/gatherv.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
-#include <papcoll/scatterv.hpp>
 
 #include <algorithm>
 #include <array>
@@ -246,7 +241,7 @@ std::vector<Mistake<Comm>> all() {
          papcoll::alltoallv(c, b.in, sent.apart(), b.out, received.apart(), a);
        },
        true},
-      {Collective::alltoall, "in the output overlap: elements ",
+      {Collective::alltoall, "of the output overlap, at element ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks sent{c.size()};
          Blocks received{c.size()};
@@ -299,7 +294,7 @@ std::vector<Mistake<Comm>> all() {
          papcoll::allgatherv(c, b.input(3), b.out, each.apart(), a);
        },
        true},
-      {Collective::allgather, "in the output overlap: elements ",
+      {Collective::allgather, "of the output overlap, at element ",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          Blocks each{c.size()};
          if (wrong) each.places[1] = 2;
@@ -336,7 +331,7 @@ std::vector<Mistake<Comm>> all() {
          papcoll::exscan(c, b.input(2), papcoll::strided(wrong ? nullptr : b.out.data(), 2, 1, 2),
                          papcoll::sum, a);
        }},
-      {Collective::allgather, "the blocks of a strided buffer overlap",
+      {Collective::allgather, "overlap: they are 2 elements apart, and each has 3",
        [](Comm& c, B& b, bool wrong, const Algorithm& a) {
          papcoll::allgather(c, b.input(3),
                             papcoll::strided(b.out.data(), {c.size(), 3}, {wrong ? 2 : 3, 1}), a);

@@ -4,7 +4,6 @@
 // processes alike. Gives what is wrong on this rank, or "".
 
 #include <papcoll/allgather.hpp>
-#include <papcoll/allgatherv.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
@@ -12,13 +11,11 @@
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/gather.hpp>
-#include <papcoll/gatherv.hpp>
 #include <papcoll/persistent.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
-#include <papcoll/scatterv.hpp>
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/call/functions.hpp>
+#include <papcoll/call/make.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {
 

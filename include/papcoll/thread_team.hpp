@@ -82,5 +82,23 @@ class ThreadTeam {
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/thread_team.ipp>
+#include <papcoll/runtime/thread_team_state.hpp>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+PAPCOLL_DECL detail::Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
+  auto team = detail::make_shared<ThreadTeamState>(ranks, options);
+  for (int r = 0; r < ranks; ++r) team->core(r).set_owner(team);
+  return team;
+}
+
+PAPCOLL_DECL TeamCore& core_of_thread(ThreadTeamState& team, int rank) noexcept {
+  return team.core(rank);
+}
+
+PAPCOLL_DECL void run_threads(ThreadTeamState& team, void (*body)(void*, int), void* context) {
+  team.run(body, context);
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 #endif

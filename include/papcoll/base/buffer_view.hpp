@@ -48,6 +48,7 @@ class BufferView {
   struct Step {
     std::size_t count;      ///< runs, or groups of runs of the dimensions before it
     std::ptrdiff_t stride;  ///< bytes from one to the next
+    friend bool operator==(const Step&, const Step&) = default;
   };
 
   BufferView() = default;
@@ -79,6 +80,14 @@ class BufferView {
   detail::Vector<Run> take_runs() noexcept { return std::exchange(runs_, {}); }
   /// The runs of a list.
   const detail::Vector<Run>& runs() const noexcept { return runs_; }
+  /// Elements of each run that goes in steps; 0: of a list.
+  std::size_t length() const noexcept { return length_; }
+  /// The steps from run to run, as nested() was told.
+  std::span<const Step> steps() const noexcept { return {steps_.data(), dimensions_}; }
+  /// Do both lay elements alike?
+  friend bool operator==(const BufferView& a, const BufferView& b) noexcept {
+    return a.length_ == b.length_ && a.steps_ == b.steps_ && a.runs_ == b.runs_;
+  }
 
   /// Bytes from the buffer's address to element i, for elements of `size` bytes. Reduces n to the
   /// number of elements from there on that are neighbours, if it is more.

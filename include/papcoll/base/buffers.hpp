@@ -15,96 +15,6 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Elements in blocks that lie apart, such as a column of a matrix or a part of an array of
-/// structures: `blocks` times `block` neighbours, the first ones of two blocks `stride` elements
-/// apart. What lies between is neither read nor written. Made by strided().
-template <class T>
-struct Strided {
-  T* data;             ///< the first element of the first block
-  std::size_t blocks;  ///< how many there are
-  std::size_t block;   ///< elements of one
-  /// Elements from the start of one block to that of the next; may be negative.
-  std::ptrdiff_t stride;
-
-  /// Elements of all blocks.
-  std::size_t size() const noexcept { return blocks * block; }
-};
-
-/// `blocks` times `block` elements from `data` on, `stride` elements from block to block. Column c
-/// of a row-major matrix is strided(&matrix[0][c], rows, 1, columns).
-template <class T>
-Strided<T> strided(T* data, std::size_t blocks, std::size_t block, std::ptrdiff_t stride) noexcept {
-  return {data, blocks, block, stride};
-}
-
-/// Elements in one or more dimensions, counted with the last index fastest. Made by strided().
-template <class T>
-struct StridedArray {
-  T* data;                 ///< the element whose indices are all 0
-  std::size_t dimensions;  ///< at most BufferView::most_dimensions
-  std::array<std::size_t, BufferView::most_dimensions> extents;  ///< elements of each dimension
-  std::array<std::ptrdiff_t, BufferView::most_dimensions>
-      strides;  ///< elements from index to index
-};
-
-/// Element (i, j, …) is data[i · strides[0] + j · strides[1] + …], and the last index is the
-/// fastest. The elements of a row-major matrix of `rows` by `columns` in the order of its columns
-/// are strided(&matrix[0][0], {columns, rows}, {1, columns}). Strides may be negative; a call
-/// refuses extents that are, and elements that overlap or interleave: each stride, from the
-/// smallest to the largest, must step over all that the dimensions with smaller ones span.
-template <class T, std::integral N, std::integral S, std::size_t D>
-StridedArray<T> strided(T* data, const N (&extents)[D], const S (&strides)[D]) noexcept {
-  static_assert(D <= BufferView::most_dimensions, "papcoll: a buffer has at most 8 dimensions");
-  StridedArray<T> a{data, D, {}, {}};
-  for (std::size_t d = 0; d < D; ++d) {
-    a.extents[d] = static_cast<std::size_t>(extents[d]);
-    a.strides[d] = static_cast<std::ptrdiff_t>(strides[d]);
-  }
-  return a;
-}
-
-template <class T>
-struct Indexed;
-
-namespace detail {
-template <class X>
-inline constexpr bool is_made_to_lie_apart = false;
-template <class T>
-inline constexpr bool is_made_to_lie_apart<Strided<T>> = true;
-template <class T>
-inline constexpr bool is_made_to_lie_apart<StridedArray<T>> = true;
-template <class T>
-inline constexpr bool is_made_to_lie_apart<Indexed<T>> = true;
-}  // namespace detail
-
-/// What has elements at regular places as std::mdspan has: std::mdspan itself, Kokkos::mdspan. Its
-/// accessor gives elements as they are in memory.
-template <class M>
-concept MdspanLike = requires(const M& m) {
-  typename M::element_type;
-  typename M::reference;
-  requires std::same_as<typename M::reference, typename M::element_type&>;
-  { m.data_handle() } -> std::same_as<typename M::element_type*>;
-  requires(M::rank() > 0);
-  { m.extent(0U) } -> std::convertible_to<std::size_t>;
-  { m.stride(0U) } -> std::convertible_to<std::ptrdiff_t>;
-  { m.is_strided() } -> std::convertible_to<bool>;
-};
-
-/// A buffer whose elements need not lie one beside the other: what strided() or indexed() makes, or
-/// an mdspan. A call counts its elements in their order.
-template <class R>
-concept Noncontiguous =
-    detail::is_made_to_lie_apart<std::remove_cvref_t<R>> || MdspanLike<std::remove_cvref_t<R>>;
-
-/// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since an MPI_Op is an int
-/// in some MPI libraries and would pass for a rank.
-struct root {
-  /// The root is rank r of the team.
-  explicit constexpr root(int r) noexcept : rank(r) {}
-  int rank;  ///< of the team
-};
-
 /// Anything with contiguous elements of one trivially copyable type: std::vector, std::array,
 /// std::span, a built-in array.
 template <class R>
@@ -113,53 +23,17 @@ concept ContiguousRange = requires(R& r) {
   std::ranges::size(r);
 };
 
-/// What a collective takes as a buffer: a contiguous range, or elements that lie apart.
-template <class R>
-concept Buffer = ContiguousRange<R> || Noncontiguous<R>;
-
-/// What a collective takes by value: one element of a trivially copyable type, and no buffer.
-template <class T>
-concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !Noncontiguous<T> &&
-                  !std::is_null_pointer_v<T> && !requires(T & x) {
-  std::ranges::begin(x);
-};
-
 namespace detail {
-/// The address of a buffer.
-template <Buffer R>
-constexpr auto* address_of(R& buffer) noexcept {
-  if constexpr (ContiguousRange<R>) {
-    return std::ranges::data(buffer);
-  } else if constexpr (MdspanLike<std::remove_cvref_t<R>>) {
-    return buffer.data_handle();
-  } else {
-    return buffer.data;
-  }
-}
-}  // namespace detail
+/// The type of a range's elements, without const.
+template <ContiguousRange R>
+using element_in =
+    std::remove_cv_t<std::remove_pointer_t<decltype(std::ranges::data(std::declval<R&>()))>>;
 
-/// A buffer that a collective may write to: an lvalue, or a view such as std::span.
-template <class R>
-concept OutputRange = Noncontiguous<R> ||
-    (ContiguousRange<R> &&
-     (std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>));
-
-/// The type of a buffer's elements, without const.
-template <Buffer R>
-using element_of =
-    std::remove_cv_t<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;
-
-/// Can the elements of a buffer be written to?
-template <Buffer R>
-inline constexpr bool is_writable =
-    !std::is_const_v<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;
-
-namespace detail {
 template <class R>
 inline constexpr bool is_integer_range = false;
 template <ContiguousRange R>
 inline constexpr bool is_integer_range<R> =
-    std::integral<element_of<const R>> && !std::same_as<element_of<const R>, bool>;
+    std::integral<element_in<R>> && !std::same_as<element_in<R>, bool>;
 }  // namespace detail
 
 /// How many elements each rank has in a buffer, or where its block begins there: integers of any
@@ -173,8 +47,8 @@ struct counts {
   requires(detail::is_integer_range<R>) explicit counts(const R& each) noexcept
       : data_(std::ranges::data(each)),
         size_(std::ranges::size(each)),
-        width_(sizeof(element_of<const R>)),
-        is_signed_(std::is_signed_v<element_of<const R>>) {}
+        width_(sizeof(detail::element_in<R>)),
+        is_signed_(std::is_signed_v<detail::element_in<R>>) {}
   /// Refuses, with a sentence, whatever is no such range.
   template <class Other>
   requires(!detail::is_integer_range<Other>) explicit counts(const Other&) {
@@ -243,12 +117,103 @@ struct blocks {
   bool anywhere = false;  ///< `places` says where they are
 };
 
+/// Where the elements of a buffer lie, whatever their type: at steps in dimensions, or in a list of
+/// blocks. What calls check of a buffer that is not contiguous, and do with it, goes by this.
+struct BufferLayout {
+  const char* name = "";       ///< for messages, set by the call: "input"
+  std::size_t dimensions = 0;  ///< of `extents` and `strides`; the last is the fastest
+  std::array<std::size_t, BufferView::most_dimensions> extents{};     ///< elements
+  std::array<std::ptrdiff_t, BufferView::most_dimensions> strides{};  ///< units
+  bool is_list = false;    ///< `lengths` and `places` say it
+  bool is_regular = true;  ///< false: an mdspan that has no strides
+  counts lengths{};        ///< of a list: elements of each block
+  counts places{};         ///< of a list: units from the address to each block; may be negative
+  std::size_t unit = 0;    ///< bytes that strides and places count in; 0: those of an element
+  const BufferView* made = nullptr;  ///< of a list that has its view, from the address on
+};
+
+/// What calls ask of a buffer that is not contiguous. A type is one if it has a member `data`, from
+/// which strides and places are counted, and a function layout() as below; or else by a
+/// specialisation of this.
+template <class B>
+struct BufferTraits {
+  /// The address.
+  static auto* data(const B& buffer) noexcept { return buffer.data; }
+  /// Where the elements lie.
+  static BufferLayout layout(const B& buffer) requires requires {
+    { buffer.layout() } -> std::same_as<BufferLayout>;
+  }
+  { return buffer.layout(); }
+};
+
+/// Elements in blocks that lie apart, such as a column of a matrix or a part of an array of
+/// structures: `blocks` times `block` neighbours, the first ones of two blocks `stride` elements
+/// apart. What lies between is neither read nor written. Made by strided().
+template <class T>
+struct Strided {
+  T* data;             ///< the first element of the first block
+  std::size_t blocks;  ///< how many there are
+  std::size_t block;   ///< elements of one
+  /// Elements from the start of one block to that of the next; may be negative.
+  std::ptrdiff_t stride;
+
+  /// Elements of all blocks.
+  std::size_t size() const noexcept { return blocks * block; }
+  /// For the library.
+  BufferLayout layout() const noexcept {
+    return {.dimensions = 2, .extents = {blocks, block}, .strides = {stride, 1}};
+  }
+};
+
+/// `blocks` times `block` elements from `data` on, `stride` elements from block to block. Column c
+/// of a row-major matrix is strided(&matrix[0][c], rows, 1, columns).
+template <class T>
+Strided<T> strided(T* data, std::size_t blocks, std::size_t block, std::ptrdiff_t stride) noexcept {
+  return {data, blocks, block, stride};
+}
+
+/// Elements in one or more dimensions, counted with the last index fastest. Made by strided().
+template <class T>
+struct StridedArray {
+  T* data;                 ///< the element whose indices are all 0
+  std::size_t dimensions;  ///< at most BufferView::most_dimensions
+  std::array<std::size_t, BufferView::most_dimensions> extents;  ///< elements of each dimension
+  std::array<std::ptrdiff_t, BufferView::most_dimensions>
+      strides;  ///< elements from index to index
+
+  /// For the library.
+  BufferLayout layout() const noexcept {
+    return {.dimensions = dimensions, .extents = extents, .strides = strides};
+  }
+};
+
+/// Element (i, j, …) is data[i · strides[0] + j · strides[1] + …], and the last index is the
+/// fastest. The elements of a row-major matrix of `rows` by `columns` in the order of its columns
+/// are strided(&matrix[0][0], {columns, rows}, {1, columns}). Strides may be negative; a call
+/// refuses extents that are, and elements that overlap or interleave: each stride, from the
+/// smallest to the largest, must step over all that the dimensions with smaller ones span.
+template <class T, std::integral N, std::integral S, std::size_t D>
+StridedArray<T> strided(T* data, const N (&extents)[D], const S (&strides)[D]) noexcept {
+  static_assert(D <= BufferView::most_dimensions, "papcoll: a buffer has at most 8 dimensions");
+  StridedArray<T> a{data, D, {}, {}};
+  for (std::size_t d = 0; d < D; ++d) {
+    a.extents[d] = static_cast<std::size_t>(extents[d]);
+    a.strides[d] = static_cast<std::ptrdiff_t>(strides[d]);
+  }
+  return a;
+}
+
 /// Elements in a list of blocks, each of a length and at a place of its own. Made by indexed().
 template <class T>
 struct Indexed {
   T* data;         ///< what displacements are counted from
   counts lengths;  ///< elements of each block
   counts places;   ///< elements from `data` to the first of each block
+
+  /// For the library.
+  BufferLayout layout() const noexcept {
+    return {.is_list = true, .lengths = lengths, .places = places};
+  }
 };
 
 /// Block i has lengths[i] elements from data[displacements[i]] on, as in an indexed datatype of
@@ -260,5 +225,99 @@ template <class T, class Lengths, class Displacements>
 Indexed<T> indexed(T* data, const Lengths& lengths, const Displacements& displacements) noexcept {
   return {data, counts(lengths), counts(displacements)};
 }
+
+/// What has elements at regular places as std::mdspan has: std::mdspan itself, Kokkos::mdspan. Its
+/// accessor gives elements as they are in memory.
+template <class M>
+concept MdspanLike = requires(const M& m) {
+  typename M::element_type;
+  typename M::reference;
+  requires std::same_as<typename M::reference, typename M::element_type&>;
+  { m.data_handle() } -> std::same_as<typename M::element_type*>;
+  requires(M::rank() > 0);
+  { m.extent(0U) } -> std::convertible_to<std::size_t>;
+  { m.stride(0U) } -> std::convertible_to<std::ptrdiff_t>;
+  { m.is_strided() } -> std::convertible_to<bool>;
+};
+
+template <MdspanLike M>
+struct BufferTraits<M> {
+  static auto* data(const M& m) { return m.data_handle(); }
+  static BufferLayout layout(const M& m) {
+    static_assert(M::rank() <= BufferView::most_dimensions,
+                  "papcoll: a buffer has at most 8 dimensions");
+    BufferLayout l{.dimensions = M::rank(), .is_regular = m.is_strided()};
+    for (std::size_t d = 0; d < l.dimensions; ++d) {
+      l.extents[d] = static_cast<std::size_t>(m.extent(d));
+      if (l.is_regular) l.strides[d] = static_cast<std::ptrdiff_t>(m.stride(d));
+    }
+    return l;
+  }
+};
+
+/// A buffer whose elements need not lie one beside the other: what strided() or indexed() makes, an
+/// mdspan, or a type of one's own, see BufferTraits. A call counts its elements in their order.
+template <class R>
+concept Noncontiguous = requires(const std::remove_cvref_t<R>& buffer) {
+  { BufferTraits<std::remove_cvref_t<R>>::layout(buffer) } -> std::same_as<BufferLayout>;
+  BufferTraits<std::remove_cvref_t<R>>::data(buffer);
+};
+
+/// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since an MPI_Op is an int
+/// in some MPI libraries and would pass for a rank.
+struct root {
+  /// The root is rank r of the team.
+  explicit constexpr root(int r) noexcept : rank(r) {}
+  int rank;  ///< of the team
+};
+
+/// What a collective takes as a buffer: a contiguous range, or elements that lie apart.
+template <class R>
+concept Buffer = ContiguousRange<R> || Noncontiguous<R>;
+
+/// What a collective takes by value: one element of a trivially copyable type, and no buffer.
+template <class T>
+concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !Noncontiguous<T> &&
+                  !std::is_null_pointer_v<T> && !requires(T & x) {
+  std::ranges::begin(x);
+};
+
+namespace detail {
+/// The address of a buffer.
+template <Buffer R>
+constexpr auto* address_of(R& buffer) noexcept {
+  if constexpr (ContiguousRange<R>) {
+    return std::ranges::data(buffer);
+  } else {
+    return BufferTraits<std::remove_cvref_t<R>>::data(buffer);
+  }
+}
+
+/// Where its elements lie.
+template <Buffer R>
+BufferLayout layout_of(const R& buffer) {
+  if constexpr (ContiguousRange<const R>) {
+    return {.dimensions = 1, .extents = {std::ranges::size(buffer)}, .strides = {1}};
+  } else {
+    return BufferTraits<R>::layout(buffer);
+  }
+}
+}  // namespace detail
+
+/// A buffer that a collective may write to: an lvalue, or a view such as std::span.
+template <class R>
+concept OutputRange = Noncontiguous<R> ||
+    (ContiguousRange<R> &&
+     (std::is_lvalue_reference_v<R> || std::ranges::enable_borrowed_range<std::remove_cvref_t<R>>));
+
+/// The type of a buffer's elements, without const.
+template <Buffer R>
+using element_of =
+    std::remove_cv_t<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;
+
+/// Can the elements of a buffer be written to?
+template <Buffer R>
+inline constexpr bool is_writable =
+    !std::is_const_v<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;
 
 }  // namespace papcoll::inline PAPCOLL_ABI

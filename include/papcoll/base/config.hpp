@@ -39,10 +39,10 @@
 #endif
 #define PAPCOLL_ABI PAPCOLL_ABI_OF(PAPCOLL_ABI_OF_VERSION, PAPCOLL_ABI_CHECKS, PAPCOLL_ABI_LIBRARY)
 
-// Code that is the same in every program is declared by PAPCOLL_DECL in a header and defined in
-// an .ipp beside it, which it includes if PAPCOLL_HAS_SHARED_CODE; templates whose arguments are
-// known are named by PAPCOLL_COMPILE_ONCE, and by PAPCOLL_COMPILED_ONCE in a header that cannot
-// compile them. By default every file compiles what it uses; where all files define
+// Code that is the same in every program is declared by PAPCOLL_DECL in a header and defined at its
+// end, or in an .ipp beside it that it includes, if PAPCOLL_HAS_SHARED_CODE; templates whose
+// arguments are known are named by PAPCOLL_COMPILE_ONCE, and by PAPCOLL_COMPILED_ONCE in a header
+// that cannot compile them. By default every file compiles what it uses; where all files define
 // PAPCOLL_COMPILED, call/papcoll.cpp alone does.
 #if !defined(PAPCOLL_COMPILED)
 #define PAPCOLL_DECL inline

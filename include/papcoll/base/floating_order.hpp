@@ -33,9 +33,9 @@ bool is_finite(const T& x) noexcept {
 /// Infinity, by its bits: of std::numeric_limits' compilers warn under -ffinite-math-only.
 inline constexpr double infinity = std::bit_cast<double>(std::uint64_t{0x7ff} << 52U);
 
-/// std::from_chars without it: `inf` and `nan` are no numbers, and subnormal ones are out of range.
-inline std::from_chars_result from_chars_by_strtod(const char* begin, const char* end,
-                                                   double& value) {
+/// As std::from_chars, which libc++ has for these since version 20; but `inf` and `nan` are no
+/// numbers, and subnormal ones are out of range.
+inline std::from_chars_result from_chars(const char* begin, const char* end, double& value) {
   const std::string_view text{begin, static_cast<std::size_t>(end - begin)};
   const std::string number{text.substr(0, text.find_first_not_of("+-.0123456789Ee"))};
   if (number.empty() || number.front() == '+') return {begin, std::errc::invalid_argument};
@@ -48,16 +48,6 @@ inline std::from_chars_result from_chars_by_strtod(const char* begin, const char
   if (errno == ERANGE) return {after, std::errc::result_out_of_range};
   value = found;
   return {after, std::errc{}};
-}
-
-/// std::from_chars of a floating-point number, which libc++ has since version 20.
-template <std::same_as<double> T>
-std::from_chars_result from_chars(const char* begin, const char* end, T& value) {
-  if constexpr (requires { std::from_chars(begin, end, value); }) {
-    return std::from_chars(begin, end, value);
-  } else {
-    return from_chars_by_strtod(begin, end, value);
-  }
 }
 
 // Minimum and maximum as IEEE 754-2019 has them (section 9.6): −0 < +0, and a NaN wins, as the

@@ -65,26 +65,11 @@ consteval std::uint32_t type_hash() noexcept {
 
 // -- What is said of values.
 
-/// TeamCore::refuse, rank and size.
-[[noreturn]] PAPCOLL_DECL void refuse(TeamCore& core, Called called, const std::string& what);
-/// Refuses a buffer: `what` must be so, and it has `found` elements instead of `needed`.
-[[noreturn]] PAPCOLL_DECL void refuse_length(TeamCore& core, Called called, const char* what,
-                                             std::size_t found, std::size_t needed);
-/// Are `count` elements on each rank, all of them together, more than PTRDIFF_MAX bytes?
-[[gnu::cold, gnu::pure]] PAPCOLL_DECL bool too_many_bytes(const TeamCore& core, std::size_t count,
-                                                          std::size_t bytes_of_one) noexcept;
-/// Refuses a count, of elements on each rank or of those on one.
-[[noreturn]] PAPCOLL_DECL void refuse_count(TeamCore& core, Called called, std::size_t count,
-                                            std::size_t bytes_of_one);
-/// Refuses counts of the ranks whose sum is more than PTRDIFF_MAX bytes.
-[[noreturn]] PAPCOLL_DECL void refuse_sum(TeamCore& core, Called called,
-                                          std::span<const std::size_t> of_rank,
-                                          std::size_t bytes_of_one);
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
+PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept;
 /// Where the ranks of a team on several nodes sit; null if they are on one.
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept;
-PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;
 
 /// Whose call of what is being checked.
 struct Caller {
@@ -94,13 +79,20 @@ struct Caller {
   bool uneven = false;  ///< of a v-form
 
   Called called() const noexcept { return {collective, non_blocking, uneven}; }
-  [[noreturn]] void refuse(const std::string& what) const { detail::refuse(core, called(), what); }
+  /// TeamCore::refuse.
+  [[noreturn]] void refuse(const std::string& what) const;
+  /// Refuses a buffer: `what` must be so, and it has `found` elements instead of `needed`.
+  [[noreturn]] void refuse_length(std::size_t found, std::size_t needed, const char* what) const;
+  /// Refuses a count, of elements on each rank or of those on one.
+  [[noreturn]] void refuse_count(std::size_t count, std::size_t bytes_of_one) const;
+  /// Refuses counts of the ranks whose sum is more than PTRDIFF_MAX bytes.
+  [[noreturn]] void refuse_sum(std::span<const std::size_t> of_rank,
+                               std::size_t bytes_of_one) const;
   void require(bool right, const char* what) const {
     if (!right) refuse(what);
   }
   void require_length(std::size_t found, std::size_t needed, const char* what) const {
-    if (found == needed) return;
-    refuse_length(core, called(), what, found, needed);
+    if (found != needed) refuse_length(found, needed, what);
   }
   /// `count` elements on each rank are at most PTRDIFF_MAX bytes on all of them together.
   /// Inlined, and its question is pure: so a compiler still knows afterwards what the call is.
@@ -109,13 +101,17 @@ struct Caller {
     constexpr std::size_t few = PTRDIFF_MAX >> 31U;
     std::size_t bytes = 0;
     if (!__builtin_mul_overflow(count, bytes_of_one, &bytes) && bytes <= few) return;
-    if (!too_many_bytes(core, count, bytes_of_one)) return;
-    refuse_count(core, called(), count, bytes_of_one);
+    if (are_too_many(count, bytes_of_one)) refuse_count(count, bytes_of_one);
   }
 
   int rank() const noexcept { return rank_of(core); }
   int size() const noexcept { return size_of(core); }
   std::size_t ranks() const noexcept { return static_cast<std::size_t>(size()); }
+
+ private:
+  /// Are they, of all ranks together, more than PTRDIFF_MAX bytes?
+  [[gnu::cold, gnu::pure]] bool are_too_many(std::size_t count,
+                                             std::size_t bytes_of_one) const noexcept;
 };
 
 inline void check_pointers(const Caller& caller, const void* in, std::size_t in_count,
@@ -126,6 +122,12 @@ inline void check_pointers(const Caller& caller, const void* in, std::size_t in_
                  "the output is a null pointer: pass a buffer, or a count of 0");
 }
 
+/// Has each rank a place of its own in the longer buffer? Then one address twice is not in place.
+constexpr bool has_own_place(Collective c) noexcept {
+  const auto [in, out] = buffers_of(c, true);
+  return in == Holds::own_block || (out == Holds::own_block && !is_reduction(c));
+}
+
 /// The local checks of a call's buffers. `in_count` and `out_count` are in elements, and were found
 /// to be few enough before the call was made: a compiler then still knows what is in it.
 inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_count,
@@ -133,11 +135,7 @@ inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_co
   if constexpr (assertion_level == 0) return;
   check_pointers(caller, c.in, in_count, c.out, out_count);
   if (in_count == 0 || out_count == 0) return;
-  // Where each rank has a place of its own in the longer buffer, one address twice is not in place.
-  const auto [in, out] = buffers_of(c.collective, true);
-  const bool own_place =
-      in == Holds::own_block || (out == Holds::own_block && !is_reduction(c.collective));
-  const bool in_place = c.in == c.out && !own_place;
+  const bool in_place = c.in == c.out && !has_own_place(c.collective);
   const bool overlap =
       c.in < c.out + out_count * c.reducer.size && c.out < c.in + in_count * c.reducer.size;
   caller.require(in_place || !overlap,

@@ -6,7 +6,7 @@
 #include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
-#include <papcoll/call/route.hpp>
+#include <papcoll/call/team_of.hpp>
 #include <papcoll/runtime/call_blocks.hpp>
 
 #include <cstddef>
@@ -40,8 +40,8 @@ struct LayoutArguments {
 struct UnevenArguments {
   /// Checks the arguments and makes their call, which borrows `numbers`.
   void (*make)(const Caller&, const CallArguments&, Call&, CallBlocks& numbers) = nullptr;
-  const blocks* sent = nullptr;      ///< of the input,
-  const blocks* received = nullptr;  ///< of the output
+  blocks sent{counts{}};      ///< of the input,
+  blocks received{counts{}};  ///< of the output
 };
 
 /// The arguments of a call, whichever it is: borrowed. In elements. They are the call itself once
@@ -95,34 +95,9 @@ PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t
 
 /// Checks the arguments of a call whose ranks have as many elements, and makes them one.
 PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a);
-/// The same of ranks that differ; `numbers` outlive the call.
-PAPCOLL_DECL void make_alltoallv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                      CallBlocks& numbers);
-PAPCOLL_DECL void make_allgatherv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                       CallBlocks& numbers);
-PAPCOLL_DECL void make_gatherv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                    CallBlocks& numbers);
-PAPCOLL_DECL void make_scatterv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                     CallBlocks& numbers);
-/// A reduce_scatter with counts, which are the lengths of `received`.
-PAPCOLL_DECL void make_uneven_reduce_scatter_call(const Caller& caller, const CallArguments& a,
-                                                  Call& call, CallBlocks& numbers);
-
-/// UnevenArguments::make of a collective.
-constexpr auto maker_of_uneven(Collective c) noexcept {
-  switch (c) {
-    case Collective::alltoall:
-      return make_alltoallv_call;
-    case Collective::allgather:
-      return make_allgatherv_call;
-    case Collective::gather:
-      return make_gatherv_call;
-    case Collective::scatter:
-      return make_scatterv_call;
-    default:
-      return make_uneven_reduce_scatter_call;
-  }
-}
+/// The same of ranks that differ, UnevenArguments::make; `numbers` outlive the call.
+PAPCOLL_DECL void make_uneven_call(const Caller& caller, const CallArguments& a, Call& call,
+                                   CallBlocks& numbers);
 
 /// Checks the arguments and runs the call.
 PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route);
@@ -137,5 +112,244 @@ PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Rou
 }  // namespace papcoll::inline PAPCOLL_ABI::detail
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/call/call_arguments.ipp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/text.hpp>
+#include <papcoll/call/request.ipp>
+#include <papcoll/call/run.ipp>
+#include <papcoll/runtime/team.hpp>
+
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+[[noreturn, gnu::cold]] inline void refuse_division(const Caller& caller) {
+  const auto what = [&] {
+    switch (caller.collective) {
+      case Collective::allgather:
+        return "the data do not divide into size() equal parts, one of each rank";
+      case Collective::alltoall:
+        return "the input does not divide into size() equal blocks, one for each rank";
+      case Collective::reduce_scatter:
+        return "the input does not divide into equal blocks: give it a multiple of size() "
+               "elements, or papcoll::counts";
+      default:
+        return "the root's data do not divide into size() equal parts";
+    }
+  };
+  caller.refuse(what());
+}
+
+[[gnu::cold]] PAPCOLL_DECL void refuse_lengths(const Caller& caller, std::size_t found,
+                                               std::size_t needed) {
+  const auto what = [&] {
+    switch (caller.collective) {
+      case Collective::reduce:
+        return "input and output of the root differ in length: the result has as many elements as "
+               "each contribution";
+      case Collective::allgather:
+        return "the output must have as many elements as all ranks contribute together: size() "
+               "times the length of the input";
+      case Collective::gather:
+        return "the root's output must have as many elements as all ranks contribute together: "
+               "size() times the length of the input";
+      case Collective::scatter:
+        return "the root's input must have size() times as many elements as the output of each "
+               "rank";
+      case Collective::alltoall:
+        return "input and output differ in length: an alltoall gives and takes a block for each "
+               "rank, all of the same length";
+      case Collective::reduce_scatter:
+        return "the output must have as many elements as this rank's block";
+      case Collective::scan:
+        return "input and output differ in length: a scan needs the same number of elements";
+      case Collective::exscan:
+        return "input and output differ in length: an exscan needs the same number of elements";
+      default:
+        return "input and output differ in length: an allreduce needs the same number of elements";
+    }
+  };
+  caller.refuse_length(found, needed, what());
+}
+
+PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t n) {
+  if (what == Holds::nothing) return 0;
+  const bool one =
+      what == Holds::own_block || traits_of(caller.collective).vector == VectorOf::one_block;
+  return one ? n : n * caller.ranks();
+}
+
+/// Elements of each block, of which `length` has one for each rank.
+inline std::size_t equal_part(const Caller& caller, std::size_t length) {
+  if (length % caller.ranks() != 0) refuse_division(caller);
+  return length / caller.ranks();
+}
+
+/// Elements of each block, by the lengths of the buffers that were passed.
+inline std::size_t block_of_lengths(const Caller& caller, const CallArguments& a, bool is_root,
+                                    bool in_place) {
+  if (!in_place || !is_root) {
+    if (a.collective == Collective::scatter) return a.out_length;
+    if (a.collective == Collective::allgather || a.collective == Collective::gather) {
+      return a.in_length;
+    }
+  }
+  return equal_part(caller, a.in_length);
+}
+
+// Every call comes through here: few functions, few looks at tables.
+PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
+  if (a.layouts != nullptr && !a.layouts->is_counted) a.layouts->count(caller, *a.layouts, a);
+  Call& call = a;
+  const Collective c = a.collective;
+  const CollectiveTraits& traits = traits_of(c);
+  if (traits.vector == VectorOf::one_block && a.layouts == nullptr) [[likely]] {
+    return make_elementwise_call(caller, a, traits);
+  }
+  bool is_root = true;
+  if ((traits.flags & CollectiveTraits::rooted) != 0) {
+    check_root(caller, root{a.root});
+    is_root = caller.rank() == a.root;
+  }
+  if (a.is_count_signed) checked_count(caller, static_cast<std::int64_t>(a.count));
+  const std::size_t size = a.reducer.size;
+  const bool in_place = a.one_buffer || (a.in_place_if_same && a.in == a.out);
+  const bool has_one_block = traits.vector == VectorOf::one_block;
+  std::size_t n = a.by_count ? a.count : a.in_length;
+  if (!has_one_block && !a.by_count) {
+    // Schedules count the blocks of all pairs of ranks.
+    if (c == Collective::alltoall) caller.require_few_bytes(a.in_length, size);
+    n = block_of_lengths(caller, a, is_root, in_place);
+  }
+  caller.require_few_bytes(n, size);
+  call.count = n;
+  const CollectiveTraits::Buffers holds = is_root ? traits.root : traits.others;
+  const std::size_t all = has_one_block ? n : n * caller.ranks();
+  std::size_t in = holds.in == Holds::own_block ? n : all;
+  std::size_t out = holds.out == Holds::own_block ? n : all;
+  if (holds.in == Holds::nothing) in = 0;
+  if (holds.out == Holds::nothing) out = 0;
+  if (c == Collective::alltoall) caller.require_few_bytes(in, size);
+  if (!a.by_count && !in_place) {
+    const bool by_output = c == Collective::scatter;
+    const std::size_t found = by_output ? a.in_length : a.out_length;
+    const std::size_t needed = by_output ? in : out;
+    const bool has_other = (by_output ? holds.in : holds.out) != Holds::nothing;
+    // Passed twice, the input of a reduce_scatter has its output at its beginning.
+    const bool is_longer = c == Collective::reduce_scatter && a.in == a.out && found > needed;
+    if (has_other && found != needed && !is_longer) refuse_lengths(caller, found, needed);
+  }
+  if (c == Collective::reduce_scatter && !a.by_count && a.in == a.out) out = a.out_length;
+  const bool has_one_buffer = (traits.flags & CollectiveTraits::one_buffer) != 0;
+  if (has_one_buffer) in = out = n;
+  // Does one of the buffers have a block of each rank, and the other this rank's?
+  const bool has_own_block =
+      traits.vector == VectorOf::block_per_rank && traits.combines == Combines::no_ranks;
+  const bool own_block_in_place = has_own_block && in_place && is_root;
+  if (has_own_block) {
+    if (own_block_in_place) (holds.in == Holds::own_block ? in : out) = 0;
+    if (holds.in == Holds::nothing) call.in = nullptr;
+    if (holds.out == Holds::nothing) call.out = nullptr;
+  }
+  if (a.layouts != nullptr) [[unlikely]] {
+    a.layouts->lay(caller, *a.layouts, call, in, out, in_place && (is_root || has_one_buffer));
+  } else if (assertion_level != 0) {
+    const bool is_null = (call.in == nullptr && in != 0) || (call.out == nullptr && out != 0);
+    const bool overlap =
+        in != 0 && out != 0 && call.in < call.out + out * size && call.out < call.in + in * size;
+    // One buffer is in place; what else overlaps is looked at closely.
+    if (is_null || (overlap && (call.in != call.out || has_own_block))) [[unlikely]] {
+      check_buffers(caller, call, in, out);
+    }
+  }
+  if (!own_block_in_place) return;
+  call.input_in_output = true;
+  const bool is_contiguous = call.in_view == nullptr;
+  if (holds.in == Holds::own_block && is_contiguous && call.in != nullptr) {
+    call.in += static_cast<std::size_t>(caller.rank()) * call.bytes();
+  }
+}
+
+/// What a blocking call keeps its blocks in.
+inline CallBlocks& blocks_of(const Caller& caller) {
+  caller.core.require_no_call();
+  return caller.core.blocks();
+}
+
+inline const Algorithm& algorithm_of(const CallArguments& a) {
+  static const Algorithm none;
+  return a.algorithm != nullptr ? *a.algorithm : none;
+}
+
+/// What the policies or the algorithm name.
+inline const AlgorithmSpec& spec_of(const Caller& caller, const CallArguments& a,
+                                    const Route& route) {
+  if (route.policies == nullptr) return algorithm_of(a).spec();
+  caller.require(a.algorithm == nullptr || a.algorithm->name().empty(),
+                 "policies and the name of an algorithm were given: give one of them");
+  return route.policies();
+}
+
+inline const CallActions& actions_of(const Route& route, const AlgorithmSpec& spec) {
+  return route.chooses && spec.is_automatic() ? route.chosen : route.named;
+}
+
+inline void run_made_call(const Caller& caller, const CallArguments& a, const Route& route,
+                          Call& call) {
+  const AlgorithmSpec& spec = spec_of(caller, a, route);
+  actions_of(route, spec).run(caller, spec, call);
+}
+
+PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route) {
+  const Caller caller{core, a.collective, false, a.uneven != nullptr};
+  if (a.uneven != nullptr) {
+    Call call;
+    a.uneven->make(caller, a, call, blocks_of(caller));
+    return run_made_call(caller, a, route, call);
+  }
+  if (!has_data(a.collective)) {
+    std::byte token{};
+    Call call = barrier_call(&token);
+    return run_made_call(caller, a, route, call);
+  }
+  make_even_call(caller, a);
+  run_made_call(caller, a, route, a);
+}
+
+/// Makes a call that outlives the function of its caller: what keeps alive what it borrows.
+inline detail::Shared<const void> make_kept_call(const Caller& caller, CallArguments& a, Call& call,
+                                                 detail::Shared<KeptArguments> kept) {
+  if (a.uneven == nullptr && has_data(a.collective)) {
+    make_even_call(caller, a);
+    call = a;
+  } else {
+    if (kept == nullptr) kept = detail::make_shared<KeptArguments>();
+    if (a.uneven != nullptr) {
+      a.uneven->make(caller, a, call, kept->blocks);
+    } else {
+      call = barrier_call(&kept->token);
+    }
+  }
+  return call.apart ? with_views(call, std::move(kept)) : std::move(kept);
+}
+
+PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& route,
+                                detail::Shared<KeptArguments> kept) {
+  const Caller caller{core, a.collective, true, a.uneven != nullptr};
+  Call call;
+  detail::Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
+  const AlgorithmSpec& spec = spec_of(caller, a, route);
+  return actions_of(route, spec).start(caller, spec, call, std::move(owned));
+}
+
+PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Route& route,
+                                     detail::Shared<KeptArguments> kept) {
+  const Caller caller{core, a.collective, false, a.uneven != nullptr};
+  Call call;
+  detail::Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
+  const AlgorithmSpec& spec = spec_of(caller, a, route);
+  return prepare_call(caller, spec, call, actions_of(route, spec), algorithm_of(a),
+                      std::move(owned));
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 #endif

@@ -3,13 +3,9 @@
 // Collectives without templates, for callers that know the type of their elements at run time only:
 // wrappers for C, Fortran or Python, and libraries that stand in for MPI's own functions. What they
 // check, choose and run is what the typed calls do, and ranks may mix the two.
-#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/buffers.hpp>
-#include <papcoll/base/call.hpp>
-#include <papcoll/base/collective.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/call_arguments.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
@@ -26,7 +22,18 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 struct ErasedCall;
-struct ParsedLayout;
+struct ErasedLayout;
+
+/// What an erased call has to know of its elements. Not a public type: no Operator is an Element.
+class ErasedElements {
+ protected:
+  ErasedElements(const Reducer& reducer, std::uint64_t types) noexcept
+      : reducer_(reducer), types_(types) {}
+
+  Reducer reducer_;      ///< of elements that are only moved, their size
+  std::uint64_t types_;  ///< Call::types
+  friend struct ErasedCall;
+};
 }  // namespace detail
 
 /// The collectives as plain functions: an element is so many bytes, an operator a Reducer.
@@ -50,8 +57,8 @@ class Comm {
   template <Team C>
   requires(!std::same_as<std::remove_cvref_t<C>, Comm>)
       Comm(C&& team)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
-      : core_(&papcoll::detail::core_of(team)) {
-    papcoll::detail::offer_transports<C>(*core_);
+      : core_(&detail::core_of(team)) {
+    detail::offer_transports<C>(*core_);
   }
 
   /// For the library.
@@ -94,7 +101,7 @@ enum class Operation : unsigned char {
 };
 
 /// What a call has to know of its elements where it only moves them.
-class Element {
+class Element : public detail::ErasedElements {
  public:
   /// Of one of the types above. A value that is none of them gives an element of 0 bytes, which
   /// calls refuse.
@@ -105,16 +112,15 @@ class Element {
   /// What typed calls say of T, so that they match.
   template <class T>
   static Element of() noexcept {
-    return Element{papcoll::detail::element_numbers<T>()};
+    return Element{detail::element_numbers<T>()};
   }
 
   /// For the library.
-  const papcoll::detail::ElementNumbers& numbers() const noexcept { return numbers_; }
+  detail::ElementNumbers numbers() const noexcept { return {reducer_.size, types_}; }
 
  private:
-  explicit Element(papcoll::detail::ElementNumbers numbers) noexcept : numbers_(numbers) {}
-
-  papcoll::detail::ElementNumbers numbers_;
+  explicit Element(detail::ElementNumbers numbers) noexcept
+      : ErasedElements(Reducer{.size = numbers.size}, numbers.types) {}
 };
 
 /// A Reducer, and what tells it apart when ranks compare their calls.
@@ -122,7 +128,7 @@ class Element {
 /// What Reducer::context points to stays the caller's: it lives until a blocking call returns,
 /// until a Request is complete, or as long as a Persistent. Its function is called by this rank
 /// only, and throws nothing.
-class Operator {
+class Operator : public detail::ErasedElements {
  public:
   /// Of papcoll's own operators on arithmetic types all is known. Any other is one of elements of
   /// that size and no particular type.
@@ -133,7 +139,7 @@ class Operator {
   template <class T, class Op>
   static Operator of(const Op& op) noexcept {
     Operator o{papcoll::reducer<T>(op), Element::of<T>()};
-    o.types_ |= papcoll::detail::operator_bits<Op>();
+    o.types_ |= detail::operator_bits<Op>();
     return o;
   }
 
@@ -144,9 +150,6 @@ class Operator {
 
  private:
   friend Operator reducer(ElementType type, Operation operation) noexcept;
-
-  Reducer reducer_;
-  std::uint64_t types_;
 };
 
 /// papcoll's own operator on a type: the kernel that the typed call runs. Where the pair has no
@@ -168,10 +171,10 @@ class Layout {
   static Layout of_blocks(const counts& lengths, const counts& displacements);
 
   /// For the library: null where elements are neighbours.
-  const papcoll::detail::ParsedLayout* parts() const noexcept { return parts_.get(); }
+  const detail::ErasedLayout* parts() const noexcept { return parts_.get(); }
 
  private:
-  detail::Shared<const papcoll::detail::ParsedLayout> parts_;
+  detail::Shared<const detail::ErasedLayout> parts_;
 };
 
 /// Those of input and output. Each lays all elements that a rank has there, those of all ranks'
@@ -198,75 +201,47 @@ PAPCOLL_DECL void lay_erased(const Caller& caller, LayoutArguments& layouts, Cal
 
 /// The layouts of an erased call: borrowed.
 struct ErasedLayouts : LayoutArguments {
-  explicit ErasedLayouts(const erased::Layouts* l) noexcept : given(l) {
-    lay = lay_erased;
-    is_counted = true;
-  }
-
-  const erased::Layouts* given;
+  const erased::Layouts* given = nullptr;
 };
 
 /// The arguments of an erased call, whichever it is: borrowed.
-struct ErasedCall : CallArguments {
-  /// A reduction.
+struct ErasedCall : CallArguments, Pinned {
+  /// One whose ranks have as many elements.
   ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, std::size_t n,
-             const erased::Operator& o, const erased::Layouts& l,
-             papcoll::root r = papcoll::root{0}) noexcept
-      : ErasedCall(comm, c, in_, out_, n, o.reducer(), o.types(), &l, r) {
-    types |= reducer.commutative ? 1U : 0U;
+             const ErasedElements& e, const erased::Layouts& l,
+             papcoll::root at = papcoll::root{0}) noexcept
+      : ErasedCall(comm, c, in_, out_, e, at) {
+    count = n;
+    laid_.given = &l;
+    if (l.in.parts() != nullptr || l.out.parts() != nullptr) layouts = &laid_;
   }
-  /// One that moves elements.
-  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, std::size_t n,
-             const erased::Element& e, const erased::Layouts& l,
-             papcoll::root r = papcoll::root{0}) noexcept
-      : ErasedCall(comm, c, in_, out_, n, Reducer{.size = e.numbers().size}, e.numbers().types, &l,
-                   r) {}
-  /// One that moves blocks which differ.
-  ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks* s, void* out_,
-             const blocks* r, const erased::Element& e,
-             papcoll::root where = papcoll::root{0}) noexcept
-      : ErasedCall(comm, c, in_, out_, any_length, Reducer{.size = e.numbers().size},
-                   e.numbers().types, nullptr, where) {
-    differing_ = {maker_of_uneven(c), s, r};
-    uneven = &differing_;
-  }
-  /// A reduce_scatter of blocks that differ.
-  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, const papcoll::counts& e,
-             const erased::Operator& o) noexcept
-      : ErasedCall(comm, c, in_, out_, any_length, o.reducer(), o.types(), nullptr,
-                   papcoll::root{0}) {
-    types |= reducer.commutative ? 1U : 0U;
-    each_ = e;
-    differing_ = {make_uneven_reduce_scatter_call, nullptr, &each_};
+  /// One whose blocks differ; there are none in a buffer that has a rank's elements alone.
+  ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks& s, void* out_,
+             const blocks& r, const ErasedElements& e, papcoll::root at = papcoll::root{0}) noexcept
+      : ErasedCall(comm, c, in_, out_, e, at) {
+    differing_ = {make_uneven_call, s, r};
     uneven = &differing_;
   }
   /// One without elements.
-  ErasedCall(erased::Comm comm, Collective c) noexcept
-      : CallArguments(c), core(comm.core()), laid_(nullptr) {}
-  ErasedCall(const ErasedCall&) = delete;
-  ErasedCall& operator=(const ErasedCall&) = delete;
-  ~ErasedCall() = default;
+  ErasedCall(erased::Comm comm, Collective c) noexcept : CallArguments(c), core(comm.core()) {}
 
   TeamCore& core;
 
  private:
-  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, std::size_t n,
-             const Reducer& r, std::uint64_t t, const erased::Layouts* l, papcoll::root at) noexcept
-      : CallArguments(c), core(comm.core()), laid_(l) {
+  ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, const ErasedElements& e,
+             papcoll::root at) noexcept
+      : ErasedCall(comm, c) {
     in_place_if_same = by_count = true;
     root = at.rank;
     in = static_cast<const std::byte*>(in_);
     out = static_cast<std::byte*>(out_);
     in_length = out_length = any_length;
-    count = n;
-    reducer = r;
-    types = t;
-    if (l != nullptr && (l->in.parts() != nullptr || l->out.parts() != nullptr)) layouts = &laid_;
+    reducer = e.reducer_;
+    types = e.types_;
   }
 
-  ErasedLayouts laid_;
+  ErasedLayouts laid_{{.lay = lay_erased, .is_counted = true}};
   UnevenArguments differing_;
-  blocks each_{papcoll::counts{}};
 };
 
 /// Runs a call of that collective.
@@ -281,20 +256,17 @@ namespace erased {
 
 // A collective's functions: name() runs a call, iname() starts a non-blocking one, name_init()
 // makes a persistent one.
-// clang-format off
-#define PAPCOLL_ERASED(name, collective, parameters, ...)                                        \
-  inline void name parameters {                                                                  \
-    papcoll::detail::run_erased<Collective::collective>(                                         \
-        {comm, Collective::collective, __VA_ARGS__}, algorithm);                                 \
-  }                                                                                              \
-  [[nodiscard]] inline Request i##name parameters {                                              \
-    return papcoll::detail::start_erased({comm, Collective::collective, __VA_ARGS__}, algorithm); \
-  }                                                                                              \
-  [[nodiscard]] inline Persistent name##_init parameters {                                       \
-    return papcoll::detail::prepare_erased({comm, Collective::collective, __VA_ARGS__},          \
-                                           algorithm);                                           \
+#define PAPCOLL_ERASED(name, collective, parameters, ...)                                   \
+  inline void name parameters {                                                             \
+    detail::run_erased<Collective::collective>({comm, Collective::collective, __VA_ARGS__}, \
+                                               algorithm);                                  \
+  }                                                                                         \
+  [[nodiscard]] inline Request i##name parameters {                                         \
+    return detail::start_erased({comm, Collective::collective, __VA_ARGS__}, algorithm);    \
+  }                                                                                         \
+  [[nodiscard]] inline Persistent name##_init parameters {                                  \
+    return detail::prepare_erased({comm, Collective::collective, __VA_ARGS__}, algorithm);  \
   }
-// clang-format on
 
 /// Combines `count` elements of every rank, position by position, and gives all the result.
 PAPCOLL_ERASED(allreduce, allreduce,
@@ -362,34 +334,34 @@ PAPCOLL_ERASED(alltoall, alltoall,
 PAPCOLL_ERASED(alltoallv, alltoall,
                (Comm comm, const void* in, const blocks& sent, void* out, const blocks& received,
                 const Element& element, const Algorithm& algorithm = {}),
-               in, &sent, out, &received, element)
+               in, sent, out, received, element)
 
 /// Gives all ranks the contributions of all, where these differ in length; see papcoll::allgatherv.
 PAPCOLL_ERASED(allgatherv, allgather,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 const Algorithm& algorithm = {}),
-               in, nullptr, out, &each, element)
+               in, counts{}, out, each, element)
 
 /// Gives the root the contributions of all, where these differ in length; see papcoll::gatherv. All
 /// ranks pass the lengths.
 PAPCOLL_ERASED(gatherv, gather,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 root to, const Algorithm& algorithm = {}),
-               in, nullptr, out, &each, element, to)
+               in, counts{}, out, each, element, to)
 
 /// Gives each rank its part of the root's elements, where parts differ in length; see
 /// papcoll::scatterv. All ranks pass the lengths.
 PAPCOLL_ERASED(scatterv, scatter,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 root from, const Algorithm& algorithm = {}),
-               in, &each, out, nullptr, element, from)
+               in, each, out, counts{}, element, from)
 
 /// A reduce_scatter of blocks that differ: `each` says how many elements every rank gets, the same
 /// on all ranks.
 PAPCOLL_ERASED(reduce_scatter, reduce_scatter,
                (Comm comm, const void* in, void* out, const counts& each, const Operator& op,
                 const Algorithm& algorithm = {}),
-               in, out, each, op)
+               in, counts{}, out, each, op)
 
 /// Returns when all ranks have called it.
 PAPCOLL_ERASED(barrier, barrier, (Comm comm, const Algorithm& algorithm = {}))
@@ -400,8 +372,7 @@ PAPCOLL_ERASED(barrier, barrier, (Comm comm, const Algorithm& algorithm = {}))
 /// elements: the other ranks do not wait for it, and their calls throw peer_error, which quotes
 /// `why`. Throws argument_error.
 [[noreturn]] inline void refuse(Comm comm, Collective collective, const std::string& why) {
-  const papcoll::detail::Caller caller{comm.core(), collective};
-  caller.refuse(why);
+  detail::Caller{comm.core(), collective}.refuse(why);
 }
 
 }  // namespace erased
@@ -412,13 +383,11 @@ PAPCOLL_ERASED(barrier, barrier, (Comm comm, const Algorithm& algorithm = {}))
 #include <papcoll/call/erased.ipp>
 #endif
 
-namespace papcoll::inline PAPCOLL_ABI {
-namespace detail {
+namespace papcoll::inline PAPCOLL_ABI::detail {
 
 #define PAPCOLL_ONCE_FOR(c) \
   PAPCOLL_COMPILE_ONCE(void run_erased<Collective::c>(ErasedCall&&, const Algorithm&))
 PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
 #undef PAPCOLL_ONCE_FOR
 
-}  // namespace detail
-}  // namespace papcoll::inline PAPCOLL_ABI
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

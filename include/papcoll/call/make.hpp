@@ -1,16 +1,17 @@
 #pragma once
 
 #include <papcoll/base/buffers.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/argument_kinds.hpp>
-#include <papcoll/call/block_arguments.hpp>
+#include <papcoll/call/blocks.hpp>
 #include <papcoll/call/call_arguments.hpp>
-#include <papcoll/call/owning.hpp>
+#include <papcoll/call/layouts.hpp>
 #include <papcoll/call/pack.hpp>
-#include <papcoll/call/passed.hpp>
-#include <papcoll/call/route.hpp>
+#include <papcoll/call/persistent.hpp>
+#include <papcoll/call/request.hpp>
 #include <papcoll/call/team_of.hpp>
 
 #include <concepts>
@@ -30,59 +31,6 @@ struct ReceivedBlocks;
 
 namespace detail {
 
-// -- What a call that outlives its function keeps
-
-template <class A, Way W>
-using OwnedArgument =
-    std::conditional_t<W != Way::blocking && is_owner<A>, std::remove_cvref_t<A>, NotOwned>;
-
-/// The operator and the buffers that a pack's call keeps.
-template <class P>
-struct KeptPack : KeptArguments {
-  using In = std::conditional_t<P::by_kinds.in_place(), NotOwned,
-                                OwnedArgument<typename P::In, P::forms.way>>;
-  using Out =
-      OwnedArgument<std::conditional_t<P::by_kinds.in_place(), typename P::In, typename P::Out>,
-                    P::forms.way>;
-  // A kernel that is the library's does not look at its operator.
-  static constexpr bool keeps_operator =
-      P::by_kinds.op >= 0 && !Vectorizable<typename P::T, typename P::Op>;
-  static constexpr bool owns = !std::same_as<In, NotOwned> || !std::same_as<Out, NotOwned>;
-  static constexpr bool is_needed = keeps_operator || owns;
-  using Buffers = OwnedBuffers<In, Out>;
-  using KeptOperator = std::conditional_t<keeps_operator, typename P::Op, NotOwned>;
-
-  template <class... As>
-  explicit KeptPack(As&&... as)
-      : op(nth_or < keeps_operator ? P::by_kinds.op : -1 > (std::forward<As>(as)...)),
-        buffers{
-            nth_or < std::same_as<In, NotOwned> ? -1 : P::by_kinds.in > (std::forward<As>(as)...),
-            nth_or < std::same_as<Out, NotOwned> ? -1
-            : P::by_kinds.in_place()             ? P::by_kinds.in
-                                                 : P::by_kinds.out > (std::forward<As>(as)...)} {}
-
-  std::decay_t<KeptOperator> op;
-  Buffers buffers;
-
- private:
-  template <int number, class... As>
-  static decltype(auto) nth_or(As&&... as) {
-    if constexpr (number < 0) {
-      return NotOwned{};
-    } else {
-      return nth<number>(std::forward<As>(as)...);
-    }
-  }
-  template <int number, class A, class... As>
-  static decltype(auto) nth(A&& a, As&&... as) {
-    if constexpr (number == 0) {
-      return std::forward<A>(a);
-    } else {
-      return nth<number - 1>(std::forward<As>(as)...);
-    }
-  }
-};
-
 // -- From arguments to CallArguments
 
 template <int>
@@ -90,7 +38,7 @@ struct NotThere {};
 
 /// The arguments of a call, and what they point to that the call makes of them.
 template <class P>
-struct PackedArguments : CallArguments {
+struct PackedArguments : CallArguments, Pinned {
   static constexpr Match m = P::by_kinds;
   static constexpr bool has_layout =
       Noncontiguous<typename P::In> || Noncontiguous<typename P::Out>;
@@ -109,13 +57,10 @@ struct PackedArguments : CallArguments {
     }
     if constexpr (has_layout) layouts = &passed;
     if constexpr (has_blocks) {
-      constexpr auto make = maker_of_uneven(P::forms.collective);
-      given.make = make;
+      given.make = make_uneven_call;
       uneven = &given;
     }
   }
-  PackedArguments(const PackedArguments&) = delete;
-  PackedArguments& operator=(const PackedArguments&) = delete;
 
   template <class Op>
   void set_operator(const Op& op) noexcept {
@@ -130,7 +75,7 @@ struct PackedArguments : CallArguments {
     if constexpr (number == m.in && m.by_value) {
       in = reinterpret_cast<const std::byte*>(std::addressof(argument));
     } else if constexpr (number == m.in) {
-      put_buffer(argument, in_length);
+      std::byte* const address = put_buffer(argument, in_length);
       in = address;
       if constexpr (is_in_place) {
         out = address;
@@ -139,8 +84,7 @@ struct PackedArguments : CallArguments {
       if constexpr (has_layout) passed.in = layout_of(argument);
       if constexpr (has_layout && is_in_place) passed.set_in_place();
     } else if constexpr (number == m.out) {
-      put_buffer(argument, out_length);
-      out = address;
+      out = put_buffer(argument, out_length);
       if constexpr (has_layout) passed.out = layout_of(argument);
     } else if constexpr (number == m.count) {
       count = static_cast<std::size_t>(argument);
@@ -154,46 +98,32 @@ struct PackedArguments : CallArguments {
       algorithm = &argument;
     }
     if constexpr (has_blocks) {
-      if constexpr (number == m.sent) given_blocks.sent = argument;
-      if constexpr (number == m.sent) given.sent = &given_blocks.sent;
-      if constexpr (number == m.received && number != m.sent) given_blocks.received = argument;
-      if constexpr (number == m.received) {
-        given.received = number == m.sent ? &given_blocks.sent : &given_blocks.received;
-      }
+      if constexpr (number == m.sent) given.sent = argument;
+      if constexpr (number == m.received) given.received = argument;
     }
   }
 
+  /// The address of a buffer, and its length if it says that.
   template <class A>
-  void put_buffer(A& argument, std::size_t& length) noexcept {
+  static std::byte* put_buffer(A& argument, std::size_t& length) noexcept {
+    length = any_length;
     if constexpr (std::is_null_pointer_v<std::remove_cv_t<A>>) {
-      address = nullptr;
-      length = any_length;
+      return nullptr;
     } else if constexpr (std::is_pointer_v<A>) {
-      address = bytes_at(argument);
-      length = any_length;
+      return bytes_at(argument);
     } else {
-      if constexpr (ContiguousRange<A>) {
-        address = bytes_at(std::ranges::data(argument));
-        length = std::ranges::size(argument);
-      } else {
-        address = bytes_at(address_of(argument));
-      }
+      if constexpr (ContiguousRange<A>) length = std::ranges::size(argument);
+      return bytes_at(address_of(argument));
     }
   }
 
-  struct BothBlocks {
-    blocks sent{papcoll::counts{}};
-    blocks received{papcoll::counts{}};
-  };
   template <class T>
   static std::byte* bytes_at(const T* at) noexcept {
     return reinterpret_cast<std::byte*>(const_cast<T*>(at));
   }
 
-  std::byte* address = nullptr;
   [[no_unique_address]] std::conditional_t<has_layout, PassedLayouts, NotThere<0>> passed;
   [[no_unique_address]] std::conditional_t<has_blocks, UnevenArguments, NotThere<1>> given;
-  [[no_unique_address]] std::conditional_t<has_blocks, BothBlocks, NotThere<2>> given_blocks;
 };
 
 template <class P, int... numbers, class... As>
@@ -201,29 +131,63 @@ void put_all(PackedArguments<P>& a, std::integer_sequence<int, numbers...>, As&.
   (a.template put<numbers>(as), ...);
 }
 
-/// The same of a call that keeps some of the arguments.
-template <class P, class... As>
-void put_kept(PackedArguments<P>& a, KeptPack<P>& kept, As&... as) noexcept {
-  using Kept = KeptPack<P>;
-  constexpr Match m = P::by_kinds;
-  const auto put = [&]<int number, class A>(std::integral_constant<int, number>, A& argument) {
-    if constexpr (number == m.in && m.in_place() && !std::same_as<typename Kept::Out, NotOwned>) {
-      a.template put<number>(kept.buffers.out);
-    } else if constexpr (number == m.in && !std::same_as<typename Kept::In, NotOwned>) {
-      a.template put<number>(kept.buffers.in);
-    } else if constexpr (number == m.out && !std::same_as<typename Kept::Out, NotOwned>) {
-      a.template put<number>(kept.buffers.out);
-    } else if constexpr (number == m.op && Kept::keeps_operator) {
-      a.template put<number>(kept.op);
-    } else {
-      a.template put<number>(argument);
-    }
-  };
-  [&]<int... numbers>(std::integer_sequence<int, numbers...>) {
-    (put(std::integral_constant<int, numbers>{}, as), ...);
-  }
-  (std::make_integer_sequence<int, sizeof...(As)>{});
+// -- What a call that outlives its function keeps
+
+/// A buffer that is moved into such a call.
+template <class P, int number>
+inline constexpr bool is_owned =
+    (number >= 0) && (P::forms.way != Way::blocking) && is_owner<typename P::template At<number>>;
+
+/// What stands for argument `number`: itself, or a reference. A kernel that is the library's does
+/// not look at its operator.
+template <class P, int number>
+constexpr auto kept_as() noexcept {
+  using A = typename P::template At<number>;
+  constexpr bool is_operator =
+      number == P::by_kinds.op && !Vectorizable<typename P::T, typename P::Op>;
+  constexpr bool is_buffer = number == P::by_kinds.in || number == P::by_kinds.out;
+  constexpr bool is_kept = is_operator || (is_buffer && is_owned<P, number>);
+  return std::type_identity<std::conditional_t<is_kept, std::decay_t<A>, A&&>>{};
 }
+
+template <class P, int number>
+struct KeptArgument {
+  typename decltype(kept_as<P, number>())::type it;
+};
+
+/// All arguments of a pack's call.
+template <class P, class Numbers = typename P::Numbers>
+struct KeptPack;
+template <class P, int... numbers>
+struct KeptPack<P, std::integer_sequence<int, numbers...>> : KeptArguments,
+                                                             KeptArgument<P, numbers>... {
+  static constexpr int in = P::by_kinds.in_place() ? -1 : P::by_kinds.in;
+  static constexpr int out = P::by_kinds.in_place() ? P::by_kinds.in : P::by_kinds.out;
+  template <int number>
+  using Owned = std::conditional_t<is_owned<P, number>,
+                                   std::remove_cvref_t<typename P::template At<number>>, NotOwned>;
+  static constexpr bool owns = is_owned<P, in> || is_owned<P, out>;
+  static constexpr bool is_needed =
+      (!std::is_reference_v<decltype(KeptArgument<P, numbers>::it)> || ...);
+
+  template <class... As>
+  explicit KeptPack(As&&... as) : KeptArgument<P, numbers>{std::forward<As>(as)}... {}
+
+  void put_in(PackedArguments<P>& a) noexcept {
+    put_all(a, typename P::Numbers{}, at<numbers>()...);
+  }
+
+  template <int number>
+  auto& at() noexcept {
+    return KeptArgument<P, number>::it;
+  }
+  /// Argument `number`, which keeps all alive; null if it is the caller's.
+  template <int number>
+  static detail::Shared<Owned<number>> part(const detail::Shared<KeptPack>& all) noexcept {
+    if constexpr (is_owned<P, number>) return {all, &all->template at<number>()};
+    return {};
+  }
+};
 
 // -- The calls
 
@@ -246,10 +210,11 @@ constexpr auto result_of() noexcept {
   } else {
     using Kept = KeptPack<P>;
     constexpr bool starts = P::forms.way == Way::non_blocking;
-    if constexpr (Kept::owns && starts) {
-      return std::type_identity<OwningRequest<typename Kept::In, typename Kept::Out>>{};
-    } else if constexpr (Kept::owns) {
-      return std::type_identity<OwningPersistent<typename Kept::In, typename Kept::Out>>{};
+    if constexpr (Kept::owns) {
+      using In = typename Kept::template Owned<Kept::in>;
+      using Out = typename Kept::template Owned<Kept::out>;
+      return std::type_identity<
+          std::conditional_t<starts, OwningRequest<In, Out>, OwningPersistent<In, Out>>>{};
     } else {
       return std::type_identity<std::conditional_t<starts, Request, Persistent>>{};
     }
@@ -282,7 +247,7 @@ void run_packed(TeamCore& core, PackedArguments<P>& a) {
     constexpr bool commutes = !is_reduction(c) || is_commutative<typename P::Op, typename P::T>;
     const AlgorithmSpec& spec = spec_of_policies<c, false, commutes, Ps...>();
     if constexpr (is_chosen) {
-      run_chosen<c>(caller, spec, a);
+      Chosen<c>::run(caller, spec, a);
     } else {
       constexpr auto run = runner_of<Ps...>();
       run(caller, spec, a);
@@ -299,7 +264,7 @@ ResultOf<P> make(C& comm, As&&... as) {
   if constexpr (P::by_kinds.algorithm >= 0) offer_transports<C>(core);
   PackedArguments<P> a;
   if constexpr (P::forms.way == Way::blocking) {
-    put_all(a, std::make_integer_sequence<int, sizeof...(As)>{}, as...);
+    put_all(a, typename P::Numbers{}, as...);
     if constexpr (P::by_kinds.by_value) {
       using T = typename P::T;
       T result = is_exclusive(P::forms.collective) ? T{} : *reinterpret_cast<const T*>(a.in);
@@ -320,18 +285,16 @@ ResultOf<P> make(C& comm, As&&... as) {
     detail::Shared<Kept> kept;
     if constexpr (Kept::is_needed) {
       kept = detail::make_shared<Kept>(std::forward<As>(as)...);
-      put_kept<P>(a, *kept, as...);
+      kept->put_in(a);
     } else {
-      put_all(a, std::make_integer_sequence<int, sizeof...(As)>{}, as...);
+      put_all(a, typename P::Numbers{}, as...);
     }
     const auto made = [&] {
       if constexpr (P::forms.way == Way::non_blocking) return start_call(core, a, route, kept);
       if constexpr (P::forms.way == Way::persistent) return prepare_call(core, a, route, kept);
     };
     if constexpr (Kept::owns) {
-      using Buffers = typename Kept::Buffers;
-      auto call = made();
-      return {std::move(call), detail::Shared<Buffers>{kept, &kept->buffers}};
+      return {made(), Kept::template part<Kept::in>(kept), Kept::template part<Kept::out>(kept)};
     } else {
       return made();
     }
@@ -344,5 +307,64 @@ void call_uneven(Comm& comm, As&&... as) {
   make<Pack<C, true, Way::blocking, As...>, Ps...>(comm, std::forward<As>(as)...);
 }
 
+// -- The three functions of a collective, and what they say to arguments that none of their forms
+// takes: they are deleted for these. Compilers name the Mistake, and show the line that declares
+// the functions, whose comment says how to write a call.
+
+/// What a wrong call would return.
+struct NoResult {
+  /// Becomes anything, so that nothing more is said where it is used.
+  template <class T>
+  operator T() const;  // NOLINT(google-explicit-constructor): only for the compiler's messages
+  /// Nor where it is used as a Request or a Persistent.
+  NoResult wait() const;
+};
+
+/// Of a policy that is a template and was given without its arguments.
+template <template <class...> class Policy>
+struct this_policy_is_made_of_others_and_they_are_missing {};
+
 }  // namespace detail
 }  // namespace papcoll::inline PAPCOLL_ABI
+
+// clang-format off
+#define PAPCOLL_DELETED_FOR_POLICY(name, ...)                                                     \
+  template <__VA_ARGS__ template <class...> class Policy, class... Rest, class... As,             \
+            class why = detail::this_policy_is_made_of_others_and_they_are_missing<Policy>>       \
+  detail::NoResult name(As&&...) = delete;
+
+#define PAPCOLL_FUNCTION(name, collective, uneven, way)                                           \
+  template <class... Ps, Team C, class... As>                                                     \
+  requires(detail::mistake_of<Collective::collective, uneven, detail::Way::way, As...> ==         \
+           detail::Mistake::none)                                                                 \
+  [[nodiscard]] detail::ResultOf<                                                                 \
+      detail::Pack<Collective::collective, uneven, detail::Way::way, As...>>                      \
+  name(C&& comm, As&&... arguments) {                                                             \
+    using Pack = detail::Pack<Collective::collective, uneven, detail::Way::way, As...>;           \
+    return detail::make<Pack, Ps...>(comm, std::forward<As>(arguments)...);                       \
+  }                                                                                               \
+  template <class... Ps, class C, class... As,                                                    \
+            detail::Mistake why = detail::mistake_of_call<                                        \
+                C, Collective::collective, uneven, detail::Way::way, As...>>                      \
+  requires(why != detail::Mistake::none)                                                          \
+  detail::NoResult name(C&&, As&&...) = delete;                                                   \
+  template <class... Ps,                                                                          \
+            detail::Mistake why =                                                                 \
+                detail::Mistake::                                                                 \
+                    an_overloaded_function_such_as_std_max_is_no_operator_so_pass_papcoll_max> \
+  detail::NoResult name(...) = delete;                                                            \
+  PAPCOLL_DELETED_FOR_POLICY(name)                                                                \
+  PAPCOLL_DELETED_FOR_POLICY(name, class,)                                                        \
+  PAPCOLL_DELETED_FOR_POLICY(name, class, class,)                                                 \
+  PAPCOLL_DELETED_FOR_POLICY(name, class, class, class,)
+
+#define PAPCOLL_FUNCTIONS(name, collective, uneven)             \
+  PAPCOLL_FUNCTION(name, collective, uneven, blocking)          \
+  PAPCOLL_FUNCTION(i##name, collective, uneven, non_blocking)   \
+  PAPCOLL_FUNCTION(name##_init, collective, uneven, persistent)
+
+/// Declares a collective's blocking, non-blocking and persistent function.
+#define PAPCOLL_COLLECTIVE(name) PAPCOLL_FUNCTIONS(name, name, false)
+/// The same of a v-form, of that collective.
+#define PAPCOLL_UNEVEN_COLLECTIVE(name, collective) PAPCOLL_FUNCTIONS(name, collective, true)
+// clang-format on

@@ -1,13 +1,18 @@
 #pragma once
 
 #include <papcoll/base/buffer_view.hpp>
+#include <papcoll/base/buffers.hpp>
+#include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
+#include <papcoll/call/argument_checks.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
@@ -100,34 +105,54 @@ void for_each_run(const Region& list, F&& f) {
   }
 }
 
+/// Where a block lies, in whatever unit.
+struct PlacedBlock {
+  std::intptr_t first;
+  std::intptr_t end;
+  std::size_t number;  ///< of the block, or of its list
+};
+
+/// In ascending order. Not by heap_sort(), which is for what is set up: this is done in each call,
+/// and most lists are in order.
+inline void sort_by_place(detail::Vector<PlacedBlock>& all) {
+  const auto before = [](const PlacedBlock& x, const PlacedBlock& y) { return x.first < y.first; };
+  if (!std::is_sorted(all.begin(), all.end(), before)) std::sort(all.begin(), all.end(), before);
+}
+
 /// Have two lists a byte in common? Throws std::bad_alloc.
 inline bool lists_share_bytes(const Region& a, const Region& b) {
-  struct Bytes {
-    std::uintptr_t first;
-    std::uintptr_t end;
-    bool of_a;
-  };
-  detail::Vector<Bytes> all;
+  detail::Vector<PlacedBlock> all;
   all.reserve(a.runs->size() + b.runs->size());
-  for_each_run(a, [&](std::uintptr_t from, std::uintptr_t to) { all.push_back({from, to, true}); });
-  for_each_run(b, [&](std::uintptr_t from, std::uintptr_t to) {
-    all.push_back({from, to, false});
-  });
-  // Not heap_sort(), which is for what is set up: this is done in each call.
-  std::sort(all.begin(), all.end(),
-            [](const Bytes& x, const Bytes& y) { return x.first < y.first; });
-  std::uintptr_t end_of_a = 0;
-  std::uintptr_t end_of_b = 0;
-  for (const Bytes& r : all) {
-    if (r.first < (r.of_a ? end_of_b : end_of_a)) return true;
-    std::uintptr_t& end = r.of_a ? end_of_a : end_of_b;
-    end = std::max(end, r.end);
+  for (const Region* const list : {&a, &b}) {
+    for_each_run(*list, [&](std::uintptr_t from, std::uintptr_t to) {
+      all.push_back({static_cast<std::intptr_t>(from), static_cast<std::intptr_t>(to),
+                     list == &a ? std::size_t{0} : std::size_t{1}});
+    });
+  }
+  sort_by_place(all);
+  std::intptr_t ends[2] = {INTPTR_MIN, INTPTR_MIN};
+  for (const PlacedBlock& r : all) {
+    if (r.first < ends[1 - r.number]) return true;
+    ends[r.number] = std::max(ends[r.number], r.end);
   }
   return false;
 }
 
+/// From the first byte of a region to the end of the last.
+inline std::pair<std::uintptr_t, std::uintptr_t> extent_of(const Region& r) noexcept {
+  if (r.runs == nullptr) return {r.first, r.first + r.extent()};
+  std::pair<std::uintptr_t, std::uintptr_t> all{UINTPTR_MAX, 0};
+  for_each_run(r, [&](std::uintptr_t from, std::uintptr_t to) {
+    all = {std::min(all.first, from), std::max(all.second, to)};
+  });
+  return all;
+}
+
 /// Have two regions, neither of which is empty, a byte in common? Throws std::bad_alloc.
 inline bool share_bytes(const Region& a, const Region& b) {
+  const auto [first_of_a, end_of_a] = extent_of(a);
+  const auto [first_of_b, end_of_b] = extent_of(b);
+  if (end_of_a <= first_of_b || end_of_b <= first_of_a) return false;
   if (a.runs != nullptr && b.runs != nullptr) return lists_share_bytes(a, b);
   if (a.runs == nullptr && b.runs == nullptr) return pieces_share_bytes(a, b);
   const Region& list = a.runs != nullptr ? a : b;
@@ -140,6 +165,113 @@ inline bool share_bytes(const Region& a, const Region& b) {
     share = share || pieces_share_bytes(run, other);
   });
   return share;
+}
+
+/// Which bytes `count` elements have. A view in steps says itself how many there are.
+inline Region region_of(const BufferView* view, const std::byte* address, std::size_t count,
+                        std::size_t size) {
+  Region r;
+  r.first = reinterpret_cast<std::uintptr_t>(address);
+  r.bytes = count * size;
+  if (view == nullptr) return r;
+  if (view->length() == 0) {
+    r.runs = &view->runs();
+    r.element_size = size;
+    return r;
+  }
+  std::array<BufferView::Step, BufferView::most_dimensions> steps{};
+  const std::size_t n = view->steps().size();
+  std::copy_n(view->steps().begin(), n, steps.begin());
+  heap_sort(steps.data(), n, [](const BufferView::Step& a, const BufferView::Step& b) {
+    return magnitude(a.stride) < magnitude(b.stride);
+  });
+  r.bytes = view->length() * size;
+  for (std::size_t d = 0; d < n; ++d) r.add(steps[d].count, steps[d].stride);
+  return r;
+}
+
+/// As look(), which may allocate; refuses the call where there is no memory.
+template <class Look>
+auto look_at_blocks(const Caller& caller, const Look& look) {
+  try {
+    return look();
+  } catch (const std::bad_alloc&) {
+    caller.refuse("there is no memory to look at the blocks of input and output: pass fewer");
+  }
+}
+
+/// Refuses input and output that have a byte in common; the call knows their views.
+inline void check_apart(const Caller& caller, const Call& call, std::size_t in_count,
+                        std::size_t out_count) {
+  if (assertion_level == 0 || in_count == 0 || out_count == 0) return;
+  const std::size_t size = call.reducer.size;
+  const bool share = look_at_blocks(caller, [&] {
+    return share_bytes(region_of(call.in_view, call.in, in_count, size),
+                       region_of(call.out_view, call.out, out_count, size));
+  });
+  caller.require(
+      !share,
+      "input and output overlap: pass one buffer (in place), or two that have no element "
+      "in common");
+}
+
+// -- Lists
+
+/// Bytes that places of a layout count in, and units of an element.
+inline std::size_t bytes_of_unit(const BufferLayout& l, std::size_t size) noexcept {
+  return l.unit != 0 ? l.unit : size;
+}
+inline std::size_t units_of_element(const BufferLayout& l, std::size_t size) noexcept {
+  return size / bytes_of_unit(l, size);
+}
+
+/// Where block i of a list begins, in units; may be negative.
+inline std::ptrdiff_t place_of(const BufferLayout& l, std::size_t i) noexcept {
+  return static_cast<std::ptrdiff_t>(l.places[i]);
+}
+/// Where it ends; elements have `width` units.
+inline std::ptrdiff_t end_of(const BufferLayout& l, std::size_t i, std::size_t width) noexcept {
+  return place_of(l, i) + static_cast<std::ptrdiff_t>(l.lengths[i] * width);
+}
+
+/// Refuses a list two of whose blocks have an element in common.
+inline void check_list_apart(const Caller& caller, const BufferLayout& l, std::size_t size) {
+  const auto blocks = look_at_blocks(caller, [&] {
+    const std::size_t width = units_of_element(l, size);
+    detail::Vector<PlacedBlock> all;
+    for (std::size_t i = 0; i < l.lengths.size(); ++i) {
+      if (l.lengths[i] != 0) all.push_back({place_of(l, i), end_of(l, i, width), i});
+    }
+    sort_by_place(all);
+    return all;
+  });
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    const PlacedBlock& a = blocks[i - 1];
+    const PlacedBlock& b = blocks[i];
+    if (b.first >= a.end) continue;
+    caller.refuse(
+        joined({"blocks ", std::min(a.number, b.number), " and ", std::max(a.number, b.number),
+                " of the ", l.name, " overlap, at ", l.unit == 0 ? "element " : "byte ", b.first,
+                ": pass displacements at least a block's length apart"}));
+  }
+}
+
+/// The view of a list, from `first` units after its address on.
+inline BufferView view_of_list(const BufferLayout& l, std::size_t size, std::ptrdiff_t first,
+                               detail::Vector<BufferView::Run> runs) {
+  runs.clear();
+  const auto unit = static_cast<std::ptrdiff_t>(bytes_of_unit(l, size));
+  const std::size_t width = units_of_element(l, size);
+  std::size_t before = 0;
+  std::ptrdiff_t end = 0;
+  for (std::size_t i = 0; i < l.lengths.size(); ++i) {
+    if (l.lengths[i] == 0) continue;
+    const std::ptrdiff_t place = place_of(l, i);
+    if (runs.empty() || place != end) runs.push_back({before, (place - first) * unit});
+    before += l.lengths[i];
+    end = end_of(l, i, width);
+  }
+  return BufferView::of_runs(std::move(runs));
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

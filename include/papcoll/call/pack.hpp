@@ -13,6 +13,7 @@
 #include <iterator>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 // The types of a call's arguments: which form they have, or why none takes them.
 
@@ -99,6 +100,7 @@ struct Pack {
       match(forms, std::array<Argument, sizeof...(As)>{argument_of<As>(W)...});
   template <int number>
   using At = typename NthType<number, As...>::type;
+  using Numbers = std::make_integer_sequence<int, static_cast<int>(sizeof...(As))>;
   using In = At<by_kinds.in>;
   using Out = At<by_kinds.out>;
   using Value = std::remove_cvref_t<In>;

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/call/team_of.hpp>
 
 #include <exception>
+#include <type_traits>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -79,20 +82,54 @@ class Request {
 
 namespace detail {
 
-/// Each checks the call against what the spec names, and starts it. `owned` keeps alive what the
-/// call's reducer points to.
-PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                                detail::Shared<const void> owned);
-/// The same of what is chosen where the spec leaves it open.
-template <Collective C>
-Request start_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                     detail::Shared<const void> owned);
+[[noreturn, gnu::cold]] inline void refuse_no_call(const char* what) {
+  throw argument_error(joined({"papcoll: ", what,
+                               " of a call that is none: it was moved from, or is not what a "
+                               "collective returned"}));
+}
+
+/// No buffer: this one stays its caller's.
+struct NotOwned {};
 
 /// Has a call's views copied, for one that outlasts what they were made of: what keeps alive these
 /// and `owned`.
 PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<const void> owned);
 
 }  // namespace detail
+
+/// A Request whose call owns a buffer, or two, that its caller moved into it: wait() gives them
+/// back. In, Out: their types; NotOwned where the caller kept one.
+///
+///     v = papcoll::iallreduce(comm, std::move(v)).wait();
+template <class In, class Out>
+class OwningRequest : public Request {
+ public:
+  static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
+
+  OwningRequest() = default;
+  /// For the library: i-collectives make one.
+  OwningRequest(Request request, detail::Shared<In> in, detail::Shared<Out> out) noexcept
+      : Request(std::move(request)), in_(std::move(in)), out_(std::move(out)) {}
+
+  /// Waits until the call is complete, and gives back the buffer: the one that was moved in, or a
+  /// std::pair of input and output. Once; then they are as moved from. Throws argument_error where
+  /// this is no request, and what Request::wait() throws.
+  auto wait() {
+    if (in_ == nullptr && out_ == nullptr) detail::refuse_no_call("wait()");
+    Request::wait();
+    if constexpr (!owns_output) {
+      return In{std::move(*in_)};
+    } else if constexpr (std::is_same_v<In, detail::NotOwned>) {
+      return Out{std::move(*out_)};
+    } else {
+      return std::pair<In, Out>{std::move(*in_), std::move(*out_)};
+    }
+  }
+
+ private:
+  detail::Shared<In> in_;
+  detail::Shared<Out> out_;
+};
 
 }  // namespace papcoll::inline PAPCOLL_ABI
 

@@ -3,11 +3,11 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/call/run_registered.hpp>
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/runtime/memory/packed_call.hpp>
+#include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <cstddef>
@@ -19,39 +19,34 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-PAPCOLL_DECL void refuse(TeamCore& core, Called called, const std::string& what) {
-  core.refuse(called, what);
+PAPCOLL_DECL void Caller::refuse(const std::string& what) const { core.refuse(called(), what); }
+
+PAPCOLL_DECL void Caller::refuse_length(std::size_t found, std::size_t needed,
+                                        const char* what) const {
+  refuse(joined({what, " (found ", found, ", needed ", needed, ")"}));
 }
 
-PAPCOLL_DECL void refuse_length(TeamCore& core, Called called, const char* what, std::size_t found,
-                                std::size_t needed) {
-  core.refuse(called, joined({what, " (found ", found, ", needed ", needed, ")"}));
+PAPCOLL_DECL void Caller::refuse_count(std::size_t count, std::size_t bytes_of_one) const {
+  refuse(joined({"a count of ", count, " elements of ", bytes_of_one, " bytes is too much for ",
+                 size(),
+                 " ranks: together they would have more than PTRDIFF_MAX bytes; pass a smaller "
+                 "one, or make several calls"}));
 }
 
-PAPCOLL_DECL void refuse_count(TeamCore& core, Called called, std::size_t count,
-                               std::size_t bytes_of_one) {
-  core.refuse(called,
-              joined({"a count of ", count, " elements of ", bytes_of_one,
-                      " bytes is too much for ", core.size(),
-                      " ranks: together they would have more than PTRDIFF_MAX bytes; pass a "
-                      "smaller one, or make several calls"}));
-}
-
-PAPCOLL_DECL bool too_many_bytes(const TeamCore& core, std::size_t count,
-                                 std::size_t bytes_of_one) noexcept {
-  std::size_t bytes = 0;
-  const bool wraps = __builtin_mul_overflow(count, bytes_of_one, &bytes) ||
-                     __builtin_mul_overflow(bytes, static_cast<std::size_t>(core.size()), &bytes);
-  return wraps || bytes > PTRDIFF_MAX;
-}
-
-PAPCOLL_DECL void refuse_sum(TeamCore& core, Called called, std::span<const std::size_t> of_rank,
-                             std::size_t bytes_of_one) {
+PAPCOLL_DECL void Caller::refuse_sum(std::span<const std::size_t> of_rank,
+                                     std::size_t bytes_of_one) const {
   // The first that is too much.
   std::size_t left = PTRDIFF_MAX / bytes_of_one;
   std::size_t r = 0;
   while (r + 1 < of_rank.size() && of_rank[r] <= left) left -= of_rank[r++];
-  refuse_count(core, called, of_rank[r], bytes_of_one);
+  refuse_count(of_rank[r], bytes_of_one);
+}
+
+PAPCOLL_DECL bool Caller::are_too_many(std::size_t count, std::size_t bytes_of_one) const noexcept {
+  std::size_t bytes = 0;
+  const bool wraps = __builtin_mul_overflow(count, bytes_of_one, &bytes) ||
+                     __builtin_mul_overflow(bytes, ranks(), &bytes);
+  return wraps || bytes > PTRDIFF_MAX;
 }
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept { return core.rank(); }
@@ -126,6 +121,18 @@ PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
   } else {
     caller.core.run(spec.schedule, transport, call, spec.order, spec.tickets != nullptr);
   }
+}
+
+/// Runs a call that has registered buffers by `run`, with their places in the arena, and says so.
+/// False: it has none. Asked only where something was ever registered. Takes the call by value, so
+/// that a compiler still knows afterwards what the caller's is.
+template <class Run>
+[[gnu::noinline]] bool run_in_arena(const Caller& caller, Call call, const Run& run) {
+  CallInArena moved{*caller.core.registrations(), call, caller.rank(), caller.size()};
+  if (!moved.any()) return false;
+  run(moved.call());
+  moved.finish();
+  return true;
 }
 
 PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call) {

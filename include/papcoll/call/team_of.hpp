@@ -1,7 +1,9 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/call/argument_checks.hpp>
+#include <papcoll/call/argument_kinds.hpp>
 #include <papcoll/choice/policies/policy_checks.hpp>
 
 #include <concepts>
@@ -12,6 +14,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 class Endpoint;
+class Request;
 class Waiter;
 
 /// Gives the TeamCore behind whatever a collective accepts as its first argument: a Communicator, a
@@ -74,9 +77,32 @@ PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spe
                                   void (&run)(Endpoint&, std::uint32_t sequence, Waiter&,
                                               const Call&));
 
-/// Chooses what the spec leaves open, and runs the call: see automatic.hpp.
+struct Settled;
+
+/// Checks the call against what the spec names, and starts it. `owned` keeps alive what the call's
+/// reducer points to.
+PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+                                detail::Shared<const void> owned);
+
+/// What a call runs by that is made again and again, of a spec that leaves nothing open.
+PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+
+/// The same three of a spec that leaves something open, which is chosen: see automatic.hpp.
 template <Collective C>
-void run_chosen(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+struct Chosen {
+  static void run(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+  static Request start(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+                       detail::Shared<const void> owned);
+  static Settled settle(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+};
+
+/// What a call does when it is asked to, once its collective and what it names are known.
+struct CallActions {
+  void (*run)(const Caller&, const AlgorithmSpec&, Call&);
+  Request (*start)(const Caller&, const AlgorithmSpec&, Call&, detail::Shared<const void>);
+  /// Checks a call, blocking or not as its caller says.
+  Settled (*settle)(const Caller&, const AlgorithmSpec&, Call&);
+};
 
 /// Has this file what chooses? Files with PAPCOLL_COMPILED need not; automatic.hpp says yes.
 template <class Tag>
@@ -110,6 +136,57 @@ consteval Named named_by() {
                ? Named::arrival_driven
                : Named::something;
   }
+}
+
+/// By what functions a call runs: what its template arguments decide.
+struct Route {
+  const AlgorithmSpec& (*policies)();  ///< what they name; null: there are none
+  CallActions named;                   ///< of a spec that names an algorithm
+  CallActions chosen;                  ///< of one that names none
+  bool chooses;                        ///< `chosen` is there
+};
+
+/// The spec of a set of policies.
+template <Collective C, bool NonBlocking, bool Commutes, class... Ps>
+const AlgorithmSpec& spec_of_policies() {
+  static const AlgorithmSpec spec = select<CollectiveTag<C>, NonBlocking, Commutes, Ps...>();
+  return spec;
+}
+
+template <class... Ps>
+constexpr auto runner_of() noexcept {
+  constexpr Named named = named_by<Ps...>();
+  if constexpr (named == Named::schedule) {
+    return run_schedule;
+  } else if constexpr (named == Named::arrival_driven) {
+    return run_arrival_driven;
+  } else {
+    return run_spec;
+  }
+}
+
+/// `Commutes`: the operator is known to commute (true without operator).
+template <Way W, Collective C, bool Commutes, class... Ps>
+constexpr Route route_of() noexcept {
+  Route r{};
+  if constexpr (sizeof...(Ps) != 0) {
+    r.policies = spec_of_policies<C, W == Way::non_blocking, Commutes, Ps...>;
+  }
+  // One that arrivals drive is settled beforehand, where its run is known.
+  constexpr bool names_schedule = named_by<Ps...>() == Named::schedule;
+  if constexpr (W == Way::blocking) r.named.run = runner_of<Ps...>();
+  if constexpr (W == Way::persistent) r.named.run = names_schedule ? run_schedule : run_spec;
+  if constexpr (W != Way::blocking) r.named.start = start_spec;
+  if constexpr (W == Way::persistent) r.named.settle = settle_spec;
+  if constexpr (named_by<Ps...>() == Named::nothing) {
+    if constexpr (call_can_be_chosen_for<CollectiveTag<C>>::ok) {
+      r.chooses = true;
+      if constexpr (W != Way::non_blocking) r.chosen.run = Chosen<C>::run;
+      if constexpr (W != Way::blocking) r.chosen.start = Chosen<C>::start;
+      if constexpr (W == Way::persistent) r.chosen.settle = Chosen<C>::settle;
+    }
+  }
+  return r;
 }
 
 }  // namespace detail

@@ -4,14 +4,28 @@
 
 #include <papcoll/base/floating_order.hpp>
 
+#include <charconv>
 #include <clocale>
 #include <cmath>
 #include <limits>
 #include <string>
 #include <system_error>
 
-using papcoll::detail::from_chars_by_strtod;
 using papcoll::detail::is_finite;
+
+namespace {
+
+/// Where there is one.
+template <class T>
+std::from_chars_result read_by_standard_library(const char* begin, const char* end, T& value) {
+  if constexpr (requires { std::from_chars(begin, end, value); }) {
+    return std::from_chars(begin, end, value);
+  } else {
+    return papcoll::detail::from_chars(begin, end, value);
+  }
+}
+
+}  // namespace
 
 TEST_CASE("what is finite is seen by its bits", "[floating]") {
   const auto agrees = []<class T>(T largest) {
@@ -33,8 +47,8 @@ TEST_CASE("numbers are read without std::from_chars as with it", "[floating]") {
     const char* const end = text.data() + text.size();
     double wanted = -7;
     double found = -7;
-    const auto [stop, problem] = papcoll::detail::from_chars(text.data(), end, wanted);
-    const auto [found_stop, found_problem] = from_chars_by_strtod(text.data(), end, found);
+    const auto [stop, problem] = read_by_standard_library(text.data(), end, wanted);
+    const auto [found_stop, found_problem] = papcoll::detail::from_chars(text.data(), end, found);
     CHECK(found == wanted);
     CHECK(found_stop - text.data() == stop - text.data());
     CHECK(found_problem == problem);

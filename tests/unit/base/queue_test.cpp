@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/base/queue.hpp>
+#include <papcoll/base/vector.hpp>
 
 #include <cstddef>
 

@@ -1,6 +1,5 @@
 #include "catch.hpp"
 
-#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/vector.hpp>
 
 #include <algorithm>

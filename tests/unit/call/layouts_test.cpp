@@ -45,6 +45,30 @@ static_assert(papcoll::MdspanLike<TestMdspan<int>>);
 static_assert(papcoll::Buffer<const TestMdspan<const int>&>);
 static_assert(!papcoll::Element<TestMdspan<int>>);
 
+/// The upper triangle of a square matrix, row by row.
+struct UpperTriangle {
+  UpperTriangle(int* matrix, int n) : data(matrix) {
+    for (int row = 0; row < n; ++row) {
+      lengths.push_back(n - row);
+      places.push_back(row * n + row);
+    }
+  }
+  papcoll::BufferLayout layout() const {
+    return {
+        .is_list = true, .lengths = papcoll::counts{lengths}, .places = papcoll::counts{places}};
+  }
+  int* data;
+  std::vector<int> lengths;
+  std::vector<int> places;
+};
+
+/// A member of each structure in an array, of somebody else.
+template <class T, class Structure>
+struct FieldOf {
+  T* first;
+  std::size_t n;
+};
+
 /// Two ranks with 40 elements each way; what a call says on both, and that it changed nothing.
 void both_ranks_refuse(const std::string& says,
                        const std::function<void(LayoutRank&, int* in, int* out)>& call) {
@@ -121,11 +145,51 @@ std::set<std::uintptr_t> bytes_of_region(const papcoll::detail::Region& r) {
 
 }  // namespace
 
+template <class T, class Structure>
+struct papcoll::BufferTraits<FieldOf<T, Structure>> {
+  static T* data(const FieldOf<T, Structure>& f) { return f.first; }
+  static papcoll::BufferLayout layout(const FieldOf<T, Structure>& f) {
+    return {.dimensions = 1, .extents = {f.n}, .strides = {sizeof(Structure)}, .unit = 1};
+  }
+};
+
+TEST_CASE("a type of one's own is a buffer by its layout", "[entry][layouts]") {
+  static_assert(papcoll::Buffer<UpperTriangle>);
+  papcoll::ThreadTeam team{2, papcoll::Options{.deadline = std::chrono::seconds{20}}};
+  team.run([](LayoutRank& comm) {
+    std::vector<int> matrix{1, 2, 3, 4, 5, 6, 7, 8, 9};
+    papcoll::allreduce(comm, UpperTriangle{matrix.data(), 3});
+    if (matrix != std::vector<int>{2, 4, 6, 4, 10, 12, 7, 8, 18}) {
+      throw std::runtime_error("a triangle");
+    }
+    struct Five {
+      char letter;
+      char number[4];
+    };
+    std::vector<Five> fives(3, Five{'a', {'a', 'b', 'c', 'd'}});
+    std::vector<char> got(6);
+    papcoll::iallgather(comm, FieldOf<char, Five>{&fives[0].number[comm.rank()], 3}, got).wait();
+    if (got != std::vector<char>{'a', 'a', 'a', 'b', 'b', 'b'}) {
+      throw std::runtime_error("members");
+    }
+    papcoll::bcast(comm, FieldOf<char, Five>{&fives[0].letter, 3}, papcoll::root{0});
+  });
+  both_ranks_refuse("blocks 0 and 1 of the output overlap", [](LayoutRank& c, int* in, int* out) {
+    struct Two {
+      int a;
+      int b;
+    };
+    UpperTriangle twice{out, 2};
+    twice.places[1] = 1;
+    papcoll::allreduce(c, FieldOf<int, Two>{in, 3}, twice);
+  });
+}
+
 TEST_CASE("an output that overlaps itself is refused by every collective", "[entry][layouts]") {
   no_collective_writes("overlap or interleave", [](int* p) {
     return papcoll::strided(p, {2, 2}, {0, 2});
   });
-  no_collective_writes("the blocks of a strided buffer overlap",
+  no_collective_writes("overlap: they are 1 elements apart, and each has 2",
                        [](int* p) { return papcoll::strided(p, 2, 2, 1); });
   const std::vector<int> twos{2, 0, 2};
   const std::vector<int> places{3, 100, 2};

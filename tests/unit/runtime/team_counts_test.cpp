@@ -4,12 +4,12 @@
 #include "mistakes.hpp"
 #include "team_outcomes.hpp"
 
-#include <papcoll/allgatherv.hpp>
-#include <papcoll/alltoallv.hpp>
+#include <papcoll/allgather.hpp>
+#include <papcoll/alltoall.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/call/automatic.hpp>
-#include <papcoll/gatherv.hpp>
-#include <papcoll/scatterv.hpp>
+#include <papcoll/gather.hpp>
+#include <papcoll/scatter.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>
@@ -264,7 +264,7 @@ TEST_CASE("displacements that are wrong on the root, which alone looks at them",
   };
   const long most = std::numeric_limits<long>::max();
   const std::vector<RootMistake> wrong{
-      {{0, 2, 6}, "the blocks of ranks 0 and 1 in the output overlap", nullptr},
+      {{0, 2, 6}, "blocks 0 and 1 of the output overlap", nullptr},
       {{0, -3, 6},
        "the displacement of rank 1's block in the output is -3: they start at 0",
        "the displacement of rank 1's block in the input is -3: they start at 0"},

@@ -159,18 +159,18 @@ std::vector<ErasedMistake> erased_mistakes() {
                 {Layout::strided(2, 8), Layout{}}),
       on_layout("spans more than PTRDIFF_MAX bytes",
                 {Layout{}, Layout::strided(1, PTRDIFF_MAX / 2)}),
-      on_layout("the length of block 1 in the layout of the output is -3: they start at 0",
+      on_layout("the length of block 1 of the output is -3: lengths start at 0",
                 {Layout{}, list({12, -3}, {0, 160})}),
       on_layout("has 2 lengths and 1 displacements", list({6, 6}, {0})),
       on_layout("have 11 elements, and the count is 12", list({6, 5}, {0, 80})),
-      on_layout("that begin 0 and 40 bytes after its address overlap",
+      on_layout("blocks 0 and 1 of the output overlap, at byte 40",
                 {Layout{}, list({6, 6}, {40, 0})}),
       {"input and output are one buffer with two layouts",
        [](C& c, double* in, double* out, bool odd) {
          const Layouts two{Layout{}, Layout::strided(1, 16)};
          erased::allreduce(c, odd ? out : in, out, 12, sum_of_doubles, odd ? two : Layouts{});
        }},
-      {"input and output overlap: pass the same buffer and layout twice",
+      {"input and output overlap: pass one buffer",
        [list](C& c, double* in, double* out, bool odd) {
          const Layouts two{list({6, 6}, {0, 96}), Layout{}};
          erased::allreduce(c, odd ? out + 1 : in, out, 12, sum_of_doubles, odd ? two : Layouts{});

@@ -9,7 +9,7 @@
 #include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/allreduce.hpp>
-#include <papcoll/alltoallv.hpp>
+#include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/names/algorithm_by_name.hpp>

@@ -5,7 +5,6 @@
 
 #include <papcoll/call/automatic.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/exscan.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/thread_team.hpp>
 

@@ -3,7 +3,7 @@
 // All of this node as Linux describes it in /sys. On request: papcoll.hpp does not include it.
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/heap_sort.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>

@@ -159,7 +159,7 @@ inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInpu
 /// by messages (by_messages.hpp). The call then says what was picked. It depends on the call, the
 /// thresholds, on how late ranks come and on what calls cost, on which they agree every 16 or 64
 /// calls by what each has noted on the board (arrival/arrival_monitor.hpp) or told the others
-/// (arrival/remote_arrival_monitor.hpp): all choose alike. On one node chosen_call.hpp keeps what
+/// (arrival/remote_arrival_monitor.hpp): all choose alike. On one node call/ keeps what
 /// was chosen until the call or that look at the arrivals is another.
 inline void choose(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                    const Chooser& chooser) {

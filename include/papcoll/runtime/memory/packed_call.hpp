@@ -2,7 +2,6 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/packed_layout.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/runtime/memory/arena.hpp>
 #include <papcoll/runtime/team.hpp>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/heap_sort.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/traffic.hpp>
 #include <papcoll/topology/machine.hpp>

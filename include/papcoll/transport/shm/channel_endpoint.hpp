@@ -2,7 +2,6 @@
 
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/base/queue.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/node.hpp>

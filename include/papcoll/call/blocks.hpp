@@ -1,0 +1,377 @@
+#pragma once
+
+#include <papcoll/base/buffers.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/call/argument_checks.hpp>
+#include <papcoll/call/call_arguments.hpp>
+#include <papcoll/runtime/call_blocks.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <vector>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Has the other ranks hear that this one makes no room for so many elements; they are in the call
+/// that moves them, or will be.
+PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
+                               const std::exception& problem);
+
+/// Memory for what comes, once this rank knows how much that is.
+template <class T>
+std::vector<T> room_for(const Caller& caller, std::size_t elements) {
+  try {
+    return std::vector<T>(elements);
+  } catch (const std::exception& problem) {
+    tell_no_room(caller, elements, problem);
+    throw;
+  }
+}
+
+/// Checks the blocks of an input that is called with unknown_counts: their lengths, by rank.
+PAPCOLL_DECL std::vector<std::size_t> checked_lengths(const Caller& caller, const blocks& each,
+                                                      std::size_t length, std::size_t element_size,
+                                                      const void* data);
+
+PAPCOLL_DECL std::size_t sum_of(const std::vector<std::size_t>& lengths) noexcept;
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
+
+#if PAPCOLL_HAS_SHARED_CODE
+#include <papcoll/base/text.hpp>
+#include <papcoll/base/vector.hpp>
+#include <papcoll/call/overlap.hpp>
+#include <papcoll/call/run.ipp>
+#include <papcoll/runtime/team.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// A buffer that has a block for each rank, as the caller passed it.
+struct BlockedBuffer {
+  const char* name;        ///< for messages: "input"
+  blocks given;            ///< lengths and places
+  std::size_t length = 0;  ///< elements, or any_length
+  bool is_written = false;
+};
+
+/// The numbers of one buffer's blocks, in CallBlocks::numbers.
+struct BlockNumbersOfBuffer {
+  std::size_t* counts;
+  std::size_t* places;
+  std::size_t total = 0;   ///< elements of all blocks
+  bool one_by_one = true;  ///< the blocks stand one after the other from the beginning
+};
+
+/// Makes room for the numbers of so many buffers: 2·size() each, counts of all and then places of
+/// all.
+inline std::size_t* room_for_blocks(const Caller& caller, CallBlocks& blocks, std::size_t buffers) {
+  const std::size_t needed = 2 * buffers * caller.ranks();
+  if (blocks.numbers.size() < needed) blocks.numbers.resize(needed);
+  return blocks.numbers.data();
+}
+
+/// They are too few, too many, or one is negative.
+[[noreturn, gnu::cold]] inline void refuse_numbers(const Caller& caller,
+                                                   const BlockedBuffer& buffer, const counts& from,
+                                                   const char* what) {
+  if (from.size() != caller.ranks()) {
+    caller.refuse(joined({"the ", buffer.name, " has ", from.size(), " ", what, "s for ",
+                          caller.ranks(), " ranks: pass one for each"}));
+  }
+  std::size_t r = 0;
+  while (!from.is_negative(r)) ++r;
+  caller.refuse(joined({"the ", what, " of rank ", r, "'s block in the ", buffer.name, " is ",
+                        static_cast<std::int64_t>(from[r]), ": they start at 0"}));
+}
+
+/// Copies numbers that must not be negative.
+inline void copy_numbers(const Caller& caller, const BlockedBuffer& buffer, const counts& from,
+                         const char* what, std::size_t* to) {
+  if (from.size() == caller.ranks() && from.copy_to(to)) [[likely]]
+    return;
+  refuse_numbers(caller, buffer, from, what);
+}
+
+/// The blocks as the list that they are.
+inline BufferLayout list_of(const char* name, const BlockNumbersOfBuffer& n, std::size_t ranks) {
+  const std::span<const std::size_t> lengths{n.counts, ranks};
+  const std::span<const std::size_t> places{n.places, ranks};
+  return {.name = name, .is_list = true, .lengths = counts{lengths}, .places = counts{places}};
+}
+
+/// Copies and checks the numbers of a buffer. Refuses counts that are negative or too few, whose
+/// sum is too much, that do not fit the buffer, and blocks of an output that overlap.
+inline BlockNumbersOfBuffer check_blocks(const Caller& caller, const BlockedBuffer& buffer,
+                                         std::size_t element_size, std::size_t* counts,
+                                         std::size_t* places) {
+  BlockNumbersOfBuffer n{counts, places};
+  const std::size_t ranks = caller.ranks();
+  copy_numbers(caller, buffer, buffer.given.sizes, "count", counts);
+  const std::size_t most = PTRDIFF_MAX / element_size;
+  bool too_much = false;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    places[r] = n.total;
+    too_much = too_much || __builtin_add_overflow(n.total, counts[r], &n.total) || n.total > most;
+  }
+  if (too_much) caller.refuse_sum({counts, ranks}, element_size);
+  if (!buffer.given.anywhere) {
+    const bool any = buffer.length == any_length;
+    caller.require_length(any ? n.total : buffer.length, n.total,
+                          buffer.is_written
+                              ? "the output must have as many elements as its counts add up to"
+                              : "the input must have as many elements as its counts add up to");
+    return n;
+  }
+  std::size_t next = 0;
+  bool ascending = true;
+  copy_numbers(caller, buffer, buffer.given.places, "displacement", places);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (counts[r] == 0) {
+      places[r] = 0;  // whatever was passed: nobody looks there
+      continue;
+    }
+    std::size_t end = 0;
+    if (__builtin_add_overflow(places[r], counts[r], &end) || end > most || end > buffer.length) {
+      caller.refuse(joined({"the block of rank ", r, " in the ", buffer.name, ", ", counts[r],
+                            " elements from ", places[r],
+                            " on, ends past the buffer: pass a longer buffer, or other "
+                            "displacements"}));
+    }
+    n.one_by_one = n.one_by_one && places[r] == next;
+    ascending = ascending && places[r] >= next;
+    next = end;
+  }
+  if (!ascending && buffer.is_written) {
+    check_list_apart(caller, list_of(buffer.name, n, ranks), element_size);
+  }
+  return n;
+}
+
+/// Tells static schedules where blocks are that do not stand one after the other.
+inline const BufferView* view_of_blocks(const Caller& caller, const BlockNumbersOfBuffer& numbers,
+                                        std::size_t element_size, BufferView& view) {
+  if (numbers.one_by_one || numbers.total == 0) return nullptr;
+  const BufferLayout list = list_of("", numbers, caller.ranks());
+  look_at_blocks(caller, [&] { view = view_of_list(list, element_size, 0, view.take_runs()); });
+  return &view;
+}
+
+/// Refuses a block for the rank itself that is not as long in the output as in the input.
+inline void check_own_block(const Caller& caller, const BlockNumbersOfBuffer& in,
+                            const BlockNumbersOfBuffer& out) {
+  const auto me = static_cast<std::size_t>(caller.rank());
+  if (in.counts[me] == out.counts[me]) return;
+  caller.refuse(joined({"this rank sends ", in.counts[me], " elements to itself and expects ",
+                        out.counts[me], " of itself: both counts must be the same"}));
+}
+
+/// Refuses one buffer whose blocks of the input are others than those of the output.
+inline void check_blocks_in_place(const Caller& caller, const BlockNumbersOfBuffer& in,
+                                  const BlockNumbersOfBuffer& out) {
+  for (std::size_t r = 0; r < caller.ranks(); ++r) {
+    if (in.counts[r] == out.counts[r] && (in.counts[r] == 0 || in.places[r] == out.places[r])) {
+      continue;
+    }
+    caller.refuse(joined({"input and output are one buffer, where the blocks of rank ", r,
+                          " are not the same: pass the same counts and displacements for both (in "
+                          "place), or two buffers"}));
+  }
+}
+
+PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
+                               const std::exception& problem) {
+  caller.core.tell_refusal(
+      caller.non_blocking,
+      joined({caller.called().name(), " on rank ", caller.rank(), " of ", caller.size(),
+              ": there is no memory for the ", elements, " elements that come: ", problem.what()}));
+}
+
+/// Begins a call whose blocks differ: `n` elements of its vector, or 1.
+inline void begin_uneven_call(const Caller& caller, const CallArguments& a, Call& call,
+                              std::size_t n) {
+  call.collective = caller.collective;
+  call.in = a.in;
+  call.out = a.out;
+  call.count = n;
+  call.reducer = a.reducer;
+  call.types = a.types;
+}
+
+inline bool is_in_place(const CallArguments& a) noexcept {
+  return a.one_buffer || (a.in_place_if_same && a.in == a.out);
+}
+
+inline void make_alltoallv_call(const Caller& caller, const CallArguments& a, Call& call,
+                                CallBlocks& numbers) {
+  const std::size_t ranks = caller.ranks();
+  const std::size_t size = a.reducer.size;
+  std::size_t* const counts = room_for_blocks(caller, numbers, 2);
+  std::size_t* const places = counts + 2 * ranks;
+  begin_uneven_call(caller, a, call, 1);
+  const auto sent =
+      check_blocks(caller, {"input", a.uneven->sent, a.in_length}, size, counts, places);
+  const auto received = check_blocks(caller, {"output", a.uneven->received, a.out_length, true},
+                                     size, counts + ranks, places + ranks);
+  check_pointers(caller, a.in, sent.total, a.out, received.total);
+  call.counts = counts;
+  call.places = places;
+  call.own_counts = true;
+  call.out_view = view_of_blocks(caller, received, size, numbers.out);
+  call.in_view = view_of_blocks(caller, sent, size, numbers.in);
+  if (a.in == a.out) {
+    check_blocks_in_place(caller, sent, received);
+    call.input_in_output = true;
+  } else {
+    check_own_block(caller, sent, received);
+    check_apart(caller, call, sent.total, received.total);
+  }
+}
+
+inline void make_allgatherv_call(const Caller& caller, const CallArguments& a, Call& call,
+                                 CallBlocks& numbers) {
+  const bool in_place = is_in_place(a);
+  const std::size_t ranks = caller.ranks();
+  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
+  std::size_t* const places = sizes + ranks;
+  const auto me = static_cast<std::size_t>(caller.rank());
+  const auto gathered = check_blocks(caller, {"output", a.uneven->received, a.out_length, true},
+                                     a.reducer.size, sizes, places);
+  const std::size_t own = sizes[me];
+  const bool knows_length = !in_place && a.in_length != any_length;
+  caller.require_length(
+      knows_length ? a.in_length : own, own,
+      "the input must have as many elements as papcoll::counts says of this rank");
+  begin_uneven_call(caller, a, call, gathered.total);
+  check_pointers(caller, a.in, own, a.out, gathered.total);
+  call.counts = sizes;
+  call.places = places;
+  call.split = hash_of_counts({sizes, ranks});
+  call.out_view = view_of_blocks(caller, gathered, a.reducer.size, numbers.out);
+  if (!in_place) return check_apart(caller, call, own, gathered.total);
+  call.in = call.out + places[me] * a.reducer.size;
+  call.input_in_output = true;
+  call.in_view = call.out_view;
+}
+
+/// A gatherv or a scatterv: the root has the blocks of all, each rank its own.
+inline void make_rooted_call(const Caller& caller, const CallArguments& a, Call& call,
+                             CallBlocks& numbers) {
+  check_root(caller, root{a.root});
+  const bool gathers = a.collective == Collective::gather;
+  blocks each = gathers ? a.uneven->received : a.uneven->sent;
+  const std::size_t length_of_all = gathers ? a.out_length : a.in_length;
+  const std::size_t length_of_own = gathers ? a.in_length : a.out_length;
+  const bool in_place = is_in_place(a);
+  const std::size_t ranks = caller.ranks();
+  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
+  std::size_t* const places = sizes + ranks;
+  const auto me = static_cast<std::size_t>(caller.rank());
+  const bool is_root = caller.rank() == a.root;
+  BlockNumbersOfBuffer all{sizes, places};
+  begin_uneven_call(caller, a, call, 1);
+  call.root = a.root;
+  call.counts = sizes;
+  call.places = places;
+  call.own_counts = true;
+  if (is_root || each.sizes.size() != 0) {
+    each.anywhere = each.anywhere && is_root;
+    all = check_blocks(
+        caller, {gathers ? "output" : "input", each, is_root ? length_of_all : any_length, gathers},
+        a.reducer.size, sizes, places);
+    call.knows_all_counts = true;
+  } else {
+    std::fill_n(sizes, 2 * ranks, 0);
+    sizes[me] = length_of_own;
+  }
+  const std::size_t own = sizes[me];
+  const bool has_length = length_of_own != any_length && !(is_root && in_place);
+  caller.require(own != any_length,
+                 "pointers say nothing of lengths: pass papcoll::counts on all ranks");
+  caller.require_length(
+      has_length ? length_of_own : own, own,
+      gathers ? "the input must have as many elements as papcoll::counts says of this rank"
+              : "the output must have as many elements as papcoll::counts says of this rank");
+  const std::size_t of_all = is_root ? all.total : 0;
+  const std::size_t in = gathers ? own : of_all;
+  const std::size_t out = gathers ? of_all : own;
+  check_pointers(caller, a.in, in, a.out, out);
+  if (!is_root) {
+    if (gathers) call.out = nullptr;
+    if (!gathers) call.in = nullptr;
+    return;
+  }
+  const BufferView*& view = gathers ? call.out_view : call.in_view;
+  view = view_of_blocks(caller, all, a.reducer.size, gathers ? numbers.out : numbers.in);
+  if (!in_place) return check_apart(caller, call, in, out);
+  call.input_in_output = true;
+  call.in_view = call.out_view = view;
+  if (gathers) {
+    call.in = call.out + places[me] * a.reducer.size;
+  } else {
+    call.out = const_cast<std::byte*>(call.in);
+  }
+}
+
+/// A reduce_scatter with counts, which are the lengths of `received`.
+inline void make_uneven_reduce_scatter_call(const Caller& caller, const CallArguments& a,
+                                            Call& call, CallBlocks& numbers) {
+  CallArguments b = a;
+  if (a.layouts != nullptr) a.layouts->count(caller, *a.layouts, b);
+  begin_uneven_call(caller, b, call, 0);
+  std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
+  std::size_t* const places = sizes + caller.ranks();
+  call.count = check_blocks(caller, {"input", b.uneven->received, b.in_length}, b.reducer.size,
+                            sizes, places)
+                   .total;
+  call.counts = sizes;
+  call.split = hash_of_counts({sizes, caller.ranks()});
+  const std::size_t own = sizes[static_cast<std::size_t>(caller.rank())];
+  // In place the output is all of the input, which has been checked.
+  const bool is_longer = call.in_place() && b.out_length >= own;
+  if (!is_longer && b.out_length != own && b.out_length != any_length)
+    refuse_lengths(caller, b.out_length, own);
+  const std::size_t out = b.out_length == any_length ? own : b.out_length;
+  if (b.layouts != nullptr) return b.layouts->lay(caller, *b.layouts, call, call.count, out, false);
+  check_buffers(caller, call, call.count, out);
+}
+
+PAPCOLL_DECL void make_uneven_call(const Caller& caller, const CallArguments& a, Call& call,
+                                   CallBlocks& numbers) {
+  switch (a.collective) {
+    case Collective::alltoall:
+      return make_alltoallv_call(caller, a, call, numbers);
+    case Collective::allgather:
+      return make_allgatherv_call(caller, a, call, numbers);
+    case Collective::gather:
+    case Collective::scatter:
+      return make_rooted_call(caller, a, call, numbers);
+    default:
+      return make_uneven_reduce_scatter_call(caller, a, call, numbers);
+  }
+}
+
+PAPCOLL_DECL std::vector<std::size_t> checked_lengths(const Caller& caller, const blocks& each,
+                                                      std::size_t length, std::size_t element_size,
+                                                      const void* data) {
+  const std::size_t ranks = caller.ranks();
+  std::vector<std::size_t> lengths(2 * ranks);
+  const auto checked = check_blocks(caller, {"input", each, length}, element_size, lengths.data(),
+                                    lengths.data() + ranks);
+  check_pointers(caller, data, checked.total, nullptr, 0);
+  lengths.resize(ranks);
+  return lengths;
+}
+
+PAPCOLL_DECL std::size_t sum_of(const std::vector<std::size_t>& lengths) noexcept {
+  std::size_t sum = 0;
+  for (const std::size_t n : lengths) sum += n;
+  return sum;
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
+#endif
