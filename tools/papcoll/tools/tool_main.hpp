@@ -2,7 +2,6 @@
 
 // What papcoll_tool.hpp declares.
 
-#include <papcoll/base/version.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/draw_command.hpp>
@@ -16,6 +15,7 @@
 #include <papcoll/tools/tune_command.hpp>
 #include <papcoll/tools/verify_command.hpp>
 #include <papcoll/tools/what_if_command.hpp>
+#include <papcoll/version.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -25,21 +25,13 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-namespace tool {
-
-inline std::string version() {
-  return std::to_string(PAPCOLL_VERSION_MAJOR) + "." + std::to_string(PAPCOLL_VERSION_MINOR) + "." +
-         std::to_string(PAPCOLL_VERSION_PATCH);
-}
-
-}  // namespace tool
-
 /// The main of the command papcoll, over the algorithms of a catalogue.
 inline int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
-  CLI::App app{"papcoll " + tool::version() +
-                   ": collectives, listed, proven, simulated, drawn and explained",
-               "papcoll"};
-  app.set_version_flag("--version", tool::version());
+  const std::string number{version().papcoll};
+  CLI::App app{
+      "papcoll " + number + ": collectives, listed, proven, simulated, drawn and explained",
+      "papcoll"};
+  app.set_version_flag("--version", number);
   app.require_subcommand(0, 1);
   tool::ListCommand list{catalogue};
   list.add_to(app);
