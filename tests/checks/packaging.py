@@ -49,9 +49,13 @@ def recipe():
     compile(text, "packaging/spack/package.py", "exec")
     if f'version("{version()}"' not in text:
         yield f"does not have version {version()}"
-    options = set(re.findall(r"^option\((\w+)", text_of("CMakeLists.txt"), re.MULTILINE))
+    options = set(re.findall(r"^(?:option|set)\((PAPCOLL_\w+)", text_of("CMakeLists.txt"), re.MULTILINE))
     for name in sorted(set(re.findall(r'"(PAPCOLL_\w+)"', text)) - options):
         yield f"sets {name}, which CMakeLists.txt does not have"
+    variants = set(re.findall(r'\bvariant\("(\w+)"', text))
+    asked = re.findall(r'"[+~](\w+)"', text) + re.findall(r'_variant\("\w+", "(\w+)"', text)
+    for name in sorted(set(asked) ^ variants):
+        yield f"has or asks for a variant {name}, and not both"
 
 
 def workflow():
