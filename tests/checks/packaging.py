@@ -4,6 +4,7 @@
 packaging.py citation|recipe|workflow|changelog     run in the root of the sources
 """
 
+import json
 import pathlib
 import re
 import sys
@@ -41,6 +42,10 @@ def citation():
     for author in cff.get("authors", []):
         if "name" not in author and "family-names" not in author:
             yield f"has an author without a name: {author}"
+    meta = json.loads(text_of("codemeta.json"))
+    for key, value in (("name", cff["title"]), ("version", version()), ("keywords", cff["keywords"])):
+        if meta.get(key) != value:
+            yield f"and codemeta.json differ: {key} is {meta.get(key)} there, not {value}"
 
 
 def recipe():
