@@ -13,6 +13,7 @@ if(NOT TARGET papcoll_gpu)
   cmake_path(SET papcoll_source NORMALIZE "${papcoll_headers}/papcoll/gpu/kernels.cu")
   add_library(papcoll_gpu STATIC EXCLUDE_FROM_ALL ${papcoll_source})
   add_library(papcoll::gpu ALIAS papcoll_gpu)
+  target_compile_definitions(papcoll_gpu PUBLIC PAPCOLL_WITH_CUDA)
   target_link_libraries(papcoll_gpu PUBLIC papcoll::gpu_headers CUDA::cudart_static)
   # Not CUDA_STANDARD: before 3.26 CMake does not know CUDA's 20. Users' own .cu files need the same.
   target_compile_options(papcoll_gpu PUBLIC

@@ -3,3 +3,5 @@
 // Everything an MPI program needs to call collectives.
 #include <papcoll/collectives.hpp>
 #include <papcoll/communicator.hpp>
+#include <papcoll/mpi_version.hpp>
+#include <papcoll/version.hpp>

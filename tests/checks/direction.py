@@ -60,6 +60,8 @@ CONDITIONS = {
     "transport/mpi/mpi": "macros that may come from the command line, too",
     "transport/mpi/mpi_calls": "simulated ranks have an MPI library of their own, which lacks some",
     "transport/smpi/nonblocking_collectives": "the same",
+    "version": "names the compiler, and what papcoll was compiled with",
+    "mpi_version": "names the MPI library of mpi.h",
     "base/kernels": "other machines' instruction sets have no spelling here",
 }
 # A header with functions that are compiled once ends with them, where they are.

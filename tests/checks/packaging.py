@@ -4,6 +4,7 @@
 packaging.py citation|recipe|workflow|changelog     run in the root of the sources
 """
 
+import json
 import pathlib
 import re
 import sys
@@ -41,6 +42,10 @@ def citation():
     for author in cff.get("authors", []):
         if "name" not in author and "family-names" not in author:
             yield f"has an author without a name: {author}"
+    meta = json.loads(text_of("codemeta.json"))
+    for key, value in (("name", cff["title"]), ("version", version()), ("keywords", cff["keywords"])):
+        if meta.get(key) != value:
+            yield f"and codemeta.json differ: {key} is {meta.get(key)} there, not {value}"
 
 
 def recipe():
@@ -49,9 +54,13 @@ def recipe():
     compile(text, "packaging/spack/package.py", "exec")
     if f'version("{version()}"' not in text:
         yield f"does not have version {version()}"
-    options = set(re.findall(r"^option\((\w+)", text_of("CMakeLists.txt"), re.MULTILINE))
+    options = set(re.findall(r"^(?:option|set)\((PAPCOLL_\w+)", text_of("CMakeLists.txt"), re.MULTILINE))
     for name in sorted(set(re.findall(r'"(PAPCOLL_\w+)"', text)) - options):
         yield f"sets {name}, which CMakeLists.txt does not have"
+    variants = set(re.findall(r'\bvariant\("(\w+)"', text))
+    asked = re.findall(r'"[+~](\w+)"', text) + re.findall(r'_variant\("\w+", "(\w+)"', text)
+    for name in sorted(set(asked) ^ variants):
+        yield f"has or asks for a variant {name}, and not both"
 
 
 def workflow():

@@ -11,9 +11,9 @@ expect() {
   rm -rf "$here"
   mkdir -p "$here"
   echo "$lines" >"$here/first.cmake"
-  cmake -S "$sources/tests/consumer/find_package" -B "$here/build" -DCMAKE_PREFIX_PATH="$prefix" \
+  cmake -S "$sources/examples/cmake" -B "$here/build" -DPAPCOLL_FROM=find_package -DCMAKE_PREFIX_PATH="$prefix" \
     -DCMAKE_CXX_COMPILER="$compiler" -DMPI_CXX_COMPILER="$mpi_compiler" \
-    -DCMAKE_PROJECT_consumer_INCLUDE="$here/first.cmake" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" \
+    -DCMAKE_PROJECT_first_INCLUDE="$here/first.cmake" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" \
     >"$here/said"
   said=takes
   if grep -q 'call/papcoll\.cpp' "$here/build/compile_commands.json"; then said=compiles; fi

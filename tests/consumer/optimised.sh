@@ -7,7 +7,7 @@ sources=$1 here=$2/optimised compiler=$3 mpi_compiler=$4
 # level OPTION…: the optimisation that counts, the last one.
 level() {
   rm -rf "$here"
-  cmake -S "$sources/tests/consumer/fetch_content" -B "$here" -DPAPCOLL="$sources" \
+  cmake -S "$sources/examples/cmake" -B "$here" \
     -DCMAKE_CXX_COMPILER="$compiler" -DMPI_CXX_COMPILER="$mpi_compiler" \
     -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "$@" >/dev/null
   sed -n '/call.papcoll\.cpp/p' "$here/compile_commands.json" | grep command | grep -oE ' -O[0-9a-z]*' |

@@ -1,5 +1,5 @@
 #!/bin/sh
-# pkg_config.sh MPI-COMPILER DIRECTORY PC-DIRECTORY VERSION OTHER-MPI-COMPILER LAUNCHER…: what was
+# pkg_config.sh MPI-COMPILER DIRECTORY PC-DIRECTORY VERSION OTHER-MPI-COMPILER|none LAUNCHER…: what was
 # installed is found by pkg-config, with the library that was compiled once and without. A library
 # for other files than these is refused by a sentence of the linker.
 set -eu
@@ -56,6 +56,6 @@ fi
 "$@" "$directory/pkg_config_2"
 unset OMPI_CXX MPICH_CXX
 refused thread_sanitizer "$compiler" -fsanitize=thread
-if [ -n "$other" ]; then
+if [ "$other" != none ]; then
   case $("$other" -show) in *mpich*) refused mpich_and_its_like "$other" ;; *) refused open_mpi "$other" ;; esac
 fi

@@ -1,5 +1,6 @@
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/communicator.hpp>
+#include <papcoll/mpi_version.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 
 #include <chrono>
@@ -250,4 +251,22 @@ TEST_CASE("many communicators at once", "[communicator]") {
             k * comms[i].size());
     }
   }
+}
+
+TEST_CASE("the MPI library says what it is, and the header is of the same", "[communicator]") {
+  const papcoll::MpiVersion mpi = papcoll::mpi_version();
+  INFO(mpi.compiled << "; " << mpi.running);
+  int version = 0;
+  int subversion = 0;
+  MPI_Get_version(&version, &subversion);
+  CHECK(mpi.compiled.ends_with(", MPI " + std::to_string(version) + "." +
+                               std::to_string(subversion)));
+  CHECK(mpi.running.find('\n') == std::string::npos);
+#if defined(OPEN_MPI)
+  CHECK(mpi.compiled.starts_with("Open MPI "));
+  CHECK(mpi.running.starts_with("Open MPI v"));
+#elif defined(MPICH_VERSION) && !defined(I_MPI_VERSION)
+  CHECK(mpi.compiled.starts_with("MPICH "));
+  CHECK(mpi.running.find(MPICH_VERSION) != std::string::npos);
+#endif
 }

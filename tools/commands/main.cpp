@@ -1,11 +1,11 @@
 // The main of the command papcoll.
 
-#include <papcoll/base/version.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/misspelt.hpp>
 #include <papcoll/tools/papcoll_tool.hpp>
+#include <papcoll/version.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -20,11 +20,6 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 namespace {
 
-std::string version() {
-  return std::to_string(PAPCOLL_VERSION_MAJOR) + "." + std::to_string(PAPCOLL_VERSION_MINOR) + "." +
-         std::to_string(PAPCOLL_VERSION_PATCH);
-}
-
 constexpr MakeCommand* all_commands[] = {make_list,    make_verify,  make_simulate, make_draw,
                                          make_map,     make_explain, make_topology, make_report,
                                          make_what_if, make_tune};
@@ -34,10 +29,11 @@ constexpr MakeCommand* all_commands[] = {make_list,    make_verify,  make_simula
 
 /// The main of the command papcoll, over the algorithms of a catalogue.
 int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
-  CLI::App app{"papcoll " + tool::version() +
-                   ": collectives, listed, proven, simulated, drawn and explained",
-               "papcoll"};
-  app.set_version_flag("--version", tool::version());
+  const std::string number{version().papcoll};
+  CLI::App app{
+      "papcoll " + number + ": collectives, listed, proven, simulated, drawn and explained",
+      "papcoll"};
+  app.set_version_flag("--version", number);
   app.require_subcommand(0, 1);
   std::vector<std::unique_ptr<tool::Command>> commands;
   for (tool::MakeCommand* const make : tool::all_commands) commands.push_back(make(app, catalogue));

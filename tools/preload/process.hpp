@@ -10,8 +10,8 @@
 #include "settings.hpp"
 #include "summary.hpp"
 
-#include <papcoll/base/version.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
+#include <papcoll/version.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -86,11 +86,8 @@ class Process {
  private:
   /// Is the text the same on all ranks, and the library of the same version?
   static bool agreed(const std::string& text) {
-    const std::string version = std::to_string(PAPCOLL_VERSION_MAJOR) + "." +
-                                std::to_string(PAPCOLL_VERSION_MINOR) + "." +
-                                std::to_string(PAPCOLL_VERSION_PATCH) + " ";
     std::uint64_t hash = 14695981039346656037U;  // FNV-1a
-    for (const char c : version + text) {
+    for (const char c : std::string(papcoll::version().papcoll) + " " + text) {
       hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
     }
     std::uint64_t mine[2] = {hash, ~hash};

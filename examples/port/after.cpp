@@ -1,0 +1,67 @@
+// The temperature along a rod whose ends are kept cold and hot, by Jacobi's method: every cell
+// becomes the mean of its neighbours, until no cell of any rank changes much.
+
+#include <papcoll/papcoll.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdio>
+#include <span>
+#include <utility>
+#include <vector>
+
+struct Problem {
+  int cells;
+  double cold, hot, tolerance;
+};
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+
+  // Rank 0 has read what is asked for, and tells the others.
+  Problem problem{};
+  if (rank == 0) problem = {.cells = 30, .cold = 10, .hot = 90, .tolerance = 1e-4};
+  problem = papcoll::bcast(MPI_COMM_WORLD, problem, papcoll::root{0});
+
+  // Every rank has some neighbouring cells, and beside them a copy of its neighbours' or an end.
+  std::vector<int> cells(static_cast<std::size_t>(size), problem.cells / size);
+  for (int r = 0; r < problem.cells % size; ++r) ++cells[static_cast<std::size_t>(r)];
+  const auto mine = static_cast<std::size_t>(cells[static_cast<std::size_t>(rank)]);
+  std::vector<double> now(mine + 2, 0.0);
+  if (rank == 0) now.front() = problem.cold;
+  if (rank == size - 1) now.back() = problem.hot;
+  std::vector<double> next = now;
+  const int below = rank == 0 ? MPI_PROC_NULL : rank - 1;
+  const int above = rank == size - 1 ? MPI_PROC_NULL : rank + 1;
+
+  int steps = 0;
+  double change = 0;
+  do {
+    MPI_Sendrecv(&now[1], 1, MPI_DOUBLE, below, 0, &now[mine + 1], 1, MPI_DOUBLE, above, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&now[mine], 1, MPI_DOUBLE, above, 0, &now[0], 1, MPI_DOUBLE, below, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    double largest = 0;
+    for (std::size_t i = 1; i <= mine; ++i) {
+      next[i] = (now[i - 1] + now[i + 1]) / 2;
+      largest = std::max(largest, std::abs(next[i] - now[i]));
+    }
+    std::swap(now, next);
+    change = papcoll::allreduce(MPI_COMM_WORLD, largest, papcoll::max);
+    ++steps;
+  } while (change > problem.tolerance);
+
+  std::vector<double> rod(rank == 0 ? static_cast<std::size_t>(problem.cells) : 0);
+  papcoll::gatherv(MPI_COMM_WORLD, std::span(now).subspan(1, mine), rod, papcoll::counts{cells},
+                   papcoll::root{0});
+  if (rank == 0) {
+    std::printf("%d steps\n", steps);
+    for (const double cell : rod) std::printf("%.6f\n", cell);
+  }
+  MPI_Finalize();
+}
