@@ -1,7 +1,7 @@
 #pragma once
 
+#include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/order_source.hpp>
-#include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
