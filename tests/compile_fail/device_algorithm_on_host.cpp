@@ -1,7 +1,7 @@
 // Algorithms on memory of devices, in calls and with policies that do not fit them.
 #include <papcoll/allreduce.hpp>
 #include <papcoll/arrival/policies.hpp>
-#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/predictor.hpp>
 #include <papcoll/gpu.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/thread_team.hpp>

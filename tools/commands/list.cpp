@@ -1,7 +1,7 @@
 // `papcoll list`: every algorithm of a catalogue, what it serves and what it requires.
 
-#include <papcoll/arrival/on_topology.hpp>
-#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/policies.hpp>
+#include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/policies/requirements.hpp>

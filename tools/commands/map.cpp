@@ -1,7 +1,7 @@
 // `papcoll map`: what an order along a machine gains a static schedule, by the model alone, and
 // what the thesis's heuristic and SCOTCH would gain.
 
-#include <papcoll/arrival/on_topology.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/policy.hpp>

@@ -2,7 +2,9 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/policy.hpp>
+#include <papcoll/schedule/schedule.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -78,43 +80,19 @@ constexpr std::string_view sentence_of() noexcept {
 }
 
 template <class Driven>
-constexpr bool lends_buffers_of() noexcept {
-  if constexpr (requires { Driven::lends_buffers; }) {
-    return Driven::lends_buffers;
-  } else {
-    return false;
-  }
-}
-
-template <class Driven>
-constexpr bool lends_results_of() noexcept {
-  if constexpr (requires { Driven::lends_results; }) {
-    return Driven::lends_results;
-  } else {
-    return false;
-  }
-}
-
-template <class Driven>
-constexpr bool takes_counts_of() noexcept {
-  if constexpr (requires { Driven::takes_counts; }) {
-    return Driven::takes_counts;
-  } else {
-    return false;
-  }
-}
-
-template <class Driven>
 constexpr ArrivalTraits arrival_traits_of() noexcept {
   using Schedule = typename Driven::Schedule;
+  constexpr bool buffers = requires { requires Driven::lends_buffers; };
+  constexpr bool results = requires { requires Driven::lends_results; };
+  constexpr bool counts = requires { requires Driven::takes_counts; };
   return {.name = Driven::name,
           .id = algorithm_id(Driven::name),
           .sentence = sentence_of<Driven>(),
           .contract = Schedule::contract,
           .keeps_order_on_request = Driven::keeps_order_on_request,
-          .lends_buffers = lends_buffers_of<Driven>(),
-          .lends_results = lends_results_of<Driven>(),
-          .takes_counts = takes_counts_of<Driven>(),
+          .lends_buffers = buffers,
+          .lends_results = results,
+          .takes_counts = counts,
           .most_ranks = most_ranks_of<Schedule>(),
           .serves = &Schedule::serves};
 }
@@ -124,6 +102,11 @@ constexpr ArrivalTraits arrival_traits_of() noexcept {
 template <class Arrival, class Schedule, class S>
 const ArrivalAlgorithm& algorithm_under() noexcept;
 
+/// Of the library's algorithms, in namespace detail: see PAPCOLL_COMPILED_ONCE.
+#define PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(Arrival, Schedule) \
+  PAPCOLL_COMPILED_ONCE(                                       \
+      const ArrivalAlgorithm& algorithm_under<Arrival, Schedule, NodeSite>() noexcept)
+
 }  // namespace detail
 
 /// What the algorithm that a schedule is under an arrival policy says about itself. Naming it
@@ -132,5 +115,21 @@ template <class Arrival, class Schedule>
 requires IsArrivalDriven<Arrival, Schedule>
 inline constexpr ArrivalTraits arrival_traits =
     detail::arrival_traits_of<ArrivalDriven<Arrival, Schedule>>();
+
+/// What an arrival-driven algorithm is among ranks that share no memory, where it can do without: a
+/// static schedule whose positions ranks draw when they arrive. It is blocking.
+struct TicketedAlgorithm {
+  std::string_view name;  ///< that of the arrival-driven algorithm
+  bool (*serves)(Collective) noexcept;
+  AnySchedule (*plan)();       ///< what each rank runs once it knows its position
+  NumericalContract contract;  ///< the strongest that it keeps
+  bool commutative_only;
+};
+
+/// Of an ArrivalDriven<Arrival, Schedule> that has a ByTicket.
+template <class Driven>
+inline constexpr TicketedAlgorithm ticketed_algorithm{
+    Driven::name, &Driven::ByTicket::serves, &Driven::ByTicket::plan, Driven::ByTicket::contract,
+    Driven::ByTicket::commutative_only};
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -42,8 +42,7 @@ namespace detail {
 
 /// The imbalance of one call: `at(r)` is when rank r arrived, in nanoseconds from any origin that
 /// is the same on all ranks, for otherwise they would round differently.
-template <class At>
-Imbalance imbalance_of(int ranks, At&& at) noexcept {
+Imbalance imbalance_of(int ranks, auto&& at) noexcept {
   std::int64_t first = at(0);
   std::int64_t last = first;
   std::int64_t total = 0;
@@ -65,9 +64,8 @@ Imbalance imbalance_of(int ranks, At&& at) noexcept {
 /// Which node came last, and how long after the mean of the others: nodes come with their last
 /// ranks. None, if there is one node only, or if the one before it was nearer to it than to them.
 /// `at` as in imbalance_of(); `node_of` each rank, from 0 on; `nodes`: memory for a number each.
-template <class At>
 void find_late_node(Imbalance& call, std::span<const int> node_of, std::span<std::int64_t> nodes,
-                    At&& at) noexcept {
+                    auto&& at) noexcept {
   const auto others = static_cast<std::int64_t>(nodes.size()) - 1;
   if (others < 1) return;
   std::fill(nodes.begin(), nodes.end(), std::numeric_limits<std::int64_t>::min());
@@ -358,8 +356,7 @@ class BasicArrivalMonitor {
 
   /// Of one call, if all ranks have noted it alike. `arrival(r)` is when rank r arrived, from any
   /// origin.
-  template <class At>
-  void learn_cost(std::uint32_t epoch, CostListener* costs, At&& arrival) noexcept {
+  void learn_cost(std::uint32_t epoch, CostListener* costs, auto&& arrival) noexcept {
     const auto word = [&](int r) {
       return board_.arrivals(r).cost[epoch % Board::remembered].load(std::memory_order_relaxed);
     };

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <papcoll/arrival/on_topology.hpp>
-#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 

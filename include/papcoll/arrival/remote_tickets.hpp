@@ -65,11 +65,7 @@ class RemoteTicketCounter {
     switch (state_) {
       case State::enter:
         // Some may be through with this call, too.
-        if (seen < earlier_tickets()) {
-          ask_later();
-        } else {
-          ask(State::draw);
-        }
+        seen < earlier_tickets() ? ask_later() : ask(State::draw);
         return false;
       case State::draw:
         ticket_ = static_cast<int>(seen - earlier_tickets());
@@ -80,10 +76,7 @@ class RemoteTicketCounter {
         ask(ticket_ > 0 ? State::find_before : State::leave);
         return false;
       case State::find_before:
-        if (!is_of_call(seen)) {
-          ask_later();
-          return false;
-        }
+        if (!is_of_call(seen)) return ask_later(), false;
         before_ = holder_in(seen);
         ask(State::tell_before);
         return true;
@@ -94,30 +87,23 @@ class RemoteTicketCounter {
         ask(State::leave);
         return false;
       case State::leave:
-        ask(ticket_ + 1 < size_ ? State::await_after : State::done);
+        wanted_ = next;
+        ask(ticket_ + 1 < size_ ? State::await : State::done);
         return false;
-      case State::await_after:
-        if (is_of_call(words_->own(word(next)))) ask(State::find_after);
+      case State::await:
+        if (is_of_call(words_->own(word(wanted_)))) ask(State::find);
         return false;
-      case State::find_after:
-        if (!is_of_call(seen)) {
-          ask(State::find_after);
-          return false;
+      case State::find:
+        if (!is_of_call(seen)) return ask(State::find), false;
+        if (wanted_ == next) {
+          after_ = holder_in(seen);
+          if (ticket_ + 2 == size_) last_ = after_;
+          wanted_ = last_holder;
+          ask(rank_ == root_ && last_ < 0 ? State::await : State::done);
+        } else {
+          last_ = holder_in(seen);
+          ask(State::done);
         }
-        after_ = holder_in(seen);
-        if (ticket_ + 2 == size_) last_ = after_;
-        ask(rank_ == root_ && last_ < 0 ? State::await_last : State::done);
-        return true;
-      case State::await_last:
-        if (is_of_call(words_->own(word(last_holder)))) ask(State::find_last);
-        return false;
-      case State::find_last:
-        if (!is_of_call(seen)) {
-          ask(State::find_last);
-          return false;
-        }
-        last_ = holder_in(seen);
-        ask(State::done);
         return true;
       case State::pause:
         if (--steps_to_pause_ == 0) ask(then_);
@@ -157,10 +143,8 @@ class RemoteTicketCounter {
     tell_before,
     tell_root,
     leave,
-    await_after,
-    find_after,
-    await_last,
-    find_last,
+    await,
+    find,
     pause,
     done,
   };
@@ -211,12 +195,9 @@ class RemoteTicketCounter {
         return words_->start(root_, word(last_holder), Change::replace, stamp());
       case State::leave:
         return words_->start(0, word(left), Change::add, 1);
-      case State::find_after:
-        return words_->start(rank_, word(next), Change::none, 0);
-      case State::find_last:
-        return words_->start(rank_, word(last_holder), Change::none, 0);
-      case State::await_after:
-      case State::await_last:
+      case State::find:
+        return words_->start(rank_, word(wanted_), Change::none, 0);
+      case State::await:
       case State::pause:
       case State::done:
         return;
@@ -243,6 +224,7 @@ class RemoteTicketCounter {
   int root_ = -1;
   State state_ = State::done;
   State then_ = State::done;  ///< after the pause
+  Head wanted_ = next;        ///< of its own words, the one that it waits for
   int pause_ = 1;             ///< steps of the next one
   int steps_to_pause_ = 0;
   int ticket_ = -1;

@@ -2,7 +2,7 @@
 #include "predicted.hpp"
 #include "thread_problems.hpp"
 
-#include <papcoll/arrival/forecast.hpp>
+#include <papcoll/arrival/predictions.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 

@@ -4,7 +4,7 @@
 // of papcoll::gpu among them; or processes (tests/gpu/).
 
 #include <papcoll/algorithms/static/all.hpp>
-#include <papcoll/arrival/on_topology.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/built_in_on_host.hpp>
 #include <papcoll/gpu/model.hpp>

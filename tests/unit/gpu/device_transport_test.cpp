@@ -2,7 +2,7 @@
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/allreduce.hpp>
-#include <papcoll/arrival/on_topology.hpp>
+#include <papcoll/arrival/policies.hpp>
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/built_in_on_host.hpp>
 #include <papcoll/gpu/device_slices.hpp>

@@ -5,7 +5,7 @@
 #include "../simulate/virtual_costs.hpp"
 
 #include <papcoll/algorithms/static/binomial.hpp>
-#include <papcoll/arrival/forecast.hpp>
+#include <papcoll/arrival/predictions.hpp>
 #include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/simulate/simulate.hpp>

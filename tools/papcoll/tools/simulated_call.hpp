@@ -3,9 +3,9 @@
 // What `papcoll simulate` and `papcoll draw` are told of a call, and what follows from it.
 
 #include <papcoll/algorithms/static/suara.hpp>
-#include <papcoll/arrival/forecast.hpp>
-#include <papcoll/arrival/on_topology.hpp>
-#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/policies.hpp>
+#include <papcoll/arrival/predictions.hpp>
+#include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/background_allgather.hpp>
-#include <papcoll/arrival/forecast.hpp>
+#include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/order.hpp>

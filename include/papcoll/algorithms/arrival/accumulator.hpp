@@ -1,5 +1,7 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/chunk_reduction.hpp>
+#include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/node/site.hpp>
@@ -38,8 +40,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class Accumulator::Run {
  public:
-  template <Site S>
-  bool step(S& s, const Call& c) {
+  bool step(Site auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     for (;;) {
       bool moved = false;
@@ -69,33 +70,11 @@ class Accumulator::Run {
 
   enum class Outcome { idle, moved, failed };
 
-  /// What a work word says of a chunk: how many contributions its accumulator holds, and the
-  /// lowest rank of those. Words serve chunks k, k + words, …, told apart by a generation: a rank
-  /// meets that of a chunk it has to do with, and the one before.
-  struct Held {
-    bool busy = false;
-    int lowest = 0;
-    int merged = 0;
+  /// How many contributions a chunk's accumulator holds, and the lowest rank of those.
+  using Held = detail::ChunkWord<Accumulator, 10, 10, words>;
+  static_assert(most_ranks == Held::most_count);
 
-    static Held of(std::uint32_t state, std::uint32_t k) noexcept {
-      if (tag.is_foreign(state)) return {true, 0, 0};
-      if (state == 0 || (state >> 21U) % generations != generation(k)) return {};
-      return {(state & 1U) != 0, static_cast<int>(state >> 1U & 0x3ffU),
-              static_cast<int>(state >> 11U & 0x3ffU)};
-    }
-    static_assert(most_ranks == 0x3ff);
-    std::uint32_t state(std::uint32_t k) const noexcept {
-      return tag.state(generation(k) << 21U | static_cast<std::uint32_t>(merged) << 11U |
-                       static_cast<std::uint32_t>(lowest) << 1U | static_cast<std::uint32_t>(busy));
-    }
-    static constexpr WorkTag tag{"Accumulator"};
-    static constexpr std::uint32_t generations = 8;
-    static_assert(generations << 21U == 1U << WorkTag::own_bits);
-    static std::uint32_t generation(std::uint32_t k) noexcept { return k / words % generations; }
-  };
-
-  template <Site S>
-  void begin(S& s, const Call& c) {
+  void begin(Site auto& s, const Call& c) {
     begun_ = true;
     chunks_ = Chunks::at_most(wanted_chunks, least_chunk, c.count, c.reducer.size);
     if (chunks_.per_chunk * chunks_.size > s.chunk_bytes()) {
@@ -116,14 +95,12 @@ class Accumulator::Run {
   }
 
   /// Are accumulators of this call in this rank's slot?
-  template <Site S>
-  bool keeps(const S& s) const {
+  bool keeps(const Site auto& s) const {
     const std::uint32_t before = s.results() + s.buffers() * static_cast<std::uint32_t>(s.rank());
     return before < std::min(window_, chunks_.count);
   }
 
-  template <Site S>
-  Outcome work_on(S& s, const Call& c, std::uint32_t k) {
+  Outcome work_on(Site auto& s, const Call& c, std::uint32_t k) {
     if (is_in(done_, k)) return Outcome::idle;
     const std::uint32_t state = s.work(k % words);
     const Held held = Held::of(state, k);
@@ -131,34 +108,30 @@ class Accumulator::Run {
     // Whoever is in the sum has announced itself before.
     if (!learn_arrivals(s)) return Outcome::failed;
     if (is_in(added_, k)) {
-      if (held.merged != s.size()) return Outcome::idle;
+      if (held.count != s.size()) return Outcome::idle;
       std::byte* const to = c.out + chunks_.offset(k);
       const std::byte* const from = accumulator(s, k);
       streams_ ? s.stream(to, from, chunks_.bytes(k)) : s.read(to, from, chunks_.bytes(k));
       set_done(s, k);
       return Outcome::moved;
     }
-    if (held.merged == 0 && !is_free(s, c, k)) return Outcome::idle;
-    const Held busy{true, held.lowest, held.merged};
+    if (held.count == 0 && !is_free(s, c, k)) return Outcome::idle;
+    const Held busy{true, held.who, held.count};
     if (!s.take_up(k % words, state, busy.state(k))) return Outcome::idle;
     add(s, c, k, held);
-    const int lowest = held.merged == 0 ? s.rank() : std::min(held.lowest, s.rank());
-    s.lay_down(k % words, Held{false, lowest, held.merged + 1}.state(k));
+    const int lowest = held.count == 0 ? s.rank() : std::min(held.who, s.rank());
+    s.lay_down(k % words, Held{false, lowest, held.count + 1}.state(k));
     added_ |= bit(k);
-    if (!takes_ || held.merged + 1 == s.size()) set_done(s, k);
+    if (!takes_ || held.count + 1 == s.size()) set_done(s, k);
     return Outcome::moved;
   }
 
   /// False, and everyone throws, if the call of a rank that has come is not the same.
-  template <Site S>
-  bool learn_arrivals(S& s) {
+  bool learn_arrivals(Site auto& s) {
     if (known_ == s.size()) return true;
     for (int r = 0; r < s.size(); ++r) {
       if (s.pending()[r] != 0 || !s.arrived(r, 0)) continue;
-      if (!s.matches(r)) {
-        s.fail(r);
-        return false;
-      }
+      if (!detail::matched(s, r)) return false;
       s.pending()[r] = 1;
       if (++known_ == s.size()) s.all_arrived();
     }
@@ -167,8 +140,7 @@ class Accumulator::Run {
 
   /// Has everyone taken the result that was in the chunk's accumulator before? And if that is in
   /// a rank's slot, has the rank come with the same call, so that it does not write there?
-  template <Site S>
-  bool is_free(S& s, const Call& c, std::uint32_t k) {
+  bool is_free(Site auto& s, const Call& c, std::uint32_t k) {
     const int keeper = keeper_of(s, k);
     if (keeper >= 0 && s.pending()[keeper] == 0) return false;
     if (k < window_ || k < free_below_) return true;
@@ -182,13 +154,11 @@ class Accumulator::Run {
   }
 
   /// In whose slot the chunk's accumulator is; −1: in the result's buffers.
-  template <Site S>
-  int keeper_of(const S& s, std::uint32_t k) const {
+  int keeper_of(const Site auto& s, std::uint32_t k) const {
     const std::uint32_t at = k % window_;
     return at < s.results() ? -1 : static_cast<int>((at - s.results()) / s.buffers());
   }
-  template <Site S>
-  std::byte* accumulator(S& s, std::uint32_t k) const {
+  std::byte* accumulator(Site auto& s, std::uint32_t k) const {
     const std::uint32_t at = k % window_;
     const int keeper = keeper_of(s, k);
     return keeper < 0 ? s.result(at) : s.slot(keeper, (at - s.results()) % s.buffers());
@@ -196,8 +166,7 @@ class Accumulator::Run {
 
   /// Adds this rank's contribution to chunk k. The lower ranks' is the first operand. In place,
   /// the result is written over what has just been read.
-  template <Site S>
-  void add(S& s, const Call& c, std::uint32_t k, const Held& held) {
+  void add(Site auto& s, const Call& c, std::uint32_t k, const Held& held) {
     const std::byte* const own = c.in + chunks_.offset(k);
     std::byte* const out = takes_ ? c.out + chunks_.offset(k) : nullptr;
     const std::size_t bytes = chunks_.bytes(k);
@@ -206,13 +175,13 @@ class Accumulator::Run {
       return;
     }
     std::byte* const to = accumulator(s, k);
-    if (held.merged == 0) return s.write(to, own, bytes);
-    const bool is_result = held.merged + 1 == s.size() && takes_;
+    if (held.count == 0) return s.write(to, own, bytes);
+    const bool is_result = held.count + 1 == s.size() && takes_;
     const bool others_take = c.collective != Collective::reduce;
     const std::size_t block = std::max(block_bytes / chunks_.size, std::size_t{1}) * chunks_.size;
     for (std::size_t at = 0; at < bytes; at += block) {
       const std::size_t n = std::min(block, bytes - at);
-      const bool is_lowest = s.rank() < held.lowest;
+      const bool is_lowest = s.rank() < held.who;
       const std::byte* const low = is_lowest ? own + at : to + at;
       const std::byte* const high = is_lowest ? to + at : own + at;
       std::byte* const into = !is_result ? to + at : streams_ ? s.scratch(0) : out + at;
@@ -222,8 +191,7 @@ class Accumulator::Run {
     }
   }
 
-  template <Site S>
-  void set_done(S& s, std::uint32_t k) {
+  void set_done(Site auto& s, std::uint32_t k) {
     done_ |= bit(k);
     const std::uint32_t before = low_;
     while (low_ < chunks_.count && is_in(done_, low_)) {
@@ -252,9 +220,7 @@ class Accumulator::Run {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<Accumulator::Run>(void*, Waiter&, const Call&))
-PAPCOLL_COMPILE_ONCE(
-    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, Accumulator, NodeSite>() noexcept)
+PAPCOLL_ARRIVAL_ALGORITHM(ArrivalOrder, Accumulator)
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

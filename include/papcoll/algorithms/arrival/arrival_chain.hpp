@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/node/site.hpp>
@@ -38,8 +39,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class ArrivalChain::Run {
  public:
-  template <Site S>
-  bool step(S& s, const Call& c) {
+  bool step(Site auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     if (!meet_neighbours(s)) return false;
     for (;;) {
@@ -52,8 +52,7 @@ class ArrivalChain::Run {
   }
 
  private:
-  template <Site S>
-  void begin(S& s, const Call& c) {
+  void begin(Site auto& s, const Call& c) {
     begun_ = true;
     chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
     rooted_ = c.collective == Collective::reduce;
@@ -70,8 +69,7 @@ class ArrivalChain::Run {
   }
 
   /// Where this rank's sums go, for its successor to reach.
-  template <Site S>
-  void choose_place(S& s, const Call& c) {
+  void choose_place(Site auto& s, const Call& c) {
     if (takes_ && s.peers().place(c.out, c.bytes()).mapped != 0) {
       mine_ = c.out;
     } else {
@@ -81,27 +79,21 @@ class ArrivalChain::Run {
   }
 
   /// The holders of the tickets beside this rank's own, and of the last one, once they are there.
-  template <Site S>
-  bool meet_neighbours(S& s) {
+  bool meet_neighbours(Site auto& s) {
     return meet(s, ticket_ - 1, before_) && meet(s, ticket_ + 1, after_) &&
            meet(s, s.size() - 1, last_);
   }
-  template <Site S>
-  bool meet(S& s, int ticket, int& holder) {
+  bool meet(Site auto& s, int ticket, int& holder) {
     if (holder >= 0 || ticket < 0 || ticket >= s.size()) return true;
     const int r = s.holder(ticket);
     if (r < 0) return true;
-    if (!s.matches(r)) {
-      s.fail(r);
-      return false;
-    }
+    if (!detail::matched(s, r)) return false;
     holder = r;
     return true;
   }
 
   /// Adds this rank's contribution to the next chunk of its predecessor's sum.
-  template <Site S>
-  bool add_next(S& s, const Call& c) {
+  bool add_next(Site auto& s, const Call& c) {
     if (added_ == chunks_.count) return false;
     if (ticket_ > 0 && (before_ < 0 || !s.stage(before_, added_ + 1))) return false;
     if (!room(s)) return false;
@@ -116,7 +108,7 @@ class ArrivalChain::Run {
       const std::size_t block = s.scratch_bytes() / chunks_.size * chunks_.size;
       for (std::size_t at = 0; at < chunks_.bytes(added_); at += block) {
         const std::size_t n = std::min(block, chunks_.bytes(added_) - at);
-        const std::byte* const others = sum_of(s, before_, added_, at, n);
+        const std::byte* const others = sum_of(s, before_, added_, at, n, s.scratch(0));
         const std::byte* const low = lowest_ ? own + at : others;
         const std::byte* const high = lowest_ ? others : own + at;
         if (lends_output_) {
@@ -125,10 +117,7 @@ class ArrivalChain::Run {
           s.reduce_for_peers(to + at, low, high, n / chunks_.size);
         }
       }
-      if (!s.end_reading()) {
-        failed_ = true;
-        return false;
-      }
+      if (!s.end_reading()) return failed_ = true, false;
     }
     s.finish_stage(++added_);
     return true;
@@ -136,15 +125,13 @@ class ArrivalChain::Run {
 
   /// The lower rank's contribution is the first operand. (All earlier tickets have holders by
   /// now: each link has met the one before it.)
-  template <Site S>
-  void find_side(S& s) {
+  void find_side(Site auto& s) {
     lowest_ = true;
     for (int t = 0; t < ticket_; ++t) lowest_ = lowest_ && s.rank() < s.holder(t);
   }
 
   /// Is there room for the next chunk of this rank's sum?
-  template <Site S>
-  bool room(S& s) {
+  bool room(Site auto& s) {
     if (mine_ != nullptr) return lends_output_ || s.use_pool();
     if (added_ < s.buffers()) return true;
     const std::uint32_t read = added_ - s.buffers() + 1;
@@ -152,19 +139,16 @@ class ArrivalChain::Run {
     return rooted_ ? s.arrived(root_, read) : all_have_taken(s, read);
   }
 
-  template <Site S>
-  const std::byte* sum_of(S& s, int r, std::uint32_t k, std::size_t at, std::size_t n) {
+  /// n bytes of rank r's sum, `at` bytes into chunk k; copied to `scratch` if need be.
+  const std::byte* sum_of(Site auto& s, int r, std::uint32_t k, std::size_t at, std::size_t n,
+                          std::byte* scratch) {
     const BufferPlace place = s.offer_of(r).out;
     if (place.at == 0 && place.mapped == 0) return s.slot(r, k) + at;
-    const std::size_t offset = chunks_.offset(k) + at;
-    if (place.mapped != 0) return s.peers().see(place) + offset;
-    s.peers().pull(s.scratch(0), r, place.at + offset, n);
-    return s.scratch(0);
+    return detail::reach(s, r, place, chunks_.offset(k) + at, n, scratch);
   }
 
   /// Copies the next chunk of the result, the last rank's sum.
-  template <Site S>
-  bool take_next(S& s, const Call& c) {
+  bool take_next(Site auto& s, const Call& c) {
     if (!takes_ || taken_ == chunks_.count || last_ < 0) return false;
     if (!s.stage(last_, taken_ + 1)) return false;
     s.all_arrived();  // and all match: each link has compared its ends
@@ -172,38 +156,21 @@ class ArrivalChain::Run {
     std::byte* const to = c.out + chunks_.offset(taken_);
     if (last_ != s.rank() || !lends_output_) {
       if (!s.begin_reading()) return false;
-      const std::size_t block = s.scratch_bytes();
-      for (std::size_t at = 0; at < n; at += block) {
-        const std::size_t part = std::min(block, n - at);
-        const BufferPlace place = s.offer_of(last_).out;
-        if (place.mapped == 0 && place.at != 0) {
-          s.peers().pull(to + at, last_, place.at + chunks_.offset(taken_) + at, part);
-        } else {
-          s.read(to + at, sum_of(s, last_, taken_, at, part), part);
-        }
-      }
-      if (!s.end_reading()) {
-        failed_ = true;
-        return false;
-      }
+      const std::byte* const from = sum_of(s, last_, taken_, 0, n, to);
+      if (from != to) s.read(to, from, n);
+      if (!s.end_reading()) return failed_ = true, false;
     }
     s.publish(++taken_, last_);
     return true;
   }
 
-  template <Site S>
-  bool all_have_taken(S& s, std::uint32_t chunks) {
-    for (; next_taker_ < s.size(); ++next_taker_) {
-      if (!s.arrived(next_taker_, chunks)) return false;
-    }
-    next_taker_ = 0;
-    return true;
+  bool all_have_taken(Site auto& s, std::uint32_t chunks) {
+    return detail::all_pass(next_taker_, s.size(), [&](int r) { return s.arrived(r, chunks); });
   }
 
   /// What others still need of a rank that is through lies in its pool or slot, where it may
   /// stay; only the last rank of an allreduce may have lent its output.
-  template <Site S>
-  bool done(S& s) {
+  bool done(Site auto& s) {
     if (added_ < chunks_.count || (takes_ && taken_ < chunks_.count)) return false;
     const bool is_read = lends_output_ && ticket_ + 1 == s.size() && !rooted_;
     return !is_read || all_have_taken(s, chunks_.count);
@@ -228,9 +195,7 @@ class ArrivalChain::Run {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<ArrivalChain::Run>(void*, Waiter&, const Call&))
-PAPCOLL_COMPILE_ONCE(
-    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, Chain, NodeSite>() noexcept)
+PAPCOLL_ARRIVAL_ALGORITHM(ArrivalOrder, Chain)
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/fan_out.hpp>
-#include <papcoll/algorithms/arrival/reduce_scatter_blocks.hpp>
+#include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/base/call.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
 
@@ -12,6 +12,114 @@
 #include <cstdint>
 
 namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// Elements of a reduce_scatter's input, on every rank.
+inline std::size_t elements_of_all_blocks(const Call& c, int ranks) noexcept {
+  return c.counts != nullptr ? c.count : c.count * static_cast<std::size_t>(ranks);
+}
+
+/// The elements of a reduce_scatter that rank r gets.
+inline Range block_of(const Call& c, int r) noexcept {
+  const auto rank = static_cast<std::size_t>(r);
+  if (c.counts == nullptr) return {rank * c.count, (rank + 1) * c.count};
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < rank; ++i) first += c.counts[i];
+  return {first, first + c.counts[rank]};
+}
+
+// FanOut: bcast and scatter on one node
+// -------------------------------------
+// Phases   The root copies the message to its slot, chunk by chunk, and leaves. Whoever is there
+//          reads it, or of a scatter its block. Only a message with more chunks than a slot has
+//          buffers makes the root wait, for the slowest reader of the chunk it would overwrite.
+// Cost     One flag; n bytes written once, and read by each rank or, of a scatter, once.
+// Limits   One node. If the calls do not match, a rank that throws may hold the first chunks of a
+//          message of several chunks: a reader does not wait for ranks that have not come.
+//
+//        root's slot   [k]  [k+1]  [k+2]  [k+3]        reader r has raised its flag to j:
+//        overwritten once all flags are above k        it has read all chunks below j
+
+/// One bcast or scatter of one rank: what LeaderFan and Exchange have in common.
+class FanOut {
+ public:
+  bool step(Site auto& s, const Call& c) {
+    if (!begun_) begin(s, c);
+    return s.rank() == c.root ? give(s, c) : accept(s, c);
+  }
+
+ private:
+  void begin(Site auto& s, const Call& c) {
+    begun_ = true;
+    const bool scatters = c.collective == Collective::scatter;
+    const std::size_t all = scatters ? c.count * static_cast<std::size_t>(s.size()) : c.count;
+    chunks_ = Chunks{all, c.reducer.size, s.chunk_bytes()};
+    wanted_ = scatters ? block_of(c, s.rank()) : Range{0, all};
+    const std::size_t bytes = all * c.reducer.size;
+    small_ = bytes <= NodeBoard::inline_bytes;
+    if (s.rank() != c.root) {
+      // Of a scatter this rank needs none of the chunks before its block.
+      done_ = static_cast<std::uint32_t>(wanted_.lo / chunks_.per_chunk);
+      s.announce(nullptr, 0, chunks_.count > s.buffers() ? done_ : 0);
+    } else if (small_) {
+      s.announce(c.in, bytes, 1);
+      done_ = 1;
+    } else {
+      s.announce(nullptr, 0, 0);
+    }
+  }
+
+  bool give(Site auto& s, const Call& c) {
+    for (; done_ < chunks_.count; ++done_) {
+      if (done_ >= s.buffers() && !room(s, c)) return false;
+      s.write(s.slot(c.root, done_), c.in + chunks_.offset(done_), chunks_.bytes(done_));
+      if (done_ == 0) s.expect_again(0, chunks_.bytes(0));
+      s.publish(done_ + 1, everyone);
+    }
+    if (c.collective == Collective::scatter && !c.in_place()) {
+      s.read(c.out, c.in + wanted_.lo * chunks_.size, wanted_.size() * chunks_.size);
+    }
+    return true;
+  }
+
+  /// Has everyone read the chunk that chunk done_ overwrites?
+  bool room(Site auto& s, const Call& c) {
+    return all_pass(next_, s.size(), [&](int r) {
+      return r == c.root || (s.arrived(r, done_ - s.buffers() + 1) && matched(s, r));
+    });
+  }
+
+  bool accept(Site auto& s, const Call& c) {
+    for (; chunks_.first(done_) < wanted_.hi; ++done_) {
+      if (!s.arrived(c.root, done_ + 1)) {
+        if (!small_) s.expect(c.root, done_, 0, chunks_.bytes(done_));
+        return false;
+      }
+      if (!met_ && !matched(s, c.root)) return false;
+      met_ = true;
+      const std::size_t first = chunks_.first(done_);
+      const std::size_t lo = std::max(wanted_.lo, first);
+      const std::size_t hi = std::min(wanted_.hi, first + chunks_.length(done_));
+      const std::byte* const chunk = small_ ? s.small(c.root) : s.slot(c.root, done_);
+      s.read(c.out + (lo - wanted_.lo) * chunks_.size, chunk + (lo - first) * chunks_.size,
+             (hi - lo) * chunks_.size);
+      if (chunks_.count > s.buffers()) s.publish(done_ + 1, c.root);
+    }
+    if (chunks_.count > s.buffers() && done_ < chunks_.count) s.publish(chunks_.count, c.root);
+    return true;
+  }
+
+  Chunks chunks_;
+  Range wanted_;            ///< the elements this rank takes
+  std::uint32_t done_ = 0;  ///< chunks given by the root, or that another rank needs no more
+  int next_ = 0;            ///< root: the rank looked at next
+  bool begun_ = false;
+  bool small_ = false;
+  bool met_ = false;  ///< the root's call was looked at
+};
+
+}  // namespace detail
 
 // Exchange: all read all
 // ----------------------
@@ -35,8 +143,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class Exchange::Run {
  public:
-  template <Site S>
-  bool step(S& s, const Call& c) {
+  bool step(Site auto& s, const Call& c) {
     if (fans_out(c)) return fan_out_.step(s, c);
     if (!begun_) begin(s, c);
     const bool reads = !writes_ || !to_root(c);
@@ -57,8 +164,7 @@ class Exchange::Run {
     return c.collective == Collective::reduce || c.collective == Collective::gather;
   }
 
-  template <Site S>
-  void begin(S& s, const Call& c) {
+  void begin(Site auto& s, const Call& c) {
     begun_ = true;
     const bool scatters = c.collective == Collective::reduce_scatter;
     const std::size_t all = scatters ? detail::elements_of_all_blocks(c, s.size()) : c.count;
@@ -80,8 +186,7 @@ class Exchange::Run {
   }
 
   /// Has the peer room for chunk written_ in this rank's slot?
-  template <Site S>
-  bool may_write(S& s, const Call& c) const {
+  bool may_write(Site auto& s, const Call& c) const {
     if (to_root(c)) {
       return written_ < s.buffers() || s.arrived(c.root, written_ - s.buffers() + 1);
     }
@@ -90,33 +195,24 @@ class Exchange::Run {
     return written_ < taken_ + s.buffers() / 2;
   }
 
-  template <Site S>
-  bool write_next(S& s, const Call& c) {
+  bool write_next(Site auto& s, const Call& c) {
     if (written_ == chunks_.count || !may_write(s, c)) return false;
     s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
-    ++written_;
-    if (written_ == 1) {
-      s.expect_again(0, chunks_.bytes(0));
-      s.announce(nullptr, 0, 1);
-    } else {
-      s.publish(written_, to_root(c) ? c.root : everyone);
-    }
+    if (++written_ == 1) s.expect_again(0, chunks_.bytes(0));
+    detail::show_chunks(s, written_, to_root(c) ? c.root : everyone);
     return true;
   }
 
-  template <Site S>
-  bool take_next(S& s, const Call& c) {
+  bool take_next(Site auto& s, const Call& c) {
     if (taken_ == chunks_.count) return false;
+    // With all_pass() calls of 8 bytes took 4 % more time.
     for (; next_ < s.size(); ++next_) {
       if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
       if (!s.arrived(next_, taken_ + 1)) {
         if (!small_) s.expect(next_, taken_, 0, chunks_.bytes(taken_));
         return false;
       }
-      if (taken_ == 0 && !s.matches(next_)) {
-        s.fail(next_);
-        return false;
-      }
+      if (taken_ == 0 && !detail::matched(s, next_)) return false;
     }
     next_ = 0;
     s.all_arrived();
@@ -134,8 +230,7 @@ class Exchange::Run {
   /// where its caller has it: a line that a peer has read may have moved to the peer. 2 pinned
   /// ranks, Zen 4, µs from the slot and from the input: 8 bytes 0.14 and 0.105 (without a shared
   /// L3 0.42 and 0.22), 512 bytes 0.26 and 0.17.
-  template <Site S>
-  const std::byte* contribution(S& s, const Call& c, int r, std::size_t first = 0) const {
+  const std::byte* contribution(Site auto& s, const Call& c, int r, std::size_t first = 0) const {
     const std::size_t at = first * chunks_.size;
     if (r == s.rank() && own_stays_) return c.in + chunks_.offset(taken_) + at;
     return (small_ ? s.small(r) : s.slot(r, taken_)) + at;
@@ -143,8 +238,7 @@ class Exchange::Run {
 
   /// Combines what this rank wants of the chunk. In place, a reduce_scatter writes it at or below
   /// its place in the input, and so not over what has still to go to the slot.
-  template <Site S>
-  void combine(S& s, const Call& c) {
+  void combine(Site auto& s, const Call& c) {
     const std::size_t begin = chunks_.first(taken_);
     const std::size_t lo = std::max(wanted_.lo, begin);
     const std::size_t hi = std::min(wanted_.hi, begin + chunks_.length(taken_));
@@ -170,8 +264,7 @@ class Exchange::Run {
     for (int r = 2; r < s.size(); ++r) s.reduce(out, out, contribution(s, c, r, first), n);
   }
 
-  template <Site S>
-  void collect(S& s, const Call& c) {
+  void collect(Site auto& s, const Call& c) {
     for (int r = 0; r < s.size(); ++r) {
       const bool own = r == s.rank();
       if (own && c.in == c.out + static_cast<std::size_t>(r) * c.bytes()) continue;
@@ -194,9 +287,7 @@ class Exchange::Run {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<Exchange::Run>(void*, Waiter&, const Call&))
-PAPCOLL_COMPILE_ONCE(
-    const ArrivalAlgorithm& algorithm_under<StaticOrder, Exchange, NodeSite>() noexcept)
+PAPCOLL_ARRIVAL_ALGORITHM(StaticOrder, Exchange)
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

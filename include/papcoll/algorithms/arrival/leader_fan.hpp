@@ -1,12 +1,14 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/fan_out.hpp>
+#include <papcoll/algorithms/arrival/exchange.hpp>
+#include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/node/site.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -36,7 +38,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          and Deep Learning", MASc thesis, Queen's University 2021, ch. 4, algorithm 4.1; the
 //          static leader is MVAPICH's two-level shared-memory allreduce, its reference.
 //
-// A long header: one state machine serves five collectives, and is to be read as one.
+// A bcast is FanOut's, and an allgather, which combines nothing, Exchange's.
 
 namespace detail {
 
@@ -46,10 +48,13 @@ class LeaderFanRun {
   /// `dynamic`: the first to arrive leads.
   explicit LeaderFanRun(bool dynamic) noexcept : dynamic_(dynamic) {}
 
-  template <Site S>
-  bool step(S& s, const Call& c) {
+  bool step(Site auto& s, const Call& c) {
     // Only the root of a bcast has the data, so it leads, whoever comes first.
     if (c.collective == Collective::bcast) return fan_out_.step(s, c);
+    if (c.collective == Collective::allgather) {
+      if (!exchange_) exchange_.emplace();
+      return exchange_->step(s, c);
+    }
     if (!begun_) begin(s, c);
     return leads_ ? lead(s, c) : follow(s, c);
   }
@@ -60,8 +65,7 @@ class LeaderFanRun {
   /// ranks, 64 bytes, papcoll-bench --start clock: 0.28 µs, asking first 0.33.
   static constexpr std::size_t copied_before_claim = 2048;
 
-  template <Site S>
-  void begin(S& s, const Call& c) {
+  void begin(Site auto& s, const Call& c) {
     begun_ = true;
     chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
     small_ = c.bytes() <= NodeBoard::inline_bytes;
@@ -93,8 +97,7 @@ class LeaderFanRun {
 
   // --- the leader
 
-  template <Site S>
-  void reset_pending(S& s) {
+  void reset_pending(Site auto& s) {
     left_ = 0;
     for (int r = 0; r < s.size(); ++r) {
       if (r != s.rank()) s.pending()[left_++] = r;
@@ -103,9 +106,7 @@ class LeaderFanRun {
     sum_ = nullptr;
   }
 
-  template <Site S>
-  bool lead(S& s, const Call& c) {
-    if (c.collective == Collective::allgather) return gather(s, c);
+  bool lead(Site auto& s, const Call& c) {
     while (taken_ < chunks_.count) {
       const bool in_order = c.rank_order || !dynamic_;
       if (!(in_order ? collect_in_order(s, c) : collect(s, c))) return false;
@@ -120,14 +121,12 @@ class LeaderFanRun {
   }
 
   /// Does anybody else want the result?
-  template <Site S>
-  bool is_shared(S& s, const Call& c) const {
+  bool is_shared(Site auto& s, const Call& c) const {
     return s.size() != 1 && !(c.collective == Collective::reduce && takes_);
   }
 
   /// Combines whoever has come, in the order of coming.
-  template <Site S>
-  bool collect(S& s, const Call& c) {
+  bool collect(Site auto& s, const Call& c) {
     int i = 0;
     while (i < left_) {
       const int r = s.pending()[i];
@@ -144,18 +143,15 @@ class LeaderFanRun {
   }
 
   /// Combines in rank order; a static leader waits for all before it starts.
-  template <Site S>
-  bool collect_in_order(S& s, const Call& c) {
+  bool collect_in_order(Site auto& s, const Call& c) {
     if (!dynamic_) {
       for (; left_ != 0; --left_) {
-        if (!s.arrived(s.pending()[left_ - 1], taken_ + 1)) return false;
-        if (!accept(s, s.pending()[left_ - 1])) return false;
+        if (!has_chunk(s, s.pending()[left_ - 1], taken_)) return false;
       }
     }
     for (; position_ < s.size(); ++position_) {
       const int r = position_;
-      if (r != s.rank() && !s.arrived(r, taken_ + 1)) return false;
-      if (r != s.rank() && !accept(s, r)) return false;
+      if (!has_chunk(s, r, taken_)) return false;
       if (!gathers_) continue;
       const std::byte* const mine = r == s.rank() ? own(c) : source(s, r);
       if (sum_ == nullptr) {
@@ -170,23 +166,16 @@ class LeaderFanRun {
     return true;
   }
 
-  template <Site S>
-  void alone(S& s, const Call& c) {
+  void alone(Site auto& s, const Call& c) {
     if (c.collective != Collective::barrier) {
       s.read(c.out + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
     }
   }
 
   /// False, and everyone throws, if r's call is not the same as this rank's.
-  template <Site S>
-  bool accept(S& s, int r) {
-    if (taken_ != 0 || s.matches(r)) return true;
-    s.fail(r);
-    return false;
-  }
+  bool accept(Site auto& s, int r) { return taken_ != 0 || matched(s, r); }
 
-  template <Site S>
-  void combine(S& s, const Call& c, const std::byte* mine, int r, bool last) {
+  void combine(Site auto& s, const Call& c, const std::byte* mine, int r, bool last) {
     if (sum_ == nullptr) sum_ = mine;
     std::byte* const to = target(s, c, last);
     const bool lower = r < s.rank();
@@ -198,23 +187,19 @@ class LeaderFanRun {
   /// writes the leader's output: in place, its input is then not needed any more. From there the
   /// result is copied for the others; that all have published this chunk says that they have
   /// taken the one whose buffer that reuses.
-  template <Site S>
-  std::byte* target(S& s, const Call& c, bool last) {
+  std::byte* target(Site auto& s, const Call& c, bool last) {
     if (last && takes_) return c.out + chunks_.offset(taken_);
     return small_ ? partial_ : s.slot(s.rank(), taken_);
   }
 
   const std::byte* own(const Call& c) const { return c.in + chunks_.offset(taken_); }
-  template <Site S>
-  const std::byte* source(S& s, int r) const {
+  const std::byte* source(Site auto& s, int r) const {
     return small_ ? s.small(r) : s.slot(r, taken_);
   }
 
   // --- the others
 
-  template <Site S>
-  bool follow(S& s, const Call& c) {
-    if (c.collective == Collective::allgather) return gather(s, c);
+  bool follow(Site auto& s, const Call& c) {
     for (;;) {
       bool moved = write_next(s, c);
       if (!takes_ && written_ == chunks_.count) return true;
@@ -232,80 +217,22 @@ class LeaderFanRun {
     }
   }
 
-  template <Site S>
-  bool write_next(S& s, const Call& c) {
+  bool write_next(Site auto& s, const Call& c) {
     if (written_ == chunks_.count || written_ >= taken_ + s.buffers()) return false;
     write_chunk(s, c, leader_);
     return true;
   }
 
-  template <Site S>
-  void write_chunk(S& s, const Call& c, int audience) {
+  void write_chunk(Site auto& s, const Call& c, int audience) {
     s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
-    ++written_;
-    if (written_ == 1) {
-      s.announce(nullptr, 0, 1);
-    } else {
-      s.publish(written_, audience);
-    }
+    show_chunks(s, ++written_, audience);
   }
 
-  // --- allgather: the leader only counts the flags, everyone reads the slots
-
-  template <Site S>
-  bool gather(S& s, const Call& c) {
-    for (;;) {
-      bool moved = false;
-      // A release of chunk t says that all have published it, so all had taken those below
-      // t + 1 − buffers/2: what chunk written_ overwrites has been read by all.
-      if (written_ < chunks_.count && written_ < taken_ + s.buffers() / 2) {
-        write_chunk(s, c, leader_);
-        moved = true;
-      }
-      if (leads_ && counted_ < chunks_.count && counted_ < written_) {
-        for (; left_ != 0; --left_) {
-          const int r = s.pending()[left_ - 1];
-          if (!s.arrived(r, counted_ + 1)) break;
-          if (counted_ == 0 && !s.matches(r)) {
-            s.fail(r);
-            return false;
-          }
-        }
-        if (left_ == 0) {
-          s.all_arrived();
-          s.release(++counted_, nullptr, 0);
-          reset_pending(s);
-          moved = true;
-        }
-      }
-      if (taken_ < chunks_.count && s.released(taken_ + 1)) {
-        s.all_arrived();  // says the leader
-        read_all(s, c);
-        ++taken_;
-        moved = true;
-      }
-      if (taken_ == chunks_.count) return true;
-      if (!moved) return false;
-    }
-  }
-
-  template <Site S>
-  void read_all(S& s, const Call& c) {
-    for (int r = 0; r < s.size(); ++r) {
-      std::byte* const to = c.out + static_cast<std::size_t>(r) * c.bytes();
-      if (r != s.rank()) {
-        s.read(to + chunks_.offset(taken_), source(s, r), chunks_.bytes(taken_));
-      } else if (c.in != to) {
-        s.read(to + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
-      }
-    }
-  }
-
-  detail::FanOut fan_out_;
+  FanOut fan_out_;
+  std::optional<Exchange::Run> exchange_;  ///< of an allgather
   Chunks chunks_;
   std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
   std::uint32_t taken_ = 0;    ///< chunks whose result this rank is done with
-  std::uint32_t counted_ = 0;  ///< allgather, leader: chunks released
   int leader_ = 0;
   int left_ = 0;      ///< leader: how many of pending() are awaited for this chunk
   int position_ = 0;  ///< leader, in rank order: who is next
@@ -328,12 +255,8 @@ class LeaderFan::Run : public detail::LeaderFanRun {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<true>>(void*, Waiter&, const Call&))
-PAPCOLL_COMPILE_ONCE(void run_arrival<LeaderFan::Run<false>>(void*, Waiter&, const Call&))
-PAPCOLL_COMPILE_ONCE(
-    const ArrivalAlgorithm& algorithm_under<DynamicLeader, LeaderFan, NodeSite>() noexcept)
-PAPCOLL_COMPILE_ONCE(
-    const ArrivalAlgorithm& algorithm_under<StaticLeader, LeaderFan, NodeSite>() noexcept)
+PAPCOLL_ARRIVAL_ALGORITHM(DynamicLeader, LeaderFan)
+PAPCOLL_ARRIVAL_ALGORITHM(StaticLeader, LeaderFan)
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <papcoll/algorithms/arrival/grouped_leaders.hpp>
+#include <papcoll/algorithms/arrival/grouped.hpp>
+#include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
-#include <papcoll/algorithms/arrival/two_level_slices.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/topology/groups.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -45,20 +44,15 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class MultiLeader::Run {
  public:
-  template <Site S>
-  bool step(S& s, const Call& c) {
+  bool step(Site auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     return grouped_ ? grouped_->step(s, c) : step_in_one_level(s, c);
   }
 
  private:
-  /// With its inputs and its copy a block stays in a nearest cache of 32 KB.
-  static constexpr std::size_t block_bytes = 8192;
-
   /// Not inlined, or GCC 12 compiles it worse than without groups: 2 ranks, 2 to 8 KB, took 1 to
   /// 3 % more time.
-  template <Site S>
-  [[gnu::noinline]] bool step_in_one_level(S& s, const Call& c) {
+  [[gnu::noinline]] bool step_in_one_level(Site auto& s, const Call& c) {
     for (;;) {
       const bool wrote = write_next(s, c);
       const bool combined = combine_next(s, c);
@@ -68,8 +62,7 @@ class MultiLeader::Run {
     }
   }
 
-  template <Site S>
-  void begin(S& s, const Call& c) {
+  void begin(Site auto& s, const Call& c) {
     begun_ = true;
     if (s.groups() != nullptr) begin_in_groups(s, c);
     // Two ranks, 512 KB to 4 MB, with two buffers to a chunk instead of one: 5 % less time where
@@ -79,8 +72,7 @@ class MultiLeader::Run {
     streams_ = !c.in_place() && s.streams(2 * c.bytes());
   }
 
-  template <Site S>
-  [[gnu::noinline]] void begin_in_groups(S& s, const Call& c) {
+  [[gnu::noinline]] void begin_in_groups(Site auto& s, const Call& c) {
     const Groups* const groups = detail::groups_of_two_levels(s, c);
     if (groups != nullptr) grouped_.emplace(*groups, s, c);
   }
@@ -89,101 +81,63 @@ class MultiLeader::Run {
   /// which others have read contributions and results. With two ranks only this rank reads that
   /// result: it has taken it. With more, a rank has taken a chunk t when all have combined it,
   /// and so have published it and taken those below t − window: twice the window is needed.
-  template <Site S>
-  std::uint32_t window(const S& s) const {
+  std::uint32_t window(const Site auto& s) const {
     return s.size() == 2 ? s.buffers() / together_ : s.buffers() / 2;
   }
 
   /// Rank r's memory for a chunk.
-  template <Site S>
-  std::byte* slot(S& s, int r, std::uint32_t chunk) const {
+  std::byte* slot(Site auto& s, int r, std::uint32_t chunk) const {
     return s.slot(r, chunk * together_);
   }
 
   /// Whose slot holds the result of rank r's slice.
-  template <Site S>
-  static int keeper(const S& s, int r) {
-    return r + 1 < s.size() ? r + 1 : 0;
+  static int keeper(const Site auto& s, int r) { return r + 1 < s.size() ? r + 1 : 0; }
+
+  /// Rank r's slice of a chunk, in elements of the chunk.
+  Range slice(const Site auto& s, std::uint32_t chunk, int r) const {
+    return detail::slice_of(chunks_.length(chunk), chunks_.size, r, s.size());
   }
 
-  /// Rank r's slice of a chunk, in elements of the chunk; whole cache lines, so that no two ranks
-  /// write to one.
-  template <Site S>
-  Range slice(const S& s, std::uint32_t chunk, int r) const {
-    const std::size_t n = chunks_.length(chunk);
-    const std::size_t line = chunks_.size < cache_line ? cache_line / chunks_.size : 1;
-    const Range lines = part({0, (n + line - 1) / line}, r, s.size());
-    return {lines.lo * line < n ? lines.lo * line : n, lines.hi * line < n ? lines.hi * line : n};
-  }
-
-  template <Site S>
-  bool write_next(S& s, const Call& c) {
+  bool write_next(Site auto& s, const Call& c) {
     if (written_ == chunks_.count || written_ >= taken_ + window(s)) return false;
     const Range own = slice(s, written_, s.rank());
-    copy_around(own, written_, [&](std::size_t offset, std::size_t bytes) {
-      s.write(slot(s, s.rank(), written_) + offset, c.in + chunks_.offset(written_) + offset,
-              bytes);
-    });
-    ++written_;
-    if (written_ == 1) {
-      s.announce(nullptr, 0, 1);
-    } else {
-      s.publish(written_, everyone);
-    }
+    detail::write_around(s, slot(s, s.rank(), written_), c.in + chunks_.offset(written_),
+                         chunks_.length(written_), chunks_.size, own);
+    detail::show_chunks(s, ++written_, everyone);
     return true;
   }
 
-  template <Site S>
-  bool combine_next(S& s, const Call& c) {
+  bool combine_next(Site auto& s, const Call& c) {
     if (combined_ == chunks_.count || combined_ == written_) return false;
-    for (; next_ < s.size(); ++next_) {
-      if (next_ == s.rank()) continue;
-      if (!s.arrived(next_, combined_ + 1)) return false;
-      if (combined_ == 0 && !s.matches(next_)) {
-        s.fail(next_);
-        return false;
-      }
-    }
-    next_ = 0;
+    const auto is_there = [&](int r) { return detail::has_chunk(s, r, combined_); };
+    if (!detail::all_pass(next_, s.size(), is_there)) return false;
     s.all_arrived();
-    const Range own = slice(s, combined_, s.rank());
-    const std::size_t block = std::max(block_bytes / chunks_.size, std::size_t{1});
-    for (std::size_t i = own.lo; i < own.hi; i += block) {
-      combine_block(s, c, i * chunks_.size, std::min(block, own.hi - i));
-    }
+    detail::for_each_block(slice(s, combined_, s.rank()), chunks_.size,
+                           [&](std::size_t at, std::size_t n) { combine_block(s, c, at, n); });
     s.finish_stage(++combined_);
     return true;
   }
 
   /// Combines n elements, `at` bytes into the chunk, in rank order. Only the last combination
   /// writes to this rank's output: in place, it is one of the inputs.
-  template <Site S>
-  void combine_block(S& s, const Call& c, std::size_t at, std::size_t n) {
+  void combine_block(Site auto& s, const Call& c, std::size_t at, std::size_t n) {
     const std::size_t offset = chunks_.offset(combined_) + at;
-    const auto contribution = [&](int r) {
-      return r == s.rank() ? c.in + offset : slot(s, r, combined_) + at;
-    };
     if (s.size() == 1) {
       if (c.in != c.out) s.read(c.out + offset, c.in + offset, n * chunks_.size);
       return;
     }
-    const std::byte* low = contribution(0);
-    for (int r = 1; r < s.size(); ++r) {
-      std::byte* const into = r + 1 == s.size() && !streams_ ? c.out + offset : s.scratch(0);
-      s.reduce(into, low, contribution(r), n);
-      low = into;
-    }
-    if (streams_) s.stream(c.out + offset, low, n * chunks_.size);
-    s.write(slot(s, keeper(s, s.rank()), combined_) + at, low, n * chunks_.size);
+    std::byte* const to = streams_ ? s.scratch(0) : c.out + offset;
+    detail::combine_in_order(s, to, s.size(), n, [&](int r) {
+      return r == s.rank() ? c.in + offset : slot(s, r, combined_) + at;
+    });
+    if (streams_) s.stream(c.out + offset, to, n * chunks_.size);
+    s.write(slot(s, keeper(s, s.rank()), combined_) + at, to, n * chunks_.size);
   }
 
-  template <Site S>
-  bool take_next(S& s, const Call& c) {
+  bool take_next(Site auto& s, const Call& c) {
     if (taken_ == combined_) return false;
-    for (; next_to_take_ < s.size(); ++next_to_take_) {
-      if (next_to_take_ != s.rank() && !s.stage(next_to_take_, taken_ + 1)) return false;
-    }
-    next_to_take_ = 0;
+    const auto is_there = [&](int r) { return r == s.rank() || s.stage(r, taken_ + 1); };
+    if (!detail::all_pass(next_to_take_, s.size(), is_there)) return false;
     for (int r = 0; r < s.size(); ++r) {
       if (r == s.rank()) continue;
       const Range theirs = slice(s, taken_, r);
@@ -196,17 +150,6 @@ class MultiLeader::Run {
     }
     ++taken_;
     return true;
-  }
-
-  /// Calls f(offset, bytes) for the parts of a chunk before and after a slice.
-  template <class F>
-  void copy_around(Range own, std::uint32_t chunk, F&& f) const {
-    const std::size_t lo = own.lo * chunks_.size;
-    const std::size_t hi = own.hi * chunks_.size;
-    const std::size_t end = chunks_.bytes(chunk);
-    if (own.empty()) return f(std::size_t{0}, end);
-    if (lo != 0) f(std::size_t{0}, lo);
-    if (hi != end) f(hi, end - hi);
   }
 
   Chunks chunks_;
@@ -222,9 +165,7 @@ class MultiLeader::Run {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<MultiLeader::Run>(void*, Waiter&, const Call&))
-PAPCOLL_COMPILE_ONCE(
-    const ArrivalAlgorithm& algorithm_under<StaticOrder, MultiLeader, NodeSite>() noexcept)
+PAPCOLL_ARRIVAL_ALGORITHM(StaticOrder, MultiLeader)
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

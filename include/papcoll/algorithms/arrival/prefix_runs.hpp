@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/node/site.hpp>
@@ -41,8 +42,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class PrefixRuns::Run {
  public:
-  template <Site S>
-  bool step(S& s, const Call& c) {
+  bool step(Site auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     for (;;) {
       bool gave = false;
@@ -80,8 +80,7 @@ class PrefixRuns::Run {
   static constexpr std::size_t results_from = 2048;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
-  template <Site S>
-  void begin(S& s, const Call& c) {
+  void begin(Site auto& s, const Call& c) {
     begun_ = true;
     std::fill_n(s.pending(), s.size(), 0);
     exclusive_ = c.collective == Collective::exscan;
@@ -109,8 +108,7 @@ class PrefixRuns::Run {
     start_chunk(s);
   }
 
-  template <Site S>
-  void show(S& s, const Call& c) {
+  void show(Site auto& s, const Call& c) {
     BufferDescriptor offer;
     way_ = is_last_ ? Way::slot : choose_way(s, c, offer);
     offer.out.mapped |= static_cast<std::uint32_t>(way_) << 8U;
@@ -120,13 +118,11 @@ class PrefixRuns::Run {
     s.offer(offer, ready ? all : 0);
   }
 
-  template <Site S>
-  void write_to_slot(S& s, const Call& c, std::uint32_t k) {
+  void write_to_slot(Site auto& s, const Call& c, std::uint32_t k) {
     s.write(s.slot(s.rank(), 2 * k), c.in + chunks_.offset(k), chunks_.bytes(k));
   }
 
-  template <Site S>
-  Way choose_way(S& s, const Call& c, BufferDescriptor& offer) {
+  Way choose_way(Site auto& s, const Call& c, BufferDescriptor& offer) {
     const bool separate = !c.in_place();
     const BufferPlace in = s.peers().place(c.in, c.bytes());
     const BufferPlace out = s.peers().place(c.out, c.bytes());
@@ -152,8 +148,7 @@ class PrefixRuns::Run {
   // --- giving
 
   /// Shows the next chunk of this rank's contribution. False if there is nothing to do now.
-  template <Site S>
-  bool give_next(S& s, const Call& c) {
+  bool give_next(Site auto& s, const Call& c) {
     if (given_ == chunks_.count) return false;
     if (way_ == Way::pool) {
       if (!s.use_pool()) return false;
@@ -168,29 +163,22 @@ class PrefixRuns::Run {
   }
 
   /// Have the ranks above their results of the chunk that chunk k would overwrite?
-  template <Site S>
-  bool has_room(S& s, std::uint32_t k) {
+  bool has_room(Site auto& s, std::uint32_t k) {
     const std::uint32_t window = s.buffers() / 2;
     if (k < window) return true;
-    for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
-      if (!s.stage(r, k - window + 1)) return false;
-    }
-    next_above_ = 0;
-    return true;
+    return all_above(s, k - window + 1);
   }
 
   // --- combining
 
-  template <Site S>
-  void start_chunk(const S& s) {
+  void start_chunk(const Site auto& s) {
     low_ = s.rank();
     up_ = 0;
     is_empty_ = exclusive_;
   }
 
   /// Combines one more contribution, or a result, into this rank's chunk. False if none is there.
-  template <Site S>
-  bool combine_next(S& s, const Call& c) {
+  bool combine_next(Site auto& s, const Call& c) {
     if (done_ == chunks_.count) return false;
     // In place, the chunk is written over this rank's contribution.
     if (given_ <= done_) return false;
@@ -206,8 +194,7 @@ class PrefixRuns::Run {
   }
 
   /// acc = x[low−1] ∘ acc, or with the result of rank low−1 in place of what is below.
-  template <Site S>
-  bool go_down(S& s, const Call& c) {
+  bool go_down(Site auto& s, const Call& c) {
     const int p = low_ - 1;
     if (!has(s, p, What::contribution)) return false;
     const bool finishes = p > 0 && results_shown_ && has(s, p, What::result);
@@ -220,8 +207,7 @@ class PrefixRuns::Run {
   }
 
   /// acc = acc ∘ x[up], from rank 0 on; the result of the rank below has the same bits.
-  template <Site S>
-  bool go_up(S& s, const Call& c) {
+  bool go_up(Site auto& s, const Call& c) {
     const int below = s.rank() - 1;
     if (up_ == 0 && below > 0 && results_shown_ && has(s, below, What::result)) {
       if (!has(s, below, What::contribution)) return false;
@@ -239,8 +225,7 @@ class PrefixRuns::Run {
   }
 
   /// Is the chunk of rank p there? Looks at its call first.
-  template <Site S>
-  bool has(S& s, int p, What what) {
+  bool has(Site auto& s, int p, What what) {
     if (!s.arrived(p, done_ + 1)) {
       if (fits_slot_ && !in_line_) s.expect(p, 2 * done_, 0, chunks_.bytes(done_));
       return false;
@@ -250,37 +235,24 @@ class PrefixRuns::Run {
   }
 
   /// Looks at the call of rank p; pending()[p]: it has been looked at, and is the same.
-  template <Site S>
-  bool meet(S& s, int p) {
-    if (!s.matches(p)) {
-      s.fail(p);
-      failed_ = true;
-      return false;
-    }
+  bool meet(Site auto& s, int p) {
+    if (!detail::matched(s, p)) return failed_ = true, false;
     s.pending()[p] = 1;
     if (++met_ + 1 == s.size()) s.all_arrived();
     return true;
   }
 
-  template <Site S>
-  Way way_of(const S& s, int p) const {
+  Way way_of(const Site auto& s, int p) const {
     if (in_line_) return Way::line;
     if (fits_slot_) return Way::slot;
     return static_cast<Way>(s.offer_of(p).out.mapped >> 8U);
   }
 
-  template <Site S>
-  bool prepend(S& s, const Call& c, int p, What what) {
-    return take(s, c, p, what, true);
-  }
-  template <Site S>
-  bool append(S& s, const Call& c, int p, What what) {
-    return take(s, c, p, what, false);
-  }
+  bool prepend(Site auto& s, const Call& c, int p, What what) { return take(s, c, p, what, true); }
+  bool append(Site auto& s, const Call& c, int p, What what) { return take(s, c, p, what, false); }
 
   /// Combines the chunk of rank p with this rank's, as the first operand or the second.
-  template <Site S>
-  bool take(S& s, const Call& c, int p, What what, bool is_low) {
+  bool take(Site auto& s, const Call& c, int p, What what, bool is_low) {
     const Way way = way_of(s, p);
     const bool guarded = lends(way);
     if (guarded && !s.begin_reading()) return failed_ = true, false;
@@ -289,8 +261,7 @@ class PrefixRuns::Run {
     return true;
   }
 
-  template <Site S>
-  void combine(S& s, const Call& c, int p, Way way, What what, bool is_low) {
+  void combine(Site auto& s, const Call& c, int p, Way way, What what, bool is_low) {
     std::byte* const to = target(s, c);
     if (is_empty_ && way == Way::pulled) {
       pull(s, p, what, to);
@@ -308,22 +279,19 @@ class PrefixRuns::Run {
 
   /// Where this rank combines the chunk: in its output, unless its own contribution, which in
   /// place stands there, comes last.
-  template <Site S>
-  std::byte* target(S& s, const Call& c) {
+  std::byte* target(Site auto& s, const Call& c) {
     return !c.by_arrivals() && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
   }
 
   /// Copies the current chunk of rank p by the kernel.
-  template <Site S>
-  void pull(S& s, int p, What what, std::byte* to) {
+  void pull(Site auto& s, int p, What what, std::byte* to) {
     const BufferDescriptor theirs = s.offer_of(p);
     const std::uint64_t from = what == What::result ? theirs.out.at : theirs.in.at;
     s.peers().pull(to, p, from + chunks_.offset(done_), chunks_.bytes(done_));
   }
 
   /// Where the current chunk of rank p is; copied from where nobody sees it.
-  template <Site S>
-  const std::byte* shown(S& s, int p, Way way, What what) {
+  const std::byte* shown(Site auto& s, int p, Way way, What what) {
     const bool result = what == What::result;
     const std::size_t offset = chunks_.offset(done_);
     if (way == Way::line) return s.small(p);
@@ -339,8 +307,7 @@ class PrefixRuns::Run {
   }
 
   /// This rank has its chunk.
-  template <Site S>
-  bool finish_chunk(S& s, const Call& c) {
+  bool finish_chunk(Site auto& s, const Call& c) {
     std::byte* const out = c.out + chunks_.offset(done_);
     const std::byte* const own = c.in + chunks_.offset(done_);
     const std::size_t n = chunks_.bytes(done_);
@@ -366,14 +333,16 @@ class PrefixRuns::Run {
     return true;
   }
 
-  template <Site S>
-  bool is_done(S& s) {
+  bool is_done(Site auto& s) {
     if (done_ != chunks_.count || given_ != chunks_.count) return false;
     if (!lends(way_)) return true;
-    for (int r = std::max(next_above_, s.rank() + 1); r < s.size(); next_above_ = ++r) {
-      if (!s.stage(r, all)) return false;
-    }
-    return true;
+    return all_above(s, all);
+  }
+
+  /// Have all ranks above so many chunks of their results?
+  bool all_above(Site auto& s, std::uint32_t chunks) {
+    return detail::all_pass(next_above_, s.size(),
+                            [&](int r) { return r <= s.rank() || s.stage(r, chunks); });
   }
 
   Chunks chunks_;
@@ -399,9 +368,7 @@ class PrefixRuns::Run {
 };
 
 namespace detail {
-PAPCOLL_COMPILE_ONCE(void run_arrival<PrefixRuns::Run>(void*, Waiter&, const Call&))
-PAPCOLL_COMPILE_ONCE(
-    const ArrivalAlgorithm& algorithm_under<StaticOrder, PrefixRuns, NodeSite>() noexcept)
+PAPCOLL_ARRIVAL_ALGORITHM(StaticOrder, PrefixRuns)
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

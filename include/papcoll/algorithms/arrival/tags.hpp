@@ -250,28 +250,17 @@ using ArrivalAlgorithms =
                          Under<ArrivalOrder, Chain>>;
 
 namespace detail {
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<DynamicLeader, LeaderFan, NodeSite>() noexcept)
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<StaticLeader, LeaderFan, NodeSite>() noexcept)
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<StaticOrder, Exchange, NodeSite>() noexcept)
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<StaticOrder, MultiLeader, NodeSite>() noexcept)
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<StaticOrder, PeerSlices, NodeSite>() noexcept)
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<StaticOrder, BlockCopies, NodeSite>() noexcept)
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<StaticOrder, PrefixRuns, NodeSite>() noexcept)
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, SplitTail, NodeSite>() noexcept)
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, Accumulator, NodeSite>() noexcept)
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, CombiningTree, NodeSite>() noexcept)
-PAPCOLL_COMPILED_ONCE(
-    const ArrivalAlgorithm& algorithm_under<ArrivalOrder, Chain, NodeSite>() noexcept)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(DynamicLeader, LeaderFan)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticLeader, LeaderFan)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticOrder, Exchange)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticOrder, MultiLeader)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticOrder, PeerSlices)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticOrder, BlockCopies)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticOrder, PrefixRuns)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(ArrivalOrder, SplitTail)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(ArrivalOrder, Accumulator)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(ArrivalOrder, CombiningTree)
+PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(ArrivalOrder, Chain)
 }  // namespace detail
 
 }  // namespace papcoll::inline PAPCOLL_ABI

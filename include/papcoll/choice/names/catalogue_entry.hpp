@@ -1,9 +1,9 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/order_source.hpp>
-#include <papcoll/arrival/predicted_order.hpp>
-#include <papcoll/arrival/ticketed_algorithm.hpp>
+#include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>

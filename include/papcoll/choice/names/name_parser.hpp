@@ -2,7 +2,7 @@
 
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/arrival/order_source.hpp>
-#include <papcoll/arrival/ticketed_algorithm.hpp>
+#include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/policy.hpp>

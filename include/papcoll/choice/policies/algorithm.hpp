@@ -2,7 +2,6 @@
 
 #include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/order_source.hpp>
-#include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
-#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>

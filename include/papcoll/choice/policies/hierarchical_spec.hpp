@@ -2,7 +2,7 @@
 
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_driven.hpp>
-#include <papcoll/arrival/predicted_order.hpp>
+#include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>

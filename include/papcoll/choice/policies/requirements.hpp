@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/arrival/arrival_driven.hpp>
-#include <papcoll/arrival/ticketed_algorithm.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>

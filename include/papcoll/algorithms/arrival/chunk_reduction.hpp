@@ -1,0 +1,307 @@
+#pragma once
+
+#include <papcoll/algorithms/arrival/shared_steps.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/node/site.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+// What reductions have in common that go through a message chunk by chunk, each chunk under a work
+// word: SplitTail and CombiningTree; of it, Accumulator has the word.
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// What a work word of an algorithm says of a chunk. A word serves chunks k, k + Words,
+/// k + 2·Words, … of a call, and its state says which of them, modulo `generations`. A rank meets
+/// the one before k and the one after it, and no others: ChunkReduction keeps end() within Words
+/// chunks of low(), no chunk from end() on is combined without this rank, and all below
+/// end() − window() have been taken.
+template <class Algorithm, unsigned WhoBits, unsigned CountBits, std::uint32_t Words>
+struct ChunkWord {
+  static constexpr int most_count = (1 << CountBits) - 1;
+
+  bool busy = false;  ///< somebody is at the chunk
+  int who = 0;        ///< a rank
+  int count = 0;      ///< of contributions; if CountBits is 1: whether the chunk is combined
+
+  static ChunkWord of(std::uint32_t state, std::uint32_t k) noexcept {
+    if (tag.is_foreign(state)) return {true, 0, 0};
+    const std::uint32_t ahead = ((state >> generation_at) - generation(k)) % generations;
+    // The word has gone on to a later chunk while this rank of a reduce was away, or is still
+    // that of an earlier one.
+    if (ahead != 0) return {false, 0, ahead < generations / 2 ? most_count : 0};
+    return {(state & 1U) != 0, static_cast<int>(state >> 1U & ((1U << WhoBits) - 1)),
+            static_cast<int>(state >> count_at & ((1U << CountBits) - 1))};
+  }
+  std::uint32_t state(std::uint32_t k) const noexcept {
+    return tag.state(generation(k) << generation_at |
+                     static_cast<std::uint32_t>(count) << count_at |
+                     static_cast<std::uint32_t>(who) << 1U | static_cast<std::uint32_t>(busy));
+  }
+
+ private:
+  static constexpr WorkTag tag{Algorithm::name};
+  static constexpr unsigned count_at = 1 + WhoBits;
+  static constexpr unsigned generation_at = count_at + CountBits;
+  static constexpr std::uint32_t generations = 1U << (WorkTag::own_bits - generation_at);
+  static_assert(generations >= 4);
+  static std::uint32_t generation(std::uint32_t k) noexcept { return k / Words % generations; }
+};
+
+/// The contributions and partial results of one reduction, as the algorithms see them that let any
+/// rank combine anything: who wrote a chunk says so elsewhere, here is where it lies.
+///
+/// Where peers reach each other's pools (`direct`, the same on all ranks of a node: see pools_hold;
+/// or by the kernel), partial results are written to the output of whoever combines, if its peers
+/// see that, else to its pool. Inputs are read where they are, but for private ones that fit in the
+/// pool: their owner, who waits anyway, copies them there, so that nobody needs the kernel for
+/// them. Else both go through the rank's slot, window() chunks at a time.
+class PeerBuffers {
+ public:
+  /// Announces this rank with its buffers. `most`: chunks of a call where there is no window.
+  [[gnu::noinline]] void begin(Site auto& s, const Call& c, std::uint32_t most) {
+    direct_ = s.peers().pulls() || s.pools_hold(2 * c.bytes());
+    window_ = s.buffers() / 2;
+    const std::size_t least = std::min(least_chunk, 2 * s.chunk_bytes());
+    chunks_ = direct_ ? Chunks::at_most(most, least, c.count, c.reducer.size)
+                      : Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+    const bool writes_out = c.collective != Collective::reduce || s.rank() == c.root;
+    BufferDescriptor offer;
+    offer.in = s.peers().place(c.in, c.bytes());
+    staged_in_ = offer.in.mapped == 0;
+    if (direct_) {
+      lends_output_ = writes_out && s.peers().place(c.out, c.bytes()).mapped != 0;
+      std::byte* const pool = lends_output_ && !staged_in_ ? nullptr : s.pool(2 * c.bytes());
+      mine_ = lends_output_ ? c.out : pool;
+      offer.out = s.peers().place(mine_, c.bytes());
+      if (staged_in_) {
+        inputs_ = pool + c.bytes();
+        const BufferPlace copy = s.peers().place(inputs_, c.bytes());
+        staged_in_ = copy.mapped != 0;
+        if (staged_in_) offer.in = copy;
+      }
+    }
+    s.offer(offer, staged_in_ ? 0 : chunks_.count);
+    staged_ = staged_in_ ? 0 : chunks_.count;
+  }
+
+  bool direct() const noexcept { return direct_; }
+  /// Chunks that may be under way at once where they go through slots: a slot's buffers hold
+  /// contributions and partial results in turns.
+  std::uint32_t window() const noexcept { return window_; }
+  const Chunks& chunks() const noexcept { return chunks_; }
+  /// Are this rank's partial results in its output, so that peers must read it before it returns?
+  bool lends_output() const noexcept { return lends_output_; }
+
+  /// Are there chunks that stage_next() has not come to?
+  bool has_to_stage() const noexcept { return staged_ != chunks_.count; }
+
+  /// Copies this rank's next chunk for its peers, if it has to and all below `end` may be there.
+  /// `is_in(k)`: is this rank's contribution to chunk k combined already, so that nobody needs it?
+  [[gnu::noinline]] bool stage_next(Site auto& s, const Call& c, std::uint32_t end, auto&& is_in) {
+    if (staged_ >= end || !has_to_stage()) return false;
+    if (direct_ && !s.use_pool()) return false;
+    if (!is_in(staged_)) {
+      std::byte* const to =
+          direct_ ? inputs_ + chunks_.offset(staged_) : s.slot(s.rank(), 2 * staged_);
+      s.write(to, c.in + chunks_.offset(staged_), chunks_.bytes(staged_));
+    }
+    s.publish(++staged_, everyone);
+    return true;
+  }
+
+  /// May rank r's contribution to chunk k be read? (r has announced itself.)
+  bool has_input(Site auto& s, int r, std::uint32_t k) const {
+    return r == s.rank() ? direct_ || staged_ > k : s.arrived(r, k + 1);
+  }
+
+  /// n bytes of rank r's contribution, `at` bytes into chunk k; copied to `scratch` if need be.
+  [[gnu::noinline]] const std::byte* input(Site auto& s, const Call& c, int r, std::uint32_t k,
+                                           std::size_t at, std::size_t n,
+                                           std::byte* scratch) const {
+    const std::size_t offset = chunks_.offset(k) + at;
+    if (r == s.rank()) return c.in + offset;
+    const BufferPlace place = s.offer_of(r).in;
+    if (place.mapped == 0 && !direct_) return s.slot(r, 2 * k) + at;
+    return reach(s, r, place, offset, n, scratch);
+  }
+
+  /// May this rank write partial results now? Only its pool may still be lent.
+  bool may_combine(Site auto& s) const { return !direct_ || lends_output_ || s.use_pool(); }
+
+  /// Where this rank writes its partial result of chunk k.
+  std::byte* target(Site auto& s, std::uint32_t k) const {
+    return direct_ ? mine_ + chunks_.offset(k) : s.slot(s.rank(), 2 * k + 1);
+  }
+
+  /// Combines n elements into this rank's partial result.
+  [[gnu::noinline]] void combine(Site auto& s, std::byte* out, const std::byte* low,
+                                 const std::byte* high, std::size_t n) const {
+    if (lends_output_) {
+      s.reduce(out, low, high, n);
+    } else {
+      s.reduce_for_peers(out, low, high, n);
+    }
+  }
+
+  /// n bytes of the partial result of rank r, `at` bytes into chunk k; as input().
+  [[gnu::noinline]] const std::byte* partial(Site auto& s, int r, std::uint32_t k, std::size_t at,
+                                             std::size_t n, std::byte* scratch) const {
+    if (r == s.rank()) return target(s, k) + at;
+    if (!direct_) return s.slot(r, 2 * k + 1) + at;
+    return reach(s, r, s.offer_of(r).out, chunks_.offset(k) + at, n, scratch);
+  }
+
+  /// Copies rank r's partial result of chunk k, which is the whole result, to this rank's output.
+  [[gnu::noinline]] void take(Site auto& s, const Call& c, int r, std::uint32_t k) const {
+    std::byte* const to = c.out + chunks_.offset(k);
+    if (lends_output_ && r == s.rank()) return;
+    const std::size_t n = chunks_.bytes(k);
+    if (direct_ && r != s.rank()) return fetch(s, to, r, s.offer_of(r).out, chunks_.offset(k), n);
+    s.read(to, partial(s, r, k, 0, n, nullptr), n);
+  }
+
+ private:
+  /// So that a claim, which moves a few cache lines, costs less than what it is for. Not measured
+  /// by itself.
+  static constexpr std::size_t least_chunk = 16384;
+
+  Chunks chunks_;
+  std::byte* mine_ = nullptr;    ///< direct: where this rank's partial results go
+  std::byte* inputs_ = nullptr;  ///< and where its input is copied, if it is
+  std::uint32_t window_ = 0;
+  std::uint32_t staged_ = 0;  ///< chunks of this rank that its peers may read
+  bool direct_ = false;
+  bool staged_in_ = false;
+  bool lends_output_ = false;
+};
+
+/// One rank's way through a reduction by PeerBuffers: the chunks it is done with, in any order, and
+/// those that may be worked on. `Words`: chunks that work words tell apart at a time, at most 64.
+///
+/// A `Run` derives from it, and says what this rank does to a chunk:
+///   learn(s)                     looks who has come; false: the call has failed
+///   is_in(s, k)                  is this rank's contribution to chunk k combined, so that nobody
+///                                needs it any more?
+///   work_on(s, c, k, combined)   takes the chunk's result, or combines what can be, and says so
+///   looks_again(s)               after it has combined: may others have come meanwhile?
+template <class Run, std::uint32_t Words>
+class ChunkReduction {
+ protected:
+  static constexpr std::uint32_t words = Words;
+  enum class Outcome { waiting, done, failed };
+
+  void begin(Site auto& s, const Call& c) {
+    buffers_.begin(s, c, Words);
+    count_ = buffers_.chunks().count;
+    end_ = buffers_.direct() ? count_ : std::min(count_, buffers_.window());
+    takes_ = c.collective != Collective::reduce || s.rank() == c.root;
+  }
+
+  /// Looks at the chunks from `start` on as long as anything can be done. True: the call is over.
+  bool go_on(Site auto& s, const Call& c, std::uint32_t start) {
+    Run& run = static_cast<Run&>(*this);
+    for (;;) {
+      bool moved = slide(s, c);
+      moved |= stage(s, c);
+      if (!run.learn(s)) return false;
+      const std::uint32_t low = low_;
+      const std::uint32_t n = end_ - low;
+      const std::uint32_t first = start < low || start >= end_ ? 0 : start - low;
+      // From the end while there are chunks to copy for others, which begin with the first.
+      const bool backwards = buffers_.has_to_stage();
+      for (std::uint32_t i = 0; i < n; ++i) {
+        const std::uint32_t turned = first + i < n ? first + i : first + i - n;
+        const std::uint32_t k = low + (backwards ? n - 1 - i : turned);
+        if (is_done(k)) continue;
+        bool combined = false;
+        const Outcome o = run.work_on(s, c, k, combined);
+        if (o == Outcome::failed) return false;
+        if (o == Outcome::done) set_done(s, k);
+        moved |= combined || o == Outcome::done;
+        // Others may wait for what this rank copies for them.
+        if (combined && (buffers_.has_to_stage() || run.looks_again(s))) break;
+      }
+      if (low_ == count_) return close(s, c);
+      if (!moved) return false;
+    }
+  }
+
+  /// Does this rank want the result?
+  bool takes() const noexcept { return takes_; }
+
+  /// Copies the result of chunk k, which lies with `holder`, to this rank's output. False if the
+  /// call has failed.
+  bool take(Site auto& s, const Call& c, std::uint32_t k, int holder) {
+    if (buffers_.lends_output() && holder == s.rank()) {
+      keep();
+      return true;
+    }
+    if (!s.begin_reading()) return false;
+    buffers_.take(s, c, holder, k);
+    return s.end_reading();
+  }
+
+  /// This rank has combined a result, and written it to its output besides where others find it.
+  void keep() noexcept { lends_ = lends_ || buffers_.lends_output(); }
+
+  PeerBuffers buffers_;
+
+ private:
+  static_assert(Words <= 64);
+  static std::uint64_t bit(std::uint32_t k) noexcept { return std::uint64_t{1} << k % Words; }
+  bool is_done(std::uint32_t k) const noexcept { return k < low_ || (done_ & bit(k)) != 0; }
+
+  /// Where chunks go through slots: moves end_ on to what all who take the result have left, but
+  /// no further than words tell chunks apart.
+  bool slide(Site auto& s, const Call& c) {
+    bool moved = false;
+    while (end_ < count_ && end_ - low_ < Words) {
+      const std::uint32_t taken = end_ - buffers_.window() + 1;
+      const bool all_took = all_pass(next_taker_, s.size(), [&](int r) {
+        return (c.collective == Collective::reduce && r != c.root) || s.stage(r, taken);
+      });
+      if (!all_took) return moved;
+      ++end_;
+      moved = true;
+    }
+    return moved;
+  }
+
+  /// Copies chunks for the others: as many as there are others between two that this rank
+  /// combines itself, so that all have something to do when it is the last to come.
+  bool stage(Site auto& s, const Call& c) {
+    const auto is_in = [&](std::uint32_t k) { return static_cast<Run&>(*this).is_in(s, k); };
+    int copied = 0;
+    while (copied < std::max(1, s.size() - 1) && buffers_.stage_next(s, c, end_, is_in)) ++copied;
+    return copied != 0;
+  }
+
+  /// This rank is done with chunk k.
+  void set_done(Site auto& s, std::uint32_t k) {
+    done_ |= bit(k);
+    const std::uint32_t before = low_;
+    while (low_ < count_ && (done_ & bit(low_)) != 0) done_ &= ~bit(low_++);
+    if (takes_ && low_ != before) s.finish_stage(low_);
+  }
+
+  /// May this rank return, once it is done with all? Not while others read results in its output.
+  bool close(Site auto& s, const Call& c) {
+    if (!lends_ || c.collective == Collective::reduce) return true;
+    return all_pass(next_reader_, s.size(), [&](int r) { return s.stage(r, count_); });
+  }
+
+  std::uint64_t done_ = 0;  ///< of chunks low_…low_ + Words − 1
+  std::uint32_t count_ = 1;
+  std::uint32_t low_ = 0;  ///< this rank is done with all below
+  std::uint32_t end_ = 0;  ///< chunks below may be worked on
+  int next_taker_ = 0;
+  int next_reader_ = 0;
+  bool takes_ = true;
+  bool lends_ = false;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,0 +1,352 @@
+#pragma once
+
+#include <papcoll/algorithms/arrival/shared_steps.hpp>
+#include <papcoll/algorithms/arrival/tags.hpp>
+#include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/site.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+// What a rank shows in BlockCopies.
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Of a call that combines nothing, what each rank has for each other one, and where that lies in
+/// its buffers. One of the ranks asks; where counts differ, it knows its own blocks only.
+class ExchangedBlocks {
+ public:
+  /// Bytes that lie together.
+  struct Bytes {
+    std::size_t at = 0;  ///< in the buffer
+    std::size_t n = 0;
+  };
+
+  ExchangedBlocks() = default;
+  ExchangedBlocks(const Call& c, int rank, int size) noexcept
+      : call_(&c), rank_(rank), size_(size), has_root_(is_rooted(c.collective)) {}
+
+  /// Has this rank one block for all, or one for each?
+  bool shares_one() const noexcept {
+    return call_->collective == Collective::allgather || call_->collective == Collective::gather;
+  }
+
+  /// Does rank `from` give rank `to` anything? A rank takes its own block, too, but in place.
+  bool gives(int from, int to) const noexcept {
+    if (!has_root_) return true;
+    return (call_->collective == Collective::gather ? to : from) == call_->root;
+  }
+
+  /// What this rank has for rank r, in the input.
+  Bytes given(int r) const noexcept {
+    if (shares_one()) return {0, elements(rank_) * call_->reducer.size};
+    return block(r, 0);
+  }
+  /// What it gets from rank r, in the output.
+  Bytes taken(int r) const noexcept {
+    switch (call_->collective) {
+      case Collective::alltoall:
+        return block(r, call_->counts != nullptr ? size_ : 0);
+      case Collective::scatter:
+        return {0, elements(rank_) * call_->reducer.size};
+      default:
+        return block(r, 0);
+    }
+  }
+
+ private:
+  std::size_t elements(int i) const noexcept {
+    return call_->counts != nullptr ? call_->counts[i] : call_->count;
+  }
+  Bytes block(int r, int first) const noexcept {
+    const std::size_t size = call_->reducer.size;
+    const std::size_t n = elements(first + r) * size;
+    if (call_->places != nullptr) return {call_->places[first + r] * size, n};
+    return {static_cast<std::size_t>(r) * n, n};
+  }
+
+  const Call* call_ = nullptr;
+  int rank_ = 0;
+  int size_ = 0;
+  bool has_root_ = false;
+};
+
+/// The blocks that one rank has for others in one call: where and how it shows them.
+class ShownBlocks {
+ protected:
+  /// Where a rank shows its blocks.
+  enum class Way : std::uint32_t {
+    line,    ///< with its flag
+    slot,    ///< in half of its chunk buffers, behind the lengths if there are any
+    pool,    ///< in its pool
+    lent,    ///< in its input, where peers see that
+    pulled,  ///< in its input, from where the kernel copies
+    pieces,  ///< of each block at a time as many as these hold
+  };
+
+  /// Where counts differ: of each rank's block, at the beginning of the chunk buffers.
+  struct Entry {
+    std::uint64_t at = 0;     ///< bytes from the first byte shown
+    std::uint64_t bytes = 0;  ///< of the block
+  };
+
+  /// A pool is filled in parts of so many bytes, which others copy meanwhile.
+  static constexpr std::size_t part_bytes = 16384;
+  /// Of all blocks together, at most so many go through the slot: longer ones are quicker through
+  /// the pool, whose places calls use in turns.
+  static constexpr std::size_t slot_most = 4096;
+  /// Of all blocks together from here on a rank lends its input.
+  static constexpr std::size_t lent_from = 8192;
+  /// Of a block in the mean, from here on the kernel may copy it: one copy, not two.
+  static constexpr std::size_t pulled_from = 4096;
+  static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
+  /// The stamp of a rank whose block's length is with its flag: the block is behind it, or else
+  /// the first in its slot.
+  static constexpr std::uint32_t with_length = all - 1;
+  static constexpr std::size_t length_bytes = sizeof(std::uint64_t);
+  static constexpr std::size_t inline_bytes = NodeBoard::inline_bytes;
+
+  /// Shows this rank's blocks, or begins to.
+  void begin(Site auto& s, const Call& c) {
+    begun_ = true;
+    blocks_ = ExchangedBlocks{c, s.rank(), s.size()};
+    uneven_ = c.counts != nullptr && c.collective != Collective::allgather;  // where all know all
+    for_one_ = uneven_ && (c.collective == Collective::gather || s.size() == 2);
+    std::fill_n(s.pending(), s.size(), 0);
+    for (int r = 0; r < s.size(); ++r) {
+      if (r == s.rank()) continue;
+      if (blocks_.gives(r, s.rank())) ++to_take_;
+      if (blocks_.gives(s.rank(), r)) ++takers_;
+    }
+    in_line_ = !uneven_ && line_bytes(c, s.rank(), s.size()) <= inline_bytes;
+    piece_ = s.chunk_bytes() /
+             static_cast<std::size_t>(blocks_.shares_one() ? 1 : std::max(1, s.size() - 1));
+    show(s, c);
+  }
+
+  /// All that rank r shows, where all know the lengths.
+  static std::size_t line_bytes(const Call& c, int r, int ranks) noexcept {
+    if (c.counts != nullptr) return c.counts[r] * c.reducer.size;
+    const bool one = c.collective == Collective::allgather || c.collective == Collective::gather;
+    return c.bytes() * static_cast<std::size_t>(one ? 1 : ranks - 1);
+  }
+  /// Are rank r's blocks with its flag?
+  bool in_line(const Site auto& s, const Call& c, int r) const noexcept {
+    if (c.counts == nullptr || uneven_) return in_line_;
+    return line_bytes(c, r, s.size()) <= inline_bytes;
+  }
+
+  /// The number of a block among those that this rank shows: the next rank's is the first.
+  static int turn(const Site auto& s, int giver, int taker) noexcept {
+    return (taker - giver - 1 + s.size()) % s.size();
+  }
+  static int taker(const Site auto& s, int i) noexcept { return (s.rank() + 1 + i) % s.size(); }
+
+  void show(Site auto& s, const Call& c) {
+    shown_bytes_ = 0;
+    if (takers_ == 0) {
+      way_ = in_line_ ? Way::line : Way::slot;  // as what others have is expected to come
+      return s.announce(nullptr, 0, all);
+    }
+    if (blocks_.shares_one()) shown_bytes_ = blocks_.given(s.rank()).n;
+    for (int i = 0; !blocks_.shares_one() && i + 1 < s.size(); ++i) {
+      shown_bytes_ += blocks_.given(taker(s, i)).n;
+    }
+    if (in_line_) return show_in_line(s, c);
+    if (for_one_ && shown_bytes_ <= std::min(slot_most, window(s) * s.chunk_bytes())) {
+      return show_with_length(s, c);
+    }
+    BufferDescriptor offer;  // of what it shows, with the way where an output would be
+    way_ = choose_way(s, c, offer.in);
+    offer.out.at = static_cast<std::uint64_t>(way_);
+    if (uneven_) write_table(s);
+    std::uint32_t at_once = 0;
+    if (way_ == Way::slot) {
+      area_ = s.slot(s.rank(), slot_chunk(s)) + table_bytes(s);
+      fill(s, c, area_, 0, shown_bytes_);
+      filled_ = shown_bytes_;
+      at_once = all;
+      const std::size_t from = slot_chunk(s) * s.chunk_bytes();
+      s.expect_again(from, table_bytes(s) + shown_bytes_);
+    } else if (lends(way_)) {
+      filled_ = shown_bytes_;
+      at_once = all;
+    } else if (way_ == Way::pieces) {
+      static_cast<void>(s.slot(s.rank(), window(s)));  // takes its pages, or throws
+    }
+    s.offer(offer, at_once);
+  }
+
+  /// Shows it with its flag.
+  void show_in_line(Site auto& s, const Call& c) {
+    std::byte line[inline_bytes];
+    if (shown_bytes_ != 0) fill(s, c, line, 0, shown_bytes_);
+    filled_ = shown_bytes_;
+    s.announce(line, shown_bytes_, 1);
+  }
+
+  /// Shows the one block, whose length only this rank and the taker know.
+  void show_with_length(Site auto& s, const Call& c) {
+    std::byte line[inline_bytes];
+    const std::uint64_t length = shown_bytes_;
+    std::memcpy(line, &length, length_bytes);
+    const bool fits = fits_behind_length(shown_bytes_);
+    if (shown_bytes_ != 0) {
+      fill(s, c, fits ? line + length_bytes : s.slot(s.rank(), 0), 0, shown_bytes_);
+    }
+    filled_ = shown_bytes_;
+    if (!fits) s.expect_again(0, shown_bytes_);
+    s.announce(line, length_bytes + (fits ? shown_bytes_ : 0), with_length);
+  }
+  static bool fits_behind_length(std::size_t bytes) noexcept {
+    return length_bytes + bytes <= inline_bytes;
+  }
+
+  Way choose_way(Site auto& s, const Call& c, BufferPlace& place) {
+    const bool is_long = shown_bytes_ > std::min(lent_from, 2 * s.chunk_bytes());
+    const bool stays = is_long && !blocks_in_place(c);
+    const BufferPlace input = stays ? s.peers().place(c.in, extent(s)) : BufferPlace{};
+    const bool may_pull = stays && s.peers().pulls() && mean_block() >= pulled_from;
+    if (input.mapped != 0) {
+      place = input;
+      return Way::lent;
+    }
+    if (may_pull && pulls_first(s, c)) {
+      place = input;
+      return Way::pulled;
+    }
+    if (c.reach == PeerReach::chunked && shown_bytes_ >= BlockCopies::chunked_from)
+      return Way::pieces;
+    const std::size_t room = window(s) * s.chunk_bytes();
+    if (shown_bytes_ <= slot_most && table_bytes(s) + shown_bytes_ <= room) return Way::slot;
+    if (std::byte* const pool = s.shared_pool(shown_bytes_)) {
+      place = s.peers().place(pool, shown_bytes_);
+      area_ = pool;
+      return Way::pool;
+    }
+    if (!may_pull) return Way::pieces;
+    place = input;
+    return Way::pulled;
+  }
+
+  std::size_t mean_block() const noexcept {
+    return shown_bytes_ / static_cast<std::size_t>(blocks_.shares_one() ? 1 : takers_);
+  }
+
+  /// Chunk buffers for blocks that go in pieces: the second half of a slot's. Where counts
+  /// differ, the first has the lengths.
+  static std::uint32_t window(const Site auto& s) noexcept { return s.buffers() / 2; }
+  /// The first chunk buffer of blocks that fit the slot.
+  std::uint32_t slot_chunk(const Site auto& s) const noexcept { return uneven_ ? 0 : window(s); }
+  std::size_t table_bytes(const Site auto& s) const noexcept {
+    return uneven_ ? static_cast<std::size_t>(s.size()) * sizeof(Entry) : 0;
+  }
+
+  /// Is a rank's input read where it is?
+  static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
+
+  /// Would blocks that come be written over those that have to go?
+  static bool blocks_in_place(const Call& c) noexcept {
+    return c.collective == Collective::alltoall && c.in_place();
+  }
+
+  /// Bytes from the beginning of the input to the end of the last block for others.
+  std::size_t extent(const Site auto& s) const noexcept {
+    if (blocks_.shares_one()) return blocks_.given(s.rank()).n;
+    std::size_t end = 0;
+    for (int r = 0; r < s.size(); ++r) {
+      const auto b = blocks_.given(r);
+      if (r != s.rank()) end = std::max(end, b.at + b.n);
+    }
+    return end;
+  }
+
+  void write_table(Site auto& s) {
+    std::byte* const table = s.slot(s.rank(), 0);
+    std::size_t at = 0;
+    for (int i = 0; i + 1 < s.size(); ++i) {
+      const int r = taker(s, i);
+      const auto b = blocks_.given(r);
+      const Entry e{lends(way_) ? b.at : at, b.n};
+      if (!blocks_.shares_one()) at += b.n;
+      s.write(table + static_cast<std::size_t>(r) * sizeof e,
+              reinterpret_cast<const std::byte*>(&e), sizeof e);
+    }
+  }
+
+  /// Copies bytes [from, to) of what this rank shows, its blocks one after the other.
+  void fill(Site auto& s, const Call& c, std::byte* area, std::size_t from, std::size_t to) {
+    if (blocks_.shares_one()) return s.write(area + from, c.in + from, to - from);
+    std::size_t at = 0;
+    for (int i = 0; at < to; ++i) {
+      const auto b = blocks_.given(taker(s, i));
+      const std::size_t lo = std::max(at, from);
+      const std::size_t hi = std::min(at + b.n, to);
+      if (lo < hi) s.write(area + lo, c.in + b.at + (lo - at), hi - lo);
+      at += b.n;
+    }
+  }
+
+  /// Shows the next part of this rank's blocks. False if there is nothing to do now.
+  bool give_next(Site auto& s, const Call& c) {
+    if (filled_ == shown_bytes_) return false;
+    if (way_ == Way::pieces) return give_piece(s, c);
+    if (filled_ == 0 && !s.use_pool()) return false;
+    const std::size_t to = std::min(filled_ + part_bytes, shown_bytes_);
+    fill(s, c, area_, filled_, to);
+    filled_ = to;
+    const auto parts = static_cast<std::uint32_t>((to + part_bytes - 1) / part_bytes);
+    s.publish(to == shown_bytes_ ? all : parts, everyone);
+    return true;
+  }
+
+  /// The next piece of every block, where all have copied the one before the last.
+  bool give_piece(Site auto& s, const Call& c) {
+    if (given_ >= window(s)) {
+      if (!all_took(s, given_ - window(s) + 1)) return false;
+    }
+    std::byte* const buffer = s.slot(s.rank(), window(s) + given_ % window(s));
+    const std::size_t from = given_ * piece_;
+    const int n = blocks_.shares_one() ? 1 : s.size() - 1;
+    for (int i = 0; i < n; ++i) {
+      const auto b = blocks_.given(taker(s, i));
+      if (b.n <= from) continue;
+      const std::size_t bytes = std::min(piece_, b.n - from);
+      s.write(buffer + static_cast<std::size_t>(i) * piece_, c.in + b.at + from, bytes);
+      filled_ += bytes;
+    }
+    ++given_;
+    s.publish(filled_ == shown_bytes_ ? all : given_, everyone);
+    return true;
+  }
+
+  /// Have all takers so many pieces of their blocks?
+  bool all_took(Site auto& s, std::uint32_t pieces) {
+    return all_pass(next_taker_, s.size(), [&](int r) {
+      return r == s.rank() || !blocks_.gives(s.rank(), r) || s.stage(r, pieces);
+    });
+  }
+
+  ExchangedBlocks blocks_;
+  std::byte* area_ = nullptr;    ///< slot, pool: where this rank shows its blocks
+  std::size_t shown_bytes_ = 0;  ///< of its blocks for others
+  std::size_t filled_ = 0;       ///< of them, those that it has shown
+  std::size_t piece_ = 0;        ///< bytes of a block's part that goes in pieces
+  std::uint32_t given_ = 0;      ///< pieces that it has shown
+  int to_take_ = 0;              ///< ranks that give to this one
+  int takers_ = 0;               ///< ranks that this one gives to
+  int next_taker_ = 0;
+  Way way_ = Way::line;
+  bool begun_ = false;
+  bool uneven_ = false;
+  bool for_one_ = false;  ///< uneven, and whoever gives to others gives to one
+  bool in_line_ = false;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
