@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -208,7 +210,49 @@ inline constexpr auto catalogue_rows = rows_with(Algorithms{});
 
 }  // namespace detail
 
-/// Every algorithm of the library.
-inline Catalogue catalogue() noexcept { return detail::catalogue_rows<ArrivalAlgorithms>; }
+/// The row of an arrival-driven algorithm, which its policies say everything about.
+template <class Arrival, class Schedule>
+constexpr CatalogueRow arrival_row() {
+  return detail::row_of(Under<Arrival, Schedule>{});
+}
+
+/// Gives an algorithm of a program's own a name, by which algorithm(), explain(), papcoll-bench and
+/// the command papcoll know it. At namespace scope, in one file:
+///
+///     static const papcoll::Registered mine{papcoll::static_row<Mine>()};
+///
+/// All are there before main(): the first name that is asked for finds out which there are.
+class Registered : Pinned {
+ public:
+  explicit Registered(const CatalogueRow& row) noexcept
+      : row_(row), before_(std::exchange(last_, this)) {}
+
+ private:
+  friend Catalogue catalogue();
+
+  inline static const Registered* last_ = nullptr;
+
+  CatalogueRow row_;
+  const Registered* before_;
+};
+
+/// Every algorithm of the library, and those that are registered. Throws argument_error if two have
+/// one name.
+[[gnu::cold]] inline Catalogue catalogue() {
+  static const std::vector<CatalogueRow> all = [] {
+    const Catalogue own = detail::catalogue_rows<ArrivalAlgorithms>;
+    std::vector<CatalogueRow> rows{own.begin(), own.end()};
+    for (const Registered* r = Registered::last_; r != nullptr; r = r->before_) {
+      for (const CatalogueRow& row : rows) {
+        if (row.name != r->row_.name) continue;
+        detail::throw_error<argument_error>(
+            {"papcoll: two algorithms are called ", row.name, ": give yours another name"});
+      }
+      rows.push_back(r->row_);
+    }
+    return rows;
+  }();
+  return all;
+}
 
 }  // namespace papcoll::inline PAPCOLL_ABI

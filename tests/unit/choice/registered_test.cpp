@@ -1,0 +1,39 @@
+#include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
+#include <papcoll/choice/names/catalogue_entry.hpp>
+#include <papcoll/verify/sweep.hpp>
+
+#include <algorithm>
+#include <string_view>
+
+#include "catch.hpp"
+
+namespace {
+
+/// A schedule that only this file has.
+struct ToTheFirst {
+  using policy_kind = papcoll::SchedulePolicyKind;
+  static constexpr std::string_view name = "ToTheFirst";
+  static constexpr std::string_view sentence = "All send to position 0.";
+  static constexpr bool commutative_only = false;
+
+  void emit(papcoll::Reduce, papcoll::Builder& b) const {
+    if (b.position() != 0) return b.send(0, b.whole());
+    for (int p = 1; p < b.size(); ++p) b.reduce(p, b.whole());
+  }
+  friend bool operator==(const ToTheFirst&, const ToTheFirst&) = default;
+};
+
+const papcoll::Registered registered{papcoll::static_row<ToTheFirst>()};
+
+}  // namespace
+
+TEST_CASE("a registered algorithm has a name like any other", "[catalogue]") {
+  const papcoll::Catalogue all = papcoll::catalogue();
+  const auto rows = std::count_if(all.begin(), all.end(),
+                                  [](const auto& row) { return row.name == ToTheFirst::name; });
+  CHECK(rows == 1);
+  CHECK(papcoll::algorithm("ToTheFirst").name() == "ToTheFirst");
+  CHECK_THROWS_WITH(papcoll::algorithm("ToTheFist"), Catch::Contains("ToTheFirst"));
+  CHECK(papcoll::algorithm("Hierarchical:Exchange,ReduceThenBcast:(ToTheFirst,Chain)").name() != "");
+}
