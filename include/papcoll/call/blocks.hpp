@@ -206,8 +206,8 @@ inline bool is_in_place(const CallArguments& a) noexcept {
   return a.one_buffer || (a.in_place_if_same && a.in == a.out);
 }
 
-inline void make_alltoallv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                CallBlocks& numbers) {
+PAPCOLL_DECL void make_alltoallv_call(const Caller& caller, const CallArguments& a, Call& call,
+                                      CallBlocks& numbers) {
   const std::size_t ranks = caller.ranks();
   const std::size_t size = a.reducer.size;
   std::size_t* const counts = room_for_blocks(caller, numbers, 2);
@@ -232,8 +232,8 @@ inline void make_alltoallv_call(const Caller& caller, const CallArguments& a, Ca
   }
 }
 
-inline void make_allgatherv_call(const Caller& caller, const CallArguments& a, Call& call,
-                                 CallBlocks& numbers) {
+PAPCOLL_DECL void make_allgatherv_call(const Caller& caller, const CallArguments& a, Call& call,
+                                       CallBlocks& numbers) {
   const bool in_place = is_in_place(a);
   const std::size_t ranks = caller.ranks();
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
@@ -259,8 +259,8 @@ inline void make_allgatherv_call(const Caller& caller, const CallArguments& a, C
 }
 
 /// A gatherv or a scatterv: the root has the blocks of all, each rank its own.
-inline void make_rooted_call(const Caller& caller, const CallArguments& a, Call& call,
-                             CallBlocks& numbers) {
+PAPCOLL_DECL void make_rooted_call(const Caller& caller, const CallArguments& a, Call& call,
+                                   CallBlocks& numbers) {
   check_root(caller, root{a.root});
   const bool gathers = a.collective == Collective::gather;
   blocks each = gathers ? a.uneven->received : a.uneven->sent;
@@ -317,9 +317,9 @@ inline void make_rooted_call(const Caller& caller, const CallArguments& a, Call&
   }
 }
 
-/// A reduce_scatter with counts, which are the lengths of `received`.
-inline void make_uneven_reduce_scatter_call(const Caller& caller, const CallArguments& a,
-                                            Call& call, CallBlocks& numbers) {
+/// A reduce_scatter with counts.
+PAPCOLL_DECL void make_uneven_reduce_scatter_call(const Caller& caller, const CallArguments& a,
+                                                  Call& call, CallBlocks& numbers) {
   CallArguments b = a;
   if (a.layouts != nullptr) a.layouts->count(caller, *a.layouts, b);
   begin_uneven_call(caller, b, call, 0);
@@ -338,21 +338,6 @@ inline void make_uneven_reduce_scatter_call(const Caller& caller, const CallArgu
   const std::size_t out = b.out_length == any_length ? own : b.out_length;
   if (b.layouts != nullptr) return b.layouts->lay(caller, *b.layouts, call, call.count, out, false);
   check_buffers(caller, call, call.count, out);
-}
-
-PAPCOLL_DECL void make_uneven_call(const Caller& caller, const CallArguments& a, Call& call,
-                                   CallBlocks& numbers) {
-  switch (a.collective) {
-    case Collective::alltoall:
-      return make_alltoallv_call(caller, a, call, numbers);
-    case Collective::allgather:
-      return make_allgatherv_call(caller, a, call, numbers);
-    case Collective::gather:
-    case Collective::scatter:
-      return make_rooted_call(caller, a, call, numbers);
-    default:
-      return make_uneven_reduce_scatter_call(caller, a, call, numbers);
-  }
 }
 
 PAPCOLL_DECL std::vector<std::size_t> checked_lengths(const Caller& caller, const blocks& each,

@@ -36,10 +36,13 @@ struct LayoutArguments {
   bool is_counted = false;  ///< the arguments say lengths and addresses
 };
 
+/// Checks the arguments of a call whose ranks have different numbers of elements, and makes their
+/// call, which borrows `numbers`.
+using MakeUneven = void(const Caller&, const CallArguments&, Call&, CallBlocks& numbers);
+
 /// How many elements each rank has, where that differs.
 struct UnevenArguments {
-  /// Checks the arguments and makes their call, which borrows `numbers`.
-  void (*make)(const Caller&, const CallArguments&, Call&, CallBlocks& numbers) = nullptr;
+  MakeUneven* make = nullptr;
   blocks sent{counts{}};      ///< of the input,
   blocks received{counts{}};  ///< of the output
 };
@@ -95,9 +98,24 @@ PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t
 
 /// Checks the arguments of a call whose ranks have as many elements, and makes them one.
 PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a);
-/// The same of ranks that differ, UnevenArguments::make; `numbers` outlive the call.
-PAPCOLL_DECL void make_uneven_call(const Caller& caller, const CallArguments& a, Call& call,
-                                   CallBlocks& numbers);
+/// The same of ranks that differ. Of a reduce_scatter, counts are the lengths of `received`.
+PAPCOLL_DECL MakeUneven make_alltoallv_call, make_allgatherv_call, make_rooted_call,
+    make_uneven_reduce_scatter_call;
+
+/// UnevenArguments::make of a collective; each by itself, so that a v-form compiles its own alone.
+constexpr MakeUneven* maker_of_uneven(Collective c) noexcept {
+  switch (c) {
+    case Collective::alltoall:
+      return make_alltoallv_call;
+    case Collective::allgather:
+      return make_allgatherv_call;
+    case Collective::gather:
+    case Collective::scatter:
+      return make_rooted_call;
+    default:
+      return make_uneven_reduce_scatter_call;
+  }
+}
 
 /// Checks the arguments and runs the call.
 PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route);

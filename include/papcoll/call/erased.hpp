@@ -219,7 +219,7 @@ struct ErasedCall : CallArguments, Pinned {
   ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks& s, void* out_,
              const blocks& r, const ErasedElements& e, papcoll::root at = papcoll::root{0}) noexcept
       : ErasedCall(comm, c, in_, out_, e, at) {
-    differing_ = {make_uneven_call, s, r};
+    differing_ = {maker_of_uneven(c), s, r};
     uneven = &differing_;
   }
   /// One without elements.

@@ -57,7 +57,8 @@ struct PackedArguments : CallArguments, Pinned {
     }
     if constexpr (has_layout) layouts = &passed;
     if constexpr (has_blocks) {
-      given.make = make_uneven_call;
+      constexpr auto make = maker_of_uneven(P::forms.collective);
+      given.make = make;
       uneven = &given;
     }
   }
