@@ -1,0 +1,12 @@
+#!/bin/sh
+# known.sh PAPCOLL BENCH LAUNCHER…: both know ThroughTheMiddle.
+set -eu
+papcoll=$1 bench=$2
+shift 2
+"$papcoll" list ThroughTheMiddle | grep -q 'One in the middle combines'
+"$papcoll" verify ThroughTheMiddle --max-ranks 8 | grep -q '1 proven, 0 at fault'
+"$papcoll" simulate ThroughTheMiddle Ring --ranks 16 --bytes 64k --machine nodes=4,cores=4 | grep -q ThroughTheMiddle
+"$papcoll" map ThroughTheMiddle --machine nodes=4,cores=4 --placement random >/dev/null
+"$papcoll" draw ThroughTheMiddle --ranks 8 -o - | grep -q '<svg'
+"$@" "$bench" allreduce --bytes 8,4k --check --iterations 5 \
+  --algorithm ThroughTheMiddle Hierarchical:Exchange,ThroughTheMiddle | grep -q '^4096 *ThroughTheMiddle'
