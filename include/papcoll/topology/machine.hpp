@@ -197,27 +197,15 @@ class Machine {
 #include <papcoll/base/vector.hpp>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
-#include <tuple>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
 PAPCOLL_DECL std::string_view name_of(Level level) noexcept {
-  switch (level) {
-    case Level::core:
-      return "core";
-    case Level::l3:
-      return "L3";
-    case Level::numa:
-      return "NUMA domain";
-    case Level::package:
-      return "package";
-    case Level::node:
-      return "node";
-    case Level::leaf_switch:
-      break;
-  }
-  return "leaf switch";
+  constexpr std::array<std::string_view, 6> names{"core",    "L3",   "NUMA domain",
+                                                  "package", "node", "leaf switch"};
+  return names[static_cast<std::size_t>(level)];
 }
 
 [[gnu::cold]] PAPCOLL_DECL Machine::Machine(std::vector<Place> places, Network network)

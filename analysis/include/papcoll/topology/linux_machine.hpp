@@ -4,7 +4,6 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/base/vector.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/processor_set.hpp>

@@ -21,7 +21,7 @@
 #include <cstddef>
 
 // What calls that pass messages cost, and which parameters serve them best, where that takes more
-// than a closed form of algorithms/cost/.
+// than a closed form of algorithms/closed_forms.hpp.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
