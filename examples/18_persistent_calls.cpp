@@ -40,7 +40,7 @@ double pi_by_chance(papcoll::Communicator& comm) {
         .start();  // as iallreduce(): until wait() returns, `mine` must not change, nor `all` be read
     std::uint64_t in_circle = 0;
     for (std::uint64_t i = 0; i < thrown_in_a_round; ++i)
-      in_circle += std::hypot(side(random), side(random)) < 1 ? 1 : 0;
+      in_circle += std::hypot(side(random), side(random)) < 1 ? 1U : 0U;
     count.wait();
     if (all[1] >= enough) return 4.0 * static_cast<double>(all[0]) / static_cast<double>(all[1]);
     mine[0] += in_circle;
