@@ -5,7 +5,7 @@
 // counts and operator, looks at what memory the buffers are in and by which algorithm it runs. That
 // is a tenth to a fifth of a call of some hundred bytes among ranks that share a cache, and nothing
 // beside a long vector or a slow network. So a prepared call pays in loops over short ones, such as
-// the dot products and norms of solvers. It costs nothing otherwise, but that its buffers must stay.
+// the dot products and norms of solvers. Elsewhere it costs nothing, but that buffers must stay.
 //
 //     mpirun -n 2 ./18_persistent_calls
 
@@ -36,11 +36,11 @@ double pi_by_chance(papcoll::Communicator& comm) {
   // All ranks prepare it, in the same order as their other calls. It waits for nobody.
   papcoll::Persistent count = papcoll::allreduce_init(comm, mine, all);
   while (true) {
-    count
-        .start();  // as iallreduce(): until wait() returns, `mine` must not change, nor `all` be read
+    // As iallreduce(): until wait() returns, `mine` must not change, nor `all` be read.
+    count.start();
     std::uint64_t in_circle = 0;
     for (std::uint64_t i = 0; i < thrown_in_a_round; ++i)
-      in_circle += std::hypot(side(random), side(random)) < 1 ? 1 : 0;
+      in_circle += std::hypot(side(random), side(random)) < 1 ? 1U : 0U;
     count.wait();
     if (all[1] >= enough) return 4.0 * static_cast<double>(all[0]) / static_cast<double>(all[1]);
     mine[0] += in_circle;

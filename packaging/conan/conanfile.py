@@ -1,6 +1,6 @@
 """Conan 2's recipe for papcoll: in the root of a clone, with an MPI library and CMake 3.23 on the machine,
 
-    conan create packaging/conan --build missing
+    conan create packaging/conan
 
 A program's CMakeLists.txt then says find_package(papcoll REQUIRED). The package has headers alone, and what
 they share is compiled once in each program's build: Conan does not know which MPI library that has.
@@ -24,7 +24,6 @@ class Papcoll(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {"mpi": [True, False]}
     default_options = {"mpi": True}
-    generators = "CMakeDeps"
 
     def _root(self):
         return os.path.join(self.recipe_folder, "..", "..")
@@ -34,11 +33,8 @@ class Papcoll(ConanFile):
         self.version = ".".join(re.findall(r"#define PAPCOLL_VERSION_\w+ (\d+)", text))
 
     def export_sources(self):
-        for files in ("CMakeLists.txt", "LICENSE", "include/*", "analysis/*", "packaging/*"):
+        for files in ("CMakeLists.txt", "LICENSE", "include/*", "analysis/*", "gpu/*", "packaging/*"):
             copy(self, files, self._root(), self.export_sources_folder)
-
-    def requirements(self):
-        self.requires("boost/[>=1.71 <2]", transitive_headers=True)
 
     def layout(self):
         cmake_layout(self)

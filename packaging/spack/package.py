@@ -74,7 +74,7 @@ class Papcoll(CMakePackage):
         sources = join_path(self.test_suite.current_test_cache_dir, "examples", "cmake")
         cmake = self.spec["cmake"].command
         cmake("-S", sources, "-B", "build", "-DPAPCOLL_FROM=find_package",
-              f"-DCMAKE_PREFIX_PATH={self.prefix};{self.spec['boost'].prefix}",
+              f"-DCMAKE_PREFIX_PATH={self.prefix}",
               f"-DMPI_CXX_COMPILER={mpi.mpicxx}")
         cmake("--build", "build")
         launcher = which("mpiexec", "mpirun", path=[mpi.prefix.bin])

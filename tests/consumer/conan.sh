@@ -1,6 +1,6 @@
 #!/bin/sh
-# conan.sh DIRECTORY COMPILER MPI-COMPILER LAUNCHER…: Conan makes a package by its recipe, without a network: Boost is
-# this machine's. The recipe's test builds a program with it, and runs it.
+# conan.sh DIRECTORY COMPILER MPI-COMPILER LAUNCHER…: Conan makes a package by its recipe, without a network. The
+# recipe's test builds a program with it, and runs it.
 set -eu
 
 command -v conan >/dev/null || { echo "SKIPPED: no conan (pip install conan)"; exit 77; }
@@ -12,10 +12,7 @@ rm -rf "$here"
 mkdir -p "$here"
 export CONAN_HOME="$here/home" CXX="$compiler" LAUNCHER="$*"
 
-boost=$(echo '#include <boost/version.hpp>
-boost BOOST_LIB_VERSION' | "$compiler" -E -P -x c++ - | sed -n 's/^boost "\(.*\)"$/\1/p' | tr _ .)
 conan profile detect
-printf '\n[platform_requires]\nboost/%s.0\n' "$boost" >>"$CONAN_HOME/profiles/default"
 conan create packaging/conan --no-remote -s build_type=Debug \
   -c "tools.cmake.cmake_layout:test_folder=$here/build" \
   -c "tools.cmake.cmaketoolchain:extra_variables={'MPI_CXX_COMPILER': '$mpi_compiler', 'PAPCOLL_CORE_FLAGS': '-O0'}"
