@@ -1,10 +1,10 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/waiting/liveness.hpp>
-#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>
+#include <papcoll/transport/mpi/polled_collectives.hpp>
 #include <papcoll/transport/shm/node_segments.hpp>
 #include <papcoll/transport/shm/shm_file.hpp>
 #include <papcoll/transport/shm/shm_segment.hpp>

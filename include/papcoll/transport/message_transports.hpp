@@ -33,14 +33,10 @@ struct MpiTransport {
 /// on a communicator tries it, once, for 2 ms. Where an operation takes 50 µs or more, calls run in
 /// predicted order (SortedLinearTree under PredictedOrder), and Communicator::no_tickets() says
 /// why.
-struct RmaTransport {
-  using policy_kind = TransportPolicyKind;
+struct RmaTransport : MpiTransport {
   static constexpr std::string_view name = "RmaTransport";
   static constexpr unsigned offers = capability::remote_tickets;
-  static constexpr bool rings = false;
 
-  static std::string unavailable(const TeamEnvironment& s);
-  static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s);
   static std::unique_ptr<RemoteAtomics> open_atomics(const TeamEnvironment& s, std::size_t n,
                                                      RemoteTickets tickets);
 };

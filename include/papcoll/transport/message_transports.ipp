@@ -29,12 +29,6 @@ PAPCOLL_DECL std::unique_ptr<Endpoint> MpiTransport::connect(const TeamEnvironme
 #endif
 }
 
-PAPCOLL_DECL std::string RmaTransport::unavailable(const TeamEnvironment& s) {
-  return MpiTransport::unavailable(s);
-}
-PAPCOLL_DECL std::unique_ptr<Endpoint> RmaTransport::connect(const TeamEnvironment& s) {
-  return MpiTransport::connect(s);
-}
 [[gnu::cold]] PAPCOLL_DECL std::unique_ptr<RemoteAtomics> RmaTransport::open_atomics(
     const TeamEnvironment& s, std::size_t n, RemoteTickets tickets) {
   if (s.node != nullptr && tickets != RemoteTickets::never) {
