@@ -206,9 +206,7 @@ class MailboxTable {
     for (int p = 0; p < node_.size; ++p) all.push_back(&(of_rank(p).*part));
     return all;
   }
-  void reserve(int from, int to) const {
-    node_.reserve(place(from, to), device_mailbox_bytes);
-  }
+  void reserve(int from, int to) const { node_.reserve(place(from, to), device_mailbox_bytes); }
 
   Node node_;  ///< keeps the memory mapped
 };

@@ -111,22 +111,20 @@ class MailboxEndpoint {
   /// when it goes.
   void send(const ControlMessage& mail, gpu::Stream stream, const TransportOp& sent = {}) {
     kept_.push_back({mail, stream, sent});
-    if (own_ != nullptr && stream != nullptr) {
-      kept_.back().event = own_->take();
-      api_->record(kept_.back().event.get(), stream);
-    }
-    flush();
+    if (own_ == nullptr || stream == nullptr) return static_cast<void>(flush(false));
+    kept_.back().event = own_->take();  // the mail goes by a later flush()
+    api_->record(kept_.back().event.get(), stream);
   }
 
   /// Sends what was kept and may go now; true if anything may. Events of one stream are complete in
-  /// their order.
-  bool flush() {
+  /// their order. `asks_events`: also what waits for an event of its own.
+  bool flush(bool asks_events = true) {
     const std::uint32_t before = sent_;
     for (auto next = kept_.begin();
          next != kept_.end() && sent_ - out_->taken.load(std::memory_order_acquire) < slots;) {
       const bool is_behind = std::any_of(
           kept_.begin(), next, [next](const Kept& k) { return k.stream == next->stream; });
-      if (is_behind || (next->event && !api_->is_complete(next->event.get()))) {
+      if (is_behind || (next->event && !(asks_events && api_->is_complete(next->event.get())))) {
         ++next;
         continue;
       }
