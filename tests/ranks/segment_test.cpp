@@ -134,7 +134,7 @@ std::string message_of(MPI_Comm comm, const ShmSegment::Request& request) {
 int find_missing(const ShmSegment& segment) {
   static const std::vector<papcoll::PeerLiveness::Departed> nobody(
       static_cast<std::size_t>(world_size()));
-  return segment.watch().find_dead(nobody.data());
+  return segment.liveness().find_dead(nobody.data());
 }
 
 bool contains(const std::string& text, const std::string& part) {

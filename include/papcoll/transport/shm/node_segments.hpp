@@ -304,11 +304,11 @@ class CommunicatorSegment final : public NodePages {
   /// for it any more.
   bool is_gone(int r) const noexcept {
     return words().departed()[r].load(std::memory_order_seq_cst) != 0 ||
-           share_->segment().watch().is_gone(r);
+           share_->segment().liveness().is_gone(r);
   }
 
   /// A rank that is dead, or −1. One system call for each rank.
-  int find_dead() const noexcept { return share_->segment().watch().find_dead(words().departed()); }
+  int find_dead() const noexcept { return share_->segment().liveness().find_dead(words().departed()); }
 
   [[gnu::cold]] void reserve(const std::byte* at, std::size_t bytes) const override {
     if (at >= data() && at < data() + memory_.bytes()) {

@@ -69,7 +69,7 @@ class ShmSegment final : public NodePages {
   std::uint64_t id() const noexcept { return id_; }
 
   /// The other ranks of the node, numbered as in Request::ranks.
-  const PeerLiveness& watch() const noexcept { return *watch_; }
+  const PeerLiveness& liveness() const noexcept { return *watch_; }
 
   [[gnu::cold]] void reserve(const std::byte* at, std::size_t bytes) const override {
     file_.reserve(static_cast<std::size_t>(at - region_.data()), bytes);
