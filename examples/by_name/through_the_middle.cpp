@@ -4,12 +4,12 @@
 //     papcoll_add_bench(middle through_the_middle.cpp)         # in a CMakeLists.txt
 //
 //     middle-papcoll verify ThroughTheMiddle                   # proven, simulated, drawn
-//     middle-papcoll simulate ThroughTheMiddle Ring --ranks 16 --bytes 64k --machine nodes=4,cores=4
+//     middle-papcoll simulate ThroughTheMiddle Ring --ranks 16 --bytes 64k
 //     middle-papcoll draw ThroughTheMiddle --ranks 8 -o middle.svg
 //     mpirun -n 4 middle-bench allreduce --algorithm ThroughTheMiddle Ring --bytes 8:64k
 //
-// In a program of yours with this file papcoll::algorithm("ThroughTheMiddle") is it, also as a part of
-// others: "Hierarchical:Exchange,ThroughTheMiddle".
+// In a program of yours with this file papcoll::algorithm("ThroughTheMiddle") is it, also as a part
+// of others: "Hierarchical:Exchange,ThroughTheMiddle".
 
 #include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/core.hpp>

@@ -35,5 +35,6 @@ TEST_CASE("a registered algorithm has a name like any other", "[catalogue]") {
   CHECK(rows == 1);
   CHECK(papcoll::algorithm("ToTheFirst").name() == "ToTheFirst");
   CHECK_THROWS_WITH(papcoll::algorithm("ToTheFist"), Catch::Contains("ToTheFirst"));
-  CHECK(papcoll::algorithm("Hierarchical:Exchange,(ReduceThenBcast:ToTheFirst,Chain)").name() != "");
+  CHECK(papcoll::algorithm("Hierarchical:Exchange,(ReduceThenBcast:ToTheFirst,Chain)").name() !=
+        "");
 }

@@ -308,7 +308,9 @@ class CommunicatorSegment final : public NodePages {
   }
 
   /// A rank that is dead, or −1. One system call for each rank.
-  int find_dead() const noexcept { return share_->segment().liveness().find_dead(words().departed()); }
+  int find_dead() const noexcept {
+    return share_->segment().liveness().find_dead(words().departed());
+  }
 
   [[gnu::cold]] void reserve(const std::byte* at, std::size_t bytes) const override {
     if (at >= data() && at < data() + memory_.bytes()) {
