@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
-#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/arrival_driven.hpp>
+#include <papcoll/arrival/order_source.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/policy.hpp>
