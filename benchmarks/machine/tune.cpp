@@ -56,7 +56,7 @@ class Tuner {
 
   void set(const ThresholdField* field, std::size_t value, const std::string& measured) {
     thresholds_.network.*field->at = value;
-    Json& group = fitted_[std::string(field->group)];
+    Json& group = fitted_["network"];
     group[std::string(field->name)] = value;
     std::string comment = group.value("comment", "");
     comment += (comment.empty() ? "" : "; ") + std::string(field->name) + ": " + measured;
