@@ -48,7 +48,6 @@ PAPCOLL_DECL detail::Shared<const MachineOnDemand> described_machine(
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/vector.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/topology/linux.hpp>

@@ -112,7 +112,6 @@ class LinkLoads {
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/floating_order.hpp>
-#include <papcoll/base/vector.hpp>
 #include <papcoll/base/text.hpp>
 
 #include <algorithm>
