@@ -186,7 +186,7 @@ std::string order_as_told(Comm& comm, std::string_view transport) {
       expect(p.describe().find("the first to arrive first: 0") != std::string::npos, "unsaid");
     }
   }
-  expect(comm.core().plans().size() <= 16, "plans of old orders stay in the cache");
+  expect(comm.core().plan_runs.plans().size() <= 16, "plans of old orders stay in the cache");
   return text;
 }
 

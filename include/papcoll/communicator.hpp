@@ -157,9 +157,14 @@ PAPCOLL_DECL void offer_told_mpi_messages(TeamCore& core) {
 
 PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept {
   const TeamEnvironment& s = core.surroundings();
-  return {s.nodes,       core.options(),      s.why_no_shared_memory,
-          s.why_no_cma,  core.substitution(), core.no_tickets(),
-          core.broken(), s.mpi->user()};
+  return {s.nodes,
+          core.options(),
+          s.why_no_shared_memory,
+          s.why_no_cma,
+          core.connections.substitution(),
+          core.no_tickets(),
+          core.broken(),
+          s.mpi->user()};
 }
 
 }  // namespace detail

@@ -148,8 +148,7 @@ struct Shrunk : Pinned {
 /// Ranks that wait for each other without a deadline, and move this thread's requests meanwhile, as
 /// others may need them before they come.
 inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
-  const auto move = [](void* p) { static_cast<MpiProcess*>(p)->progress_others(nullptr); };
-  return {comm, std::chrono::nanoseconds{0}, {move, nullptr, nullptr, &process}};
+  return {comm, std::chrono::nanoseconds{0}, process};
 }
 
 /// One try. Null, on all ranks: another rank has died. `next` is the communicator of those left.

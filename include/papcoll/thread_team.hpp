@@ -88,7 +88,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 PAPCOLL_DECL detail::Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
   auto team = detail::make_shared<ThreadTeamState>(ranks, options);
-  for (int r = 0; r < ranks; ++r) team->core(r).set_owner(team);
+  for (int r = 0; r < ranks; ++r) team->core(r).owner = team;
   return team;
 }
 

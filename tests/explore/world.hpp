@@ -148,7 +148,7 @@ class World {
     return complete;
   }
 
-  /// As BufferReclaim does. Nobody rings when a reader is done.
+  /// As take_back_what_is_lent() does. Nobody rings when a reader is done.
   void await_readers(const SiteType& site) {
     for (int r = site.reader(); r >= 0; r = site.reader()) {
       shared_model().publish_stores();

@@ -14,11 +14,16 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A small number that tells algorithms apart when ranks compare their calls.
-constexpr std::uint8_t algorithm_id(std::string_view name) noexcept {
+/// The same on all ranks.
+constexpr std::uint32_t hash_of_name(std::string_view name) noexcept {
   std::uint32_t hash = 0;
   for (const char c : name) hash = hash * 31 + static_cast<unsigned char>(c);
-  return static_cast<std::uint8_t>(hash % 251);
+  return hash;
+}
+
+/// A small number that tells algorithms apart when ranks compare their calls.
+constexpr std::uint8_t algorithm_id(std::string_view name) noexcept {
+  return static_cast<std::uint8_t>(hash_of_name(name) % 251);
 }
 
 /// What memory a call's buffers are in.

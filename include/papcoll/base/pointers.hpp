@@ -118,7 +118,7 @@ class SharedCount : Pinned {
     return false;
   }
 
-  bool is_shared() const noexcept { return sharers_.load(std::memory_order_acquire) != 0; }
+  int sharers() const noexcept { return sharers_.load(std::memory_order_acquire); }
 
  private:
   /// How many Shared refer to the object, which lives until the last one leaves. Each leaves with
@@ -183,6 +183,8 @@ class Shared {
   }
 
   void reset() noexcept { *this = Shared{}; }
+  /// Does nobody else share the object?
+  bool is_only() const noexcept { return count_ != nullptr && count_->sharers() == 1; }
   SharedCount* count() const noexcept { return count_; }
   SharedCount* release_count() noexcept {
     SharedCount* const count = count_;
@@ -229,7 +231,7 @@ class Weak {
   Shared<T> lock() const noexcept {
     return count_ != nullptr && count_->try_share() ? Shared<T>{count_, object_} : Shared<T>{};
   }
-  bool expired() const noexcept { return count_ == nullptr || !count_->is_shared(); }
+  bool expired() const noexcept { return count_ == nullptr || count_->sharers() == 0; }
 
  private:
   T* object_ = nullptr;

@@ -13,7 +13,7 @@
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/run_hierarchical.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
-#include <papcoll/runtime/memory/packed_call.hpp>
+#include <papcoll/runtime/memory/arena.hpp>
 #include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/transport/memory_transports.hpp>
@@ -65,7 +65,7 @@ struct ChosenAlgorithm {
   const ChosenAlgorithm chosen{caller, given, call, chooser};
   const HierarchicalSpec* const h = chosen.spec.hierarchical;
   if (remembers && (chosen.spec.arrival != nullptr || (h != nullptr && h->by_caches))) {
-    selection_of(core).choices.keep(call, core.generation(), core.next_epoch(),
+    selection_of(core).choices.keep(call, core.node.generation(), core.next_epoch(),
                                     chosen.spec.arrival);
   }
   const auto run = [&] {
@@ -79,8 +79,8 @@ struct ChosenAlgorithm {
   // Phases of the call have trials of their own.
   const CallTrial trial = std::exchange(call.trial, {});
   const Hierarchy* const nodes = core.hierarchy();
-  core.run_counted(nodes == nullptr ? nullptr : &nodes->groups, call, trial, chosen.is_watched,
-                   run);
+  core.scheduled.run_counted(nodes == nullptr ? nullptr : &nodes->groups, call, trial,
+                             chosen.is_watched, run);
 }
 
 [[gnu::noinline]] inline void run_chosen(const Caller& caller, const AlgorithmSpec& given,
@@ -92,13 +92,14 @@ struct ChosenAlgorithm {
   if (remembers) {
     state_contract(call, given);
     const SelectionCache& choices = selection_of(core).choices;
-    const ArrivalAlgorithm* const before = choices.find(call, core.generation(), core.next_epoch());
+    const ArrivalAlgorithm* const before =
+        choices.find(call, core.node.generation(), core.next_epoch());
     if (before != nullptr) {
       if (!call.apart) [[likely]]
         return core.run(*before, call);
       return with_neighbours(core, call, [&](const Call& c) { core.run(*before, c); });
     }
-    if (choices.goes_by_caches(call, core.generation(), core.next_epoch())) {
+    if (choices.goes_by_caches(call, core.node.generation(), core.next_epoch())) {
       return with_neighbours(core, call, [&](const Call& c) {
         run_hierarchical(core, chooser.by_caches(), c, chooser);
       });

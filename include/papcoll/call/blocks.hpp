@@ -4,7 +4,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/call_arguments.hpp>
-#include <papcoll/runtime/call_blocks.hpp>
+#include <papcoll/runtime/call_records.hpp>
 
 #include <cstddef>
 #include <exception>
@@ -185,7 +185,7 @@ inline void check_blocks_in_place(const Caller& caller, const BlockNumbersOfBuff
 
 PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
                                const std::exception& problem) {
-  caller.core.tell_refusal(
+  caller.core.invalid.tell(
       caller.non_blocking,
       joined({caller.called().name(), " on rank ", caller.rank(), " of ", caller.size(),
               ": there is no memory for the ", elements, " elements that come: ", problem.what()}));

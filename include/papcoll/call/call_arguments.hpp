@@ -7,7 +7,7 @@
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/team_of.hpp>
-#include <papcoll/runtime/call_blocks.hpp>
+#include <papcoll/runtime/call_records.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -290,7 +290,7 @@ PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
 /// What a blocking call keeps its blocks in.
 inline CallBlocks& blocks_of(const Caller& caller) {
   caller.core.require_no_call();
-  return caller.core.blocks();
+  return caller.core.blocks;
 }
 
 inline const Algorithm& algorithm_of(const CallArguments& a) {

@@ -8,7 +8,7 @@
 #include <papcoll/call/blocks.hpp>
 #include <papcoll/call/erased.hpp>
 #include <papcoll/call/layouts.hpp>
-#include <papcoll/runtime/call_blocks.hpp>
+#include <papcoll/runtime/call_records.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <algorithm>

@@ -51,7 +51,7 @@ struct PassedLayouts : LayoutArguments {
 #include <papcoll/base/vector.hpp>
 #include <papcoll/call/overlap.hpp>
 #include <papcoll/call/run.ipp>
-#include <papcoll/runtime/call_blocks.hpp>
+#include <papcoll/runtime/call_records.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <cstdint>
@@ -226,7 +226,7 @@ PAPCOLL_DECL void count_passed(const Caller& caller, LayoutArguments& layouts, C
   auto& both = static_cast<PassedLayouts&>(layouts);
   both.is_counted = true;
   caller.core.require_no_call();
-  CallBlocks& views = caller.core.blocks();
+  CallBlocks& views = caller.core.blocks;
   const auto [in, out] = buffers_of(caller.collective, caller.rank() == a.root);
   const auto checked = [&](const BufferLayout& l, bool is_written, BufferView& view) {
     return check_layout(caller, l, a.reducer.size, is_written, view);

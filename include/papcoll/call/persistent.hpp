@@ -131,10 +131,9 @@ class OwningPersistent : public Persistent {
 #include <papcoll/call/request.ipp>
 #include <papcoll/call/run.ipp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/runtime/call_counter.hpp>
-#include <papcoll/runtime/memory/freed_buffer_watch.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/schedule/plan_cache.hpp>
 
 #include <cstddef>
@@ -173,7 +172,7 @@ class PreparedCall : Pinned {
   /// What it adds to the algorithm's own time.
   [[gnu::always_inline]] void run() {
     TeamCore& core = *core_;
-    const bool stands = runs_ != nullptr && generation_ == core.generation() &&
+    const bool stands = runs_ != nullptr && generation_ == core.node.generation() &&
                         registrations_ == registrations(core) && !buffers_.freed();
     if (stands) [[likely]]
       return core.run(*runs_, words_, call_);
@@ -218,7 +217,7 @@ class PreparedCall : Pinned {
     TeamCore& core = *core_;
     require_buffers(false);
     if (core.on_one_node() && !core.broken()) {
-      if (registrations_ != registrations(core) || generation_ != core.generation()) settle();
+      if (registrations_ != registrations(core) || generation_ != core.node.generation()) settle();
     }
     if (runs_ != nullptr) return core.run(*runs_, words_, call_);
     Call call = call_;
@@ -230,7 +229,7 @@ class PreparedCall : Pinned {
   PlanOf plan_of(const Settled& settled) const noexcept {
     if (!settled.schedule || is_empty(call_) || !has_data(collective_)) return {};
     try {
-      return core_->plan_of(settled.schedule, call_);
+      return core_->plan_runs.plan_of(settled.schedule, call_);
     } catch (const std::exception&) {  // the call makes it, and can tell its peers if it cannot
       return {};
     }
@@ -245,7 +244,7 @@ class PreparedCall : Pinned {
     call_.plan = plan_.plan == nullptr ? nullptr : &plan_;
     // What lies apart is packed on the way; and while candidates are tried, calls differ.
     if (!core.on_one_node() || call_.apart || call_.trial.candidates != 0) runs_ = nullptr;
-    if (core.on_one_node()) generation_ = core.generation();
+    if (core.on_one_node()) generation_ = core.node.generation();
     registrations_ = registrations(core);
     if (runs_ == nullptr) return;
     words_ = words_of(call_, runs_->id);

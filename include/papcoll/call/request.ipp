@@ -6,7 +6,7 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/run.ipp>
-#include <papcoll/runtime/request_runs.hpp>
+#include <papcoll/runtime/plan_runs.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <exception>
@@ -64,17 +64,17 @@ PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec,
 PAPCOLL_DECL void Request::release() {
   TeamCore& core = *std::exchange(core_, nullptr);
   owned_.reset();
-  core.finish(*plan_run_);
+  core.requests.finish(*plan_run_);
 }
 
 PAPCOLL_DECL bool Request::look() {
-  if (!core_->test(*plan_run_)) return false;
+  if (!core_->requests.test(*plan_run_)) return false;
   release();
   return true;
 }
 
 PAPCOLL_DECL void Request::await() {
-  core_->wait(*plan_run_);
+  core_->requests.wait(*plan_run_);
   release();
 }
 
@@ -90,7 +90,7 @@ PAPCOLL_DECL void Request::end() noexcept {
     // The communicator remembers it, also where this thread may not wait, and so does not know when
     // the buffers are free. What a transport may still read is leaked on purpose.
     core.fail_everywhere(problem);
-    if (core_ != nullptr) core.forget(*plan_run_);
+    if (core_ != nullptr) core.requests.forget(*plan_run_);
     if (core.holds_on()) {
       static_cast<void>(new (std::nothrow) detail::Shared<const void>(std::move(owned_)));
     }

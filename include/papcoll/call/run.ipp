@@ -6,7 +6,7 @@
 #include <papcoll/call/team_of.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
-#include <papcoll/runtime/memory/packed_call.hpp>
+#include <papcoll/runtime/memory/arena.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 
@@ -19,7 +19,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-PAPCOLL_DECL void Caller::refuse(const std::string& what) const { core.refuse(called(), what); }
+PAPCOLL_DECL void Caller::refuse(const std::string& what) const {
+  core.invalid.refuse(called(), what);
+}
 
 PAPCOLL_DECL void Caller::refuse_length(std::size_t found, std::size_t needed,
                                         const char* what) const {
@@ -56,7 +58,7 @@ PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept {
 }
 
 [[gnu::cold]] PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept {
-  return core.why_no_ipc();
+  return core.connections.why_no_ipc();
 }
 
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept { return core.size(); }
@@ -70,13 +72,13 @@ PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const Alg
       transport = &s.find_transport(core.surroundings(), s.transport_name);
       if (s.transport_name.empty()) return *transport;
     }
-    core.require(*transport);
+    core.connections.require(*transport);
   } catch (const transport_unavailable& problem) {
-    core.tell_refusal(caller.non_blocking, problem.what());
+    core.invalid.tell(caller.non_blocking, problem.what());
     throw;
   }
   if ((transport->offers & capability::device_memory) != 0 && memory == MemoryKind::host) {
-    core.refuse<unsupported_call>(
+    core.invalid.refuse<unsupported_call>(
         caller.called(), joined({transport->name, " moves memory of devices: call papcoll::gpu::",
                                  name_of(caller.collective), ", or take another transport"}));
   }
@@ -155,8 +157,8 @@ PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spe
                                   std::uint32_t id, std::string_view name, RunAtEndpoint& run) {
   const TransportTable& transport = transport_for(caller, spec, MemoryKind::device);
   state_contract(call, spec);
-  if (!name.empty()) caller.core.count_call(call.collective, name);
-  caller.core.run_at_endpoint(id, transport, call, run);
+  if (!name.empty()) caller.core.counts.add(call.collective, name);
+  caller.core.scheduled.run_at_endpoint(id, transport, call, run);
 }
 
 PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call) {

@@ -12,10 +12,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 [[gnu::cold]] inline NodeBoard board_of(const Node& node, std::size_t chunk_bytes) noexcept {
   return {node.board, node.buffers, node.size, chunk_bytes, page_bytes()};
 }
-/// Bytes of the two parts of such a board: whole pages.
-[[gnu::cold]] inline std::size_t board_words_bytes(int ranks) noexcept {
-  return page_aligned(NodeBoard::words_bytes(ranks));
-}
+/// Bytes of its buffers: whole pages.
 inline std::size_t board_buffers_bytes(int ranks, std::size_t chunk_bytes) noexcept {
   return NodeBoard::buffers_bytes(ranks, chunk_bytes, page_bytes());
 }

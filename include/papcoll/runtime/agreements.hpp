@@ -33,8 +33,8 @@ class Agreements final : public TeamPart {
   explicit Agreements(const TeamContext& basis)
       : rank_(basis.rank()),
         size_(basis.size()),
-        common_clock_(basis.surroundings.node != nullptr),
-        period_(ExchangePeriods::period_of(basis.size(), basis.options.agreement_period)) {}
+        common_clock_(basis.surroundings().node != nullptr),
+        period_(ExchangePeriods::period_of(basis.size(), basis.options().agreement_period)) {}
 
   Predictions& predictions_by(const AnyPredictor& predictor) {
     for (auto& p : predictions_) {

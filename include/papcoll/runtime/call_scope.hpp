@@ -1,15 +1,21 @@
 #pragma once
 
+#include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/runtime/errors/failures.hpp>
-#include <papcoll/runtime/in_flight.hpp>
-#include <papcoll/runtime/node_calls.hpp>
+#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
+#include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/team_context.hpp>
+#include <papcoll/runtime/team_state.hpp>
+#include <papcoll/transport/transport.hpp>
 
 #include <atomic>
+#include <cstdint>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -17,8 +23,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// throws.
 class OnlyCall : Pinned {
  public:
-  explicit OnlyCall(TeamContext& basis) : in_call_(basis.in_call) {
-    basis.require_no_call();
+  explicit OnlyCall(TeamState& team) : in_call_(team.in_call) {
+    team.require_no_call();
     in_call_.store(true, std::memory_order_relaxed);
   }
   ~OnlyCall() { in_call_.store(false, std::memory_order_relaxed); }
@@ -32,48 +38,134 @@ class OnlyCall : Pinned {
 class CallScope : Pinned {
  public:
   /// Always inline, so that a call costs the same however many kinds of calls a program makes.
-  [[gnu::always_inline]] CallScope(TeamContext& basis, NodeCallTracker& node, InFlight& in_flight,
-                                   TeamFailures& failures, const CallWords& words, const Call& call)
-      : only_call_(basis), node_(node), failures_(failures) {
-    failures.require_usable();
-    if (in_flight.has_requests()) move_requests(basis, in_flight);
-    basis.calls.count_blocking();
-    if (node.is_there()) {
-      if (!node.begin(words, call)) fail_for_earlier_call();
+  [[gnu::always_inline]] CallScope(TeamState& team, const CallWords& words, const Call& call)
+      : only_call_(team), team_(team) {
+    team.require_usable();
+    if (team.has_requests()) move_requests();
+    team.calls.count_blocking();
+    if (team.node.is_there()) {
+      if (!team.node.begin(words, call)) fail_for_earlier_call();
     } else {
-      failures.set_call(words);
+      team.set_call(words);
     }
   }
   [[gnu::always_inline]] ~CallScope() {
-    if (node_.is_there()) {
-      node_.end();
+    if (team_.node.is_there()) {
+      team_.node.end();
     } else {
-      failures_.set_call({0, CallWords::invalid});
+      team_.set_call({0, CallWords::invalid});
     }
   }
 
  private:
-  [[gnu::noinline, gnu::cold]] void move_requests(const TeamContext& basis,
-                                                  const InFlight& in_flight) {
-    in_flight.require_own_thread(basis.rank());
-    failures_.progress();
+  [[gnu::noinline, gnu::cold]] void move_requests() {
+    team_.require_own_thread();
+    team_.progress();
   }
 
   /// A call that this rank has long left did not match. If it passed messages there, one may be
   /// left that nobody has taken, and a much later call must not take it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
-    const bool passed_messages = node_.last_in_frame_passed_messages();
+    const bool passed_messages = team_.node.last_in_frame_passed_messages();
     try {
-      node_.fail_for_earlier_call();
+      team_.node.fail_for_earlier_call();
     } catch (const peer_error& problem) {
-      if (passed_messages) failures_.fail_everywhere(problem);
+      if (passed_messages) team_.fail_everywhere(problem);
       throw;
     }
   }
 
   OnlyCall only_call_;  // first: undone also where the rest of the constructor throws
-  NodeCallTracker& node_;
-  TeamFailures& failures_;
+  TeamState& team_;
+};
+
+/// How a rank gets the buffers back that it has lent to its peers, in a call that has failed. The
+/// user has them back with the exception, to free or to write them: returns when no peer is at work
+/// on them any more, after one of their steps. A dead peer is not waited for, and one that is
+/// stopped until the deadline; from then on the communicator is broken. Called in the handler of
+/// what the call threw.
+[[gnu::cold, gnu::noinline]] inline void take_back_what_is_lent(TeamState& team) noexcept {
+  NodeSite& site = team.node.site();
+  // From here on no peer begins to work on them. What failed may be known to a team that this one
+  // is a part of, and not to the ranks of this one.
+  if (!site.failed()) team.abort_node(team.handled_reason());
+  site.end_reading();  // an exception may have come in between
+  struct Patience final : WaitHooks {
+    explicit Patience(TeamState& of) : team(of) {}
+    void watch() override {  // dead readers are forgotten
+      NodeSite& lender = team.node.site();
+      TeamHooks& outermost = team.outermost().hooks();
+      for (int r = 0; r < team.size(); ++r) {
+        if (lender.is_reading(r) && outermost.is_gone(team.shown(r))) lender.forget_reader(r);
+      }
+    }
+    void expired() override { over = true; }
+
+    TeamState& team;
+    bool over = false;
+  } patience{team};
+  Waiter waiter = team.waiter();
+  if (!team.surroundings().processes) waiter.deadline = {};
+  waiter.hooks = &patience;
+  waiter.until([&] { return patience.over || site.reader() < 0; }, Naps::brief);
+  if (patience.over) {
+    team.fail_everywhere("a peer is stopped in the midst of a call that failed",
+                         NodeBoard::Abort::deadline);
+  }
+}
+
+/// What a call of an arrival-driven algorithm runs on.
+struct SiteOfCall {
+  void* site;                 ///< of the kind that the algorithm is compiled for
+  std::uint32_t compared_by;  ///< 16 bits that stand for the algorithm on that site
+};
+
+/// A rank's sites, in one team, of transports that bring a type of their own.
+class OwnSites final : public TeamPart {
+ public:
+  static constexpr PartKind kind = PartKind::own_sites;
+
+  explicit OwnSites(TeamState& team) : team_(team) {}
+
+  /// The site of a transport for the next call; all ranks make theirs at the first of them.
+  [[gnu::noinline]] SiteOfCall of(const TransportTable& t, const ArrivalAlgorithm& algorithm,
+                                  const Call& call) {
+    OwnSite& own = find(t);
+    if (own.site == nullptr) make(own, call);
+    return {own.site.get(), short_id(own.number + algorithm.id)};
+  }
+
+  void close(bool /*broken*/) noexcept override { sites_.clear(); }
+
+ private:
+  struct OwnSite {
+    const TransportTable* transport;
+    std::uint32_t number;       ///< of the transport's name; the lowest 9 bits are 0
+    detail::Shared<void> site;  ///< null until this rank has made its own
+  };
+
+  static constexpr std::uint32_t no_algorithm = 256;  ///< above the numbers of all algorithms
+
+  OwnSite& find(const TransportTable& t) {
+    for (OwnSite& s : sites_) {
+      if (s.transport == &t) return s;
+    }
+    return sites_.emplace_back(OwnSite{&t, hash_of_name(t.name) * 512, nullptr});
+  }
+
+  /// Makes this rank's site in a frame of its own, which shows that all ranks want it, so that none
+  /// is alone in what makes it.
+  [[gnu::noinline, gnu::cold]] void make(OwnSite& own, const Call& call) {
+    const CallWords words = words_of_long(call, own.number + no_algorithm);
+    const CallScope scope{team_, words, call};
+    team_.node.announce_only();
+    team_.node.compare();
+    own.site = team_.or_break(
+        [&] { return own.transport->make_site(team_.surroundings(), team_.node.site()); });
+  }
+
+  TeamState& team_;
+  detail::Vector<OwnSite> sites_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

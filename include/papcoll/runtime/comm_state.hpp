@@ -7,12 +7,10 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
-#include <papcoll/runtime/setup/common_options.hpp>
 #include <papcoll/runtime/setup/communicator_setup.hpp>
 #include <papcoll/runtime/setup/division.hpp>
 #include <papcoll/runtime/setup/machine_of_ranks.hpp>
 #include <papcoll/runtime/setup/node_memory.hpp>
-#include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/transport/message_transports.hpp>
@@ -26,6 +24,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -39,13 +38,15 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// All that papcoll keeps for one MPI communicator, as an attribute of it. Making it is collective
 /// and holds no lock, so threads may make states of different communicators in any order.
-class CommState final : public Attached {
+class CommState final : public Attached, public TeamHooks {
  public:
   /// The state of `comm`, made if it is not there. Throws argument_error.
   static detail::Shared<CommState> of(MPI_Comm comm, const Options* options);
 
   [[gnu::cold]] CommState(CommunicatorSetup& making, const Options& options)
       : process_(making.process()), link_(making.all_ranks().comm()) {
+    moves_mpi = !simulated;  // simulated ranks wait inside MPI
+    has_native = true;
     const PolledCollectives& all_ranks = making.all_ranks();
     static constexpr std::array transports{&transport_table<MpiTransport>};
     TeamEnvironment s;
@@ -68,22 +69,16 @@ class CommState final : public Attached {
         known->area = NodeMemory::area_of(known->here, options, caches);
         return memory_.make(all_ranks, *known, caches);
       });
-    } else if (problem.empty()) {
-      try {
+    } else if (problem.empty()) {  // which this rank alone may have, here, too
+      problem = caught([&] {
         settle(s, *known, [&](const Groups* caches) {
           memory_.lay_out(*known, caches, std::move(before.area));
           return std::string{};
         });
-      } catch (const std::exception& e) {  // of this rank alone
-        problem = bare(e.what());
-      }
+      });
     }
     if (is_new ? s.node == nullptr : known->here.nodes > 1) connect_at_once(all_ranks);
-    try {
-      if (problem.empty()) begin(std::move(s), options, *known);
-    } catch (const std::exception& e) {  // of this rank alone, such as bad_alloc
-      problem = bare(e.what());
-    }
+    if (problem.empty()) problem = caught([&] { begin(std::move(s), options, *known); });
     problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
     if (!problem.empty()) {
       link_.close(false);  // on all ranks, and no message is under way
@@ -92,7 +87,7 @@ class CommState final : public Attached {
                          ENOMEM);
     }
     making.keep_lost_slice();
-    if (is_new) core_->try_copies();
+    if (is_new) core_->node.try_copies();
     if (making.lost_a_slice()) core_->waiter().yield_took = all_ranks.yield_took();
     if (known->share != nullptr && making.is_of_world() && CommunicatorSetup::is_kept(options)) {
       known_ = std::move(known);
@@ -124,7 +119,7 @@ class CommState final : public Attached {
         joined(
             {"papcoll: rank ", core_->rank(),
              " has left this communicator by papcoll::shrink, agree or revoke: ", recovery_advice}),
-        PeerFailureNotice::revoked);
+        NodeBoard::Abort::revoked + static_cast<std::uint32_t>(core_->rank()));
   }
 
   /// Has every rank passed true? Throws broken_communicator, and what a call may throw.
@@ -142,10 +137,10 @@ class CommState final : public Attached {
     core_->close_parts();
     link_.close(core_->broken() || in_use() ||
                 (link_.connected() && mpi_is_usable() && !core_->settle()));
-    if (!core_->broken() && !in_use()) core_->end();
+    if (!core_->broken() && !in_use()) core_->connections.end();
     core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
     memory_.release();
-    known_ = nullptr;
+    process_->known_ranks().give_back(known_);
   }
 
  private:
@@ -177,13 +172,8 @@ class CommState final : public Attached {
     NodeRanks known{{}, 0};
     if (making.find_known_nodes(known)) return known;
     NodeRanks here;
-    std::string problem;
     making.look_before_blocking();
-    try {
-      here = node_ranks(making.all_ranks());
-    } catch (const mpi_error& e) {
-      problem = e.what();
-    }
+    const std::string problem = caught<mpi_error>([&] { here = node_ranks(making.all_ranks()); });
     s.why_no_shared_memory =
         first_problem(making.all_ranks(), problem, "finding the ranks of a node");
     if (!s.why_no_shared_memory.empty()) return {{s.rank}, s.size};
@@ -245,22 +235,13 @@ class CommState final : public Attached {
 
   /// Without waiting for anybody.
   [[gnu::cold]] void begin(TeamEnvironment s, const Options& options, const RankSetInfo& known) {
-    core_ = make_owned<TeamCore>(std::move(s), options);
+    core_ = make_owned<TeamCore>(std::move(s), options, this);
     core_->set_oversubscribed(known.where.oversubscribed);
-    core_->set_files(known.files);
-    core_->set_processors_at_first(known.where.count);
+    core_->files = known.files;
+    core_->processors_at_first = known.where.count;
     core_->set_buffer_watch(known.watch);
-    core_->set_hooks({&CommState::progress, simulated ? nullptr : &CommState::poke_mpi,
-                      &CommState::watch, &CommState::refused, &CommState::native,
-                      &CommState::outstanding, simulated ? &CommState::busy_elsewhere : nullptr,
-                      &CommState::is_gone, this, simulated ? &MPI_Wtime : nullptr});
-    if constexpr (!simulated) {  // which wait inside MPI
-      link_.connect_by({link_.user(),
-                        options.deadline,
-                        {&CommState::move_and_look, &CommState::watch_and_look,
-                         &CommState::late_to_connect, this}});
-    }
-    if (division_) core_->set_division(&*division_);
+    if constexpr (!simulated) link_.connect_by({link_.user(), options.deadline, *core_});
+    core_->division = division_.get();
     const Node* const node = core_->surroundings().node;
     if (node != nullptr) memory_.watch(board_of(*node, options.chunk_bytes).abort().reason);
   }
@@ -290,9 +271,6 @@ class CommState final : public Attached {
                           "made before, and MPI may not know in order what its ranks do: ",
                           bare(failure->why())}));
     }
-    const auto leave = [&](const std::exception& problem) {
-      attach(comm, Keyvals::get().failure, detail::make_shared<SetupFailure>(problem.what()));
-    };
     try {
       return CommunicatorSetup::run(comm, options, process, [&](CommunicatorSetup& making) {
         try {
@@ -302,86 +280,56 @@ class CommState final : public Attached {
           return detail::make_shared<CommState>(making, options);
         }
       });
-    } catch (const peer_lost& e) {
-      leave(e);
-      throw;
-    } catch (const deadline_exceeded& e) {
-      leave(e);
-      throw;
-    } catch (const mpi_error& e) {
-      leave(e);
-      throw;
-    } catch (const error&) {
-      throw;                             // on all ranks, which may try again
-    } catch (const std::exception& e) {  // such as bad_alloc, on this rank alone
-      leave(e);
+    } catch (const std::exception& problem) {
+      const bool may_try_again =
+          handled_as<error>() != nullptr && handled_as<peer_lost>() == nullptr &&
+          handled_as<deadline_exceeded>() == nullptr && handled_as<mpi_error>() == nullptr;
+      if (!may_try_again) {  // what else all ranks throw; or this one alone, such as bad_alloc
+        attach(comm, Keyvals::get().failure, detail::make_shared<SetupFailure>(problem.what()));
+      }
       throw;
     }
   }
 
-  static CommState& self(void* p) noexcept { return *static_cast<CommState*>(p); }
-  static void progress(void* p) {
-    CommState& s = self(p);
-    if (s.link_.connected()) {
+  // --- TeamHooks
+
+  void progress() override {
+    if (link_.connected()) {
       try {
-        s.link_.poll(s.core_->calls());
+        link_.poll(core_->calls.next());
       } catch (const lost_rank&) {
         throw;
       } catch (const peer_lost&) {  // MPI says so, and not who
-        watch_and_look(p, nullptr);
+        core_->watch();
+        core_->check();
         throw;
       }
     } else {
-      s.process_->poke();
+      process_->poke_mpi();
     }
-    s.process_->progress_others(&*s.core_);
+    process_->progress_others(&*core_);
   }
-  static void poke_mpi(void* p) { self(p).process_->poke(); }
-  [[gnu::cold]] static void watch(void* p) {
-    CommState& s = self(p);
-    const int rank = s.find_dead();
+  void poke_mpi() override { process_->poke_mpi(); }
+  [[gnu::cold]] void watch() override {
+    const int rank = find_dead();
     if (rank < 0) return;
-    s.core_->abort_node(static_cast<std::uint32_t>(rank) + 1);
-    if (s.core_->on_one_node()) return;  // the next check sees it
-    throw lost_rank(joined({"papcoll: rank ", rank, " died, as MPI says on rank ", s.core_->rank(),
+    core_->abort_node(static_cast<std::uint32_t>(rank) + 1);
+    if (core_->on_one_node()) return;  // the next check sees it
+    throw lost_rank(joined({"papcoll: rank ", rank, " died, as MPI says on rank ", core_->rank(),
                             ": ", recovery_advice}),
                     rank);
   }
-  /// By the locks of this node, or by what MPI knows; −1: nobody.
-  int find_dead() const {
-    const int here = core_->tells_of_death() ? memory_.find_dead() : -1;
-    if (here >= 0) return ranks_here_[static_cast<std::size_t>(here)];
-    return process_->failures().find_failed(link_.user());
+  [[gnu::cold]] bool is_gone(int rank) override {
+    const auto here = std::find(ranks_here_.begin(), ranks_here_.end(), rank);
+    return here != ranks_here_.end() &&
+           memory_.is_gone(static_cast<int>(here - ranks_here_.begin()));
   }
-  // While this rank connects: as in any wait of its calls.
-  static void move_and_look(void* p) {
-    const Waiter::Hooks& wait = self(p).core_->waiter().hooks;
-    wait.poke(wait.context);
-    wait.check(wait.context);
+  void refused(std::uint32_t number, std::uint32_t reason, const std::string& text) override {
+    link_.send_refusal(number, reason, text);
   }
-  static void watch_and_look(void* p, const char* /*where*/) {
-    const Waiter::Hooks& wait = self(p).core_->waiter().hooks;
-    wait.watch(wait.context);
-    wait.check(wait.context);
-  }
-  static void late_to_connect(void* p, const char* /*where*/) {
-    const Waiter::Hooks& wait = self(p).core_->waiter().hooks;
-    wait.expired(wait.context);
-  }
-  [[gnu::cold]] static bool is_gone(void* p, int rank) {
-    const CommState& s = self(p);
-    const auto here = std::find(s.ranks_here_.begin(), s.ranks_here_.end(), rank);
-    return here != s.ranks_here_.end() &&
-           s.memory_.is_gone(static_cast<int>(here - s.ranks_here_.begin()));
-  }
-  static void refused(void* p, std::uint32_t number, PeerFailureNotice what,
-                      const std::string& text) {
-    self(p).link_.send_refusal(number, what, text);
-  }
-  static void native(void* p, const Call& call) {
-    CommState& s = self(p);
-    auto run = detail::make_owned<NativeCollectives>(s.link_.users_ranks(), s.core_->rank(),
-                                                     s.core_->size());
+  void native(const Call& call) override {
+    auto run =
+        detail::make_owned<NativeCollectives>(link_.users_ranks(), core_->rank(), core_->size());
     try {
       run->run(call);
     } catch (...) {
@@ -389,14 +337,19 @@ class CommState final : public Attached {
       throw;
     }
   }
-  static void outstanding(void* p, bool any) {
-    CommState& s = self(p);
-    s.process_->set_outstanding(&*s.core_, any);
+  void outstanding(bool any) override { process_->set_outstanding(&*core_, any); }
+  bool busy_elsewhere() override { return !simulated || process_->is_busy(&*core_); }
+  std::chrono::nanoseconds now() const override {
+    if constexpr (!simulated) return TeamHooks::now();
+    using seconds = std::chrono::duration<double>;
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(seconds{MPI_Wtime()});
   }
 
-  static bool busy_elsewhere(void* p) {
-    CommState& s = self(p);
-    return s.process_->is_busy(&*s.core_);
+  /// By the locks of this node, or by what MPI knows; −1: nobody.
+  int find_dead() const {
+    const int here = core_->tells_of_death() ? memory_.find_dead() : -1;
+    if (here >= 0) return ranks_here_[static_cast<std::size_t>(here)];
+    return process_->failures().find_failed(link_.user());
   }
 
   detail::Shared<MpiProcess> process_;
@@ -418,7 +371,7 @@ inline detail::Shared<CommState> CommState::of(MPI_Comm comm, const Options* opt
     const detail::Shared<MpiProcess> process = MpiProcess::get();
     process->make_room();
     found = make(comm, wanted, process);
-    found->core().set_owner(found);
+    found->core().owner = found;
     *holder = found;
     attach(comm, Keyvals::get().comm, std::move(holder));
     process->add(found);

@@ -6,16 +6,16 @@
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/remote_arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/runtime/call_counter.hpp>
-#include <papcoll/runtime/errors/failures.hpp>
-#include <papcoll/runtime/in_flight.hpp>
-#include <papcoll/runtime/node_calls.hpp>
+#include <papcoll/runtime/node_signals.hpp>
 #include <papcoll/runtime/setup/connections.hpp>
-#include <papcoll/runtime/setup/node_rendezvous.hpp>
 #include <papcoll/runtime/team_context.hpp>
+#include <papcoll/runtime/team_state.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <string>
 #include <string_view>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -31,37 +32,34 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// time to time, not.
 class TeamMessages {
  public:
-  TeamMessages(TeamContext& basis, NodeCallTracker& node, InFlight& in_flight,
-               TeamFailures& failures)
-      : basis_(basis), node_(node), in_flight_(in_flight), failures_(failures) {}
+  explicit TeamMessages(TeamState& team) : team_(team) {}
 
   /// As Connections::endpoint(). A rank that fails in connecting, alone, breaks the team.
   Endpoint& endpoint(const TransportTable& t) {
-    return *or_break([&] { return &in_flight_.connections.endpoint(t); });
+    return team_.or_break([&]() -> Endpoint& { return team_.connections.endpoint(t); });
   }
 
   /// As Connections::endpoint_or_native(), where the team has native collectives.
   Endpoint* endpoint_or_native(const TransportTable& t) {
-    if (basis_.hooks.native == nullptr) return &endpoint(t);
-    return or_break([&] { return in_flight_.connections.endpoint_or_native(t); });
+    if (!team_.hooks().has_native) return &endpoint(t);
+    return team_.or_break([&] { return team_.connections.endpoint_or_native(t); });
   }
 
   /// As Endpoint::run_to_end(), which only simulated ranks have, if nothing else of this rank's
   /// could need moving.
   bool waited_in_endpoint(const PlanRun& plan_run) {
-    const TeamHooks& hooks = failures_.outermost_hooks();
-    if (hooks.busy_elsewhere == nullptr) return false;
-    Endpoint* const e = failures_.outermost_endpoint();
-    return e != nullptr && !hooks.busy_elsewhere(hooks.context) && e->run_to_end(plan_run);
+    const TeamState& outermost = team_.outermost();
+    Endpoint* const e = outermost.connections.only();
+    return e != nullptr && !outermost.hooks().busy_elsewhere() && e->run_to_end(plan_run);
   }
 
   void run_plan(const AnySchedule& schedule, Endpoint& e, bool rings, const Call& call,
                 PlayedOrder played = {}) {
-    PlanRun& plan_run = in_flight_.plan_runs.of_blocking_call();
-    failures_.or_fail_everywhere([&] {
-      in_flight_.plan_runs.begin(plan_run, e, schedule, call, basis_.calls.sequence(), played);
+    PlanRun& plan_run = team_.plan_runs.of_blocking_call();
+    team_.or_fail_everywhere([&] {
+      team_.plan_runs.begin(plan_run, e, schedule, call, team_.calls.sequence(), played);
       if (waited_in_endpoint(plan_run)) return;
-      basis_.waiter.until(
+      team_.waiter().until(
           [&] {
             e.progress();
             return plan_run.done();
@@ -72,24 +70,23 @@ class TeamMessages {
 
   /// Throws peer_error, on all ranks and with nothing in flight, if the ranks' calls differ.
   void compare(const CallWords& words, std::string_view refusal) {
-    if (basis_.size() == 1) return;
-    if (node_.is_there()) return node_.compare();
-    const TransportTable& t = basis_.agrees_by();
+    if (team_.size() == 1) return;
+    if (team_.node.is_there()) return team_.node.compare();
+    const TransportTable& t = team_.agrees_by();
     Endpoint* const e = endpoint_or_native(t);
     if (e == nullptr) return;
-    ComparedCalls calls{words, basis_.rank(), refusal};
+    ComparedCalls calls{words, team_.rank(), refusal};
     run_plan(AnySchedule::of<RecursiveDoubling>(), *e, t.rings, calls.call());
-    basis_.calls.count_blocking();  // the call itself has a number of its own
-    if (calls.differ) basis_.mismatch(calls.describe());
+    team_.calls.count_blocking();  // the call itself has a number of its own
+    if (calls.differ) team_.mismatch(calls.describe());
   }
 
   /// May a call of this sequence number be in flight beside those that are? Moves them.
   bool has_room(Endpoint& e, std::uint32_t sequence) {
-    if (!in_flight_.parts.blocks(e, sequence) &&
-        (!in_flight_.has_requests() || !in_flight_.plan_runs.blocks(e, sequence))) {
-      return true;
-    }
-    failures_.progress();
+    bool blocked = team_.has_requests() && team_.plan_runs.blocks(e, sequence);
+    team_.parts.each([&](TeamPart& part) { blocked |= part.blocks(e, sequence); });
+    if (!blocked) return true;
+    team_.progress();
     return false;
   }
 
@@ -103,19 +100,19 @@ class TeamMessages {
   template <class Figures>
   [[gnu::noinline, gnu::cold]] void begin_exchange(Figures& figures, Endpoint& e, bool rings) {
     // Of a request that nobody holds.
-    const std::uint32_t sequence = CallCounter::sequence_of_request(basis_.calls.count_requests());
-    basis_.waiter.until([&] { return has_room(e, sequence); }, Naps::none);
-    figures.begin(e, rings, exchange_over(rings), in_flight_.plan_runs.plans(), sequence);
+    const std::uint32_t sequence = CallCounter::sequence_of_request(team_.calls.count_requests());
+    team_.waiter().until([&] { return has_room(e, sequence); }, Naps::none);
+    figures.begin(e, rings, exchange_over(rings), team_.plan_runs.plans(), sequence);
   }
 
   /// What the last exchange of costs has told is in force from here on, and the next one begins, if
   /// there is something to tell: all ranks know.
   [[gnu::noinline, gnu::cold]] void tell_costs(RemoteArrivalMonitor& costs) {
-    CostListener* const listener = node_.cost_listener();
+    CostListener* const listener = team_.node.costs;
     end_exchange(costs, [&] { costs.adopt(listener); });
     if (listener != nullptr) listener->settle(1);
     if (!costs.has_noted()) return;
-    const TransportTable& t = basis_.agrees_by();
+    const TransportTable& t = team_.agrees_by();
     if (Endpoint* const e = endpoint_or_native(t)) begin_exchange(costs, *e, t.rings);
   }
 
@@ -124,20 +121,20 @@ class TeamMessages {
   /// have come by then, it connects like the others before it throws.
   template <class Look>
   void meet_on_node(const TransportTable& t, Look&& look) {
-    NodeRendezvous* const rendezvous = node_.rendezvous();
+    NodeRendezvous* const rendezvous = team_.node.rendezvous();
     if (rendezvous == nullptr) return;
     rendezvous->arrive();
     try {
-      basis_.waiter.until([&] {
+      team_.waiter().until([&] {
         look();
-        if (rendezvous->is_closed()) failures_.check();
+        if (rendezvous->is_closed()) team_.check();
         return rendezvous->is_open();
       });
     } catch (const std::exception& problem) {
-      failures_.fail_everywhere(problem);
+      team_.fail_everywhere(problem);
       if (!rendezvous->close()) {
         try {
-          static_cast<void>(t.connect(basis_.surroundings));
+          static_cast<void>(t.connect(team_.surroundings()));
         } catch (const error&) {  // NOLINT(bugprone-empty-catch): why it came to this matters more
         }
       }
@@ -146,22 +143,10 @@ class TeamMessages {
   }
 
  private:
-  template <class Connect>
-  Endpoint* or_break(Connect&& connect) {
-    try {
-      return connect();
-    } catch (const transport_unavailable&) {  // on all ranks
-      throw;
-    } catch (const std::exception& problem) {
-      failures_.fail_everywhere(problem);
-      throw;
-    }
-  }
-
   /// Completes the exchange that is under way. False: none is.
   bool complete(BackgroundAllgather& a) {
     if (!a.is_under_way()) return false;
-    basis_.waiter.until([&a] { return a.progress(); }, a.rings() ? Naps::until_rung : Naps::none);
+    team_.waiter().until([&a] { return a.progress(); }, a.rings() ? Naps::until_rung : Naps::none);
     return true;
   }
 
@@ -170,10 +155,84 @@ class TeamMessages {
     return rings ? AnySchedule::of<RecursiveDoubling>() : AnySchedule::of<DirectAllgather>();
   }
 
-  TeamContext& basis_;
-  NodeCallTracker& node_;
-  InFlight& in_flight_;
-  TeamFailures& failures_;
+  TeamState& team_;
+};
+
+/// What happens to calls that are invalid on this rank or on another: the ranks that made good ones
+/// must not be stranded.
+class InvalidCalls {
+ public:
+  InvalidCalls(TeamState& team, TeamMessages& messages) : team_(team), messages_(messages) {}
+
+  /// This rank's call is invalid: tells the peers, who throw peer_error, and throws argument_error,
+  /// or a kind of it.
+  template <class Error = argument_error>
+  [[noreturn]] void refuse(Called called, const std::string& text) {
+    const std::string what = detail::joined(
+        {called.name(), " on rank ", team_.rank(), " of ", team_.size(), ": ", text});
+    throw Error(detail::joined({"papcoll: ", what, tell(called.non_blocking, what)}));
+  }
+
+  /// Tells the peers that this rank's call is invalid. If all ranks make such a call at once, the
+  /// team stays as it was. Returns what is to be added to the exception of this rank, which may
+  /// hear only here that an earlier call did not match; or nothing.
+  [[gnu::cold]] std::string tell(bool non_blocking, const std::string& what) {
+    if (team_.broken()) return {};
+    if (!non_blocking) return refuse_call(detail::bare(what));
+    refuse_request(detail::bare(what));
+    return {};
+  }
+
+  /// How many numbers a non-blocking call takes: if it is compared, that has one of its own.
+  std::uint32_t numbers_of_request() const noexcept {
+    return assertion_level >= 2 && team_.size() > 1 ? 2 : 1;
+  }
+
+  /// Has a peer refused a non-blocking call that this rank has started? Throws peer_error; the team
+  /// is broken then.
+  void look_for_refused_requests() {
+    const int r = team_.node.find_refused_request(team_.calls.requests());
+    if (r < 0) return;
+    team_.mismatch(
+        detail::joined({"rank ", r, " made an invalid non-blocking call; its exception says why"}));
+  }
+
+ private:
+  [[gnu::cold]] std::string refuse_call(const std::string& what) {
+    team_.calls.count_blocking();
+    if (team_.node.is_there()) {
+      std::string earlier = team_.node.refuse_call(what);
+      // As in CallScope, for a call that this rank left before it could hear.
+      if (!earlier.empty() && team_.node.last_in_frame_passed_messages()) {
+        team_.fail_everywhere(earlier);
+      }
+      return earlier;
+    }
+    if constexpr (assertion_level >= 2) {
+      CallWords words;
+      words.what = CallWords::invalid;
+      try {
+        messages_.compare(words, what);
+      } catch (const peer_error&) {  // NOLINT(bugprone-empty-catch): this rank knows
+      }
+    } else {
+      tell_by_message(what);
+    }
+    return {};
+  }
+
+  [[gnu::cold]] void refuse_request(const std::string& what) {
+    const std::uint32_t number = team_.calls.count_requests(numbers_of_request());
+    if (team_.node.is_there()) return team_.node.refuse_request(number);
+    tell_by_message(what);
+  }
+
+  [[gnu::cold]] void tell_by_message(const std::string& what) {
+    team_.hooks().refused(team_.calls.next() - 1, 0, what);
+  }
+
+  TeamState& team_;
+  TeamMessages& messages_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,24 +1,131 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
+#include <papcoll/base/copying.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/waiting/liveness.hpp>
-#include <papcoll/runtime/setup/rank_set_cache.hpp>
-#include <papcoll/runtime/setup/stay_loaded.hpp>
+#include <papcoll/runtime/memory/registrations.hpp>
+#include <papcoll/runtime/setup/machine_of_ranks.hpp>
+#include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/runtime/team.hpp>
+#include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
+#include <papcoll/transport/mpi/nodes.hpp>
 #include <papcoll/transport/mpi/process_failures.hpp>
+#include <papcoll/transport/shm/node_segments.hpp>
 
-#include <pthread.h>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <sys/types.h>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Has stay_loaded() been called in this object? Hidden, so that each has its own. Relaxed: nothing
+/// follows from it, and twice does no harm.
+[[gnu::visibility("hidden")]] inline std::atomic<bool> stays_loaded{false};
+
+/// Keeps the object whose code this is, such as a plug-in, loaded until the process ends. For
+/// functions that are given to MPI: it calls them in MPI_Comm_free and MPI_Finalize.
+[[gnu::visibility("hidden")]] inline void stay_loaded() noexcept {
+  if (stays_loaded.exchange(true, std::memory_order_relaxed)) return;
+  Dl_info found{};
+  void* map = nullptr;
+  // Nobody unloads the program itself, whose name is empty, nor what the loader does not know.
+  if (dladdr1(&stays_loaded, &found, &map, RTLD_DL_LINKMAP) == 0 || map == nullptr) return;
+  const char* const name = static_cast<const link_map*>(map)->l_name;
+  if (*name == '\0') return;
+  // The handle is never closed. If there is none, the object only has to be kept by who loaded it.
+  static_cast<void>(dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
+}
+
+/// What ranks that have made a communicator, with these Options, know of each other, and what they
+/// share on their node: enough to make another one of the same ranks in the same order.
+struct RankSetInfo {
+  std::vector<int> world_ranks;  ///< the communicator's, in its order, in MPI_COMM_WORLD
+  Options options;
+  NodeRanks here;
+  MachineOfRanks where;
+  std::string files;  ///< see selection_texts.hpp
+  detail::Shared<NodeSegmentPool> share;
+  NodeSegmentPool::AreaRequest area;  ///< what a communicator has there
+  detail::Vector<pid_t> copies_from;  ///< see probe_copies()
+  std::string why_no_cma;             ///< the same
+  detail::Shared<CopyChoice> copies;  /// how this rank copies for others
+  /// A buffer may be from any of their arenas, which are one.
+  detail::Shared<BufferWatch> watch = detail::make_shared<BufferWatch>();
+
+  bool are(const std::vector<int>& ranks, const Options& wanted) const {
+    return world_ranks == ranks && options == wanted;
+  }
+
+  /// The same on all ranks, and another where they share something else or sit elsewhere.
+  std::uint64_t id() const noexcept { return share->segment().id() ^ where.id; }
+};
+
+/// Those that a process has: all that communicators have, and the four that were wanted last, each
+/// with a descriptor, since programs make and free communicators of the same ranks again and again.
+/// Threads may use it at once.
+class RankSetCache {
+ public:
+  /// `world_ranks`: the communicator's, in its order. Null: none.
+  [[gnu::cold]] detail::Shared<RankSetInfo> find(const std::vector<int>& world_ranks,
+                                                 const Options& options) {
+    const std::lock_guard lock{mutex_};
+    for (detail::Shared<RankSetInfo>* entry = all_.begin(); entry != all_.end(); ++entry) {
+      if (!(*entry)->are(world_ranks, options)) continue;
+      std::rotate(entry, entry + 1, all_.end());
+      return all_.back();
+    }
+    return nullptr;
+  }
+
+  /// Instead of what was kept for the same ranks and Options, if anything.
+  [[gnu::cold]] void keep(const detail::Shared<RankSetInfo>& known) {
+    const std::lock_guard lock{mutex_};
+    all_.erase_if([&](const auto& one) { return one->are(known->world_ranks, known->options); });
+    all_.push_back(known);
+    drop(4);
+  }
+
+  /// Drops those that no communicator has, but for the last `most`.
+  [[gnu::cold]] void forget(std::size_t most = 0) noexcept {
+    const std::lock_guard lock{mutex_};
+    drop(most);
+  }
+  /// A communicator does not have its own any more.
+  [[gnu::cold]] void give_back(detail::Shared<RankSetInfo>& known) noexcept {
+    known = nullptr;
+    forget(4);
+  }
+
+  /// MPI ends.
+  [[gnu::cold]] void clear() noexcept {
+    const std::lock_guard lock{mutex_};
+    all_.clear();
+  }
+
+ private:
+  void drop(std::size_t most) noexcept {
+    std::size_t left = all_.size();
+    all_.erase_if([&](const auto& one) { return left-- > most && one.is_only(); });
+  }
+
+  std::mutex mutex_;
+  detail::Vector<detail::Shared<RankSetInfo>> all_;  ///< the one wanted last is the last
+};
 
 /// State that papcoll attaches to an MPI communicator and that ends with it.
 class Attached : Pinned {
@@ -88,7 +195,7 @@ inline detail::Shared<Attached> find_attached(MPI_Comm comm, int key) {
 
 /// What papcoll keeps for the process, as an attribute of MPI_COMM_SELF, whose attributes are the
 /// first that MPI_Finalize deletes: at that moment everything of papcoll that still uses MPI ends.
-class MpiProcess final : public Attached {
+class MpiProcess final : public Attached, public WaitHooks {
   using Clock = std::chrono::steady_clock;
 
  public:
@@ -106,17 +213,17 @@ class MpiProcess final : public Attached {
     const auto query = [](void*, MPI_Status*) -> int { return MPI_SUCCESS; };
     const auto free = [](void*) -> int { return MPI_SUCCESS; };
     const auto cancel = [](void*, int) -> int { return MPI_SUCCESS; };
-    check(MPI_Grequest_start(query, free, cancel, nullptr, &never_), "MPI_Grequest_start",
-          "papcoll's first use in this process");
+    detail::check(MPI_Grequest_start(query, free, cancel, nullptr, &never_), "MPI_Grequest_start",
+                  "papcoll's first use in this process");
   }
 
   /// Lets MPI move messages along, by asking after a request that is never complete; threads may
   /// ask at once. A probe will not do: where it can match it returns at once when something is
   /// queued, and MPI_PROC_NULL, or under MPICH a communicator of one rank, moves nothing.
-  void poke() const {
+  void poke_mpi() const {
     int complete = 0;
-    check(MPI_Request_get_status(never_, &complete, MPI_STATUS_IGNORE), "MPI_Request_get_status",
-          "papcoll's wait");
+    detail::check(MPI_Request_get_status(never_, &complete, MPI_STATUS_IGNORE),
+                  "MPI_Request_get_status", "papcoll's wait");
   }
 
   /// What communicators of the same ranks share.
@@ -205,6 +312,9 @@ class MpiProcess final : public Attached {
       }
     }
   }
+
+  /// While a thread waits in what belongs to no team.
+  void poke(bool /*mpi_alone*/) override { progress_others(nullptr); }
 
   [[gnu::cold]] void close() noexcept override {
     detail::Vector<detail::Weak<Attached>> open;

@@ -3,6 +3,7 @@
 #include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
+#include <papcoll/base/on_exit.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
@@ -11,10 +12,8 @@
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/runtime/errors/refused_requests.hpp>
-#include <papcoll/runtime/peer_trials.hpp>
-#include <papcoll/runtime/processor_census.hpp>
-#include <papcoll/runtime/setup/node_rendezvous.hpp>
+#include <papcoll/runtime/node_measurements.hpp>
+#include <papcoll/runtime/node_signals.hpp>
 #include <papcoll/runtime/team_context.hpp>
 #include <papcoll/topology/options.hpp>
 
@@ -36,9 +35,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 class NodeCallTracker : Pinned {
  public:
   explicit NodeCallTracker(TeamContext& basis) : basis_(basis) {
-    if (const Node* node = basis.surroundings.node) {
-      shared_.emplace(*node, basis.options, basis.rank());
-      basis.waiter.bells = &shared_->bells;
+    if (const Node* node = basis.surroundings().node) {
+      shared_.emplace(*node, basis.options(), basis.rank());
+      basis.waiter().bells = &shared_->bells;
     }
   }
 
@@ -68,9 +67,9 @@ class NodeCallTracker : Pinned {
   /// After begin(): throws peer_error, which all ranks in the call under way hear.
   [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
     NodeSite& site = shared_->site;
-    const Left left{*this};
+    const detail::OnExit left{[this] { end(); }};
     announce_only();
-    basis_.waiter.until([&] { return site.failed(); });  // another may say so first
+    basis_.waiter().until([&] { return site.failed(); });  // another may say so first
     basis_.mismatch(site.failure_text());
   }
 
@@ -85,7 +84,7 @@ class NodeCallTracker : Pinned {
   /// call under way.
   void compare() {
     NodeSite& site = shared_->site;
-    basis_.waiter.until([&] {
+    basis_.waiter().until([&] {
       for (int r = 0; r < basis_.size(); ++r) {
         if (!site.arrived(r, 0)) return false;
       }
@@ -111,9 +110,9 @@ class NodeCallTracker : Pinned {
     const Reducer none;
     site.begin(words, none);
     enter_frame(nullptr);
-    const Left left{*this};
+    const detail::OnExit left{[this] { end(); }};
     if (!site.last_in_frame_matched()) {
-      basis_.waiter.until([&] { return site.failed(); });  // another may say so first
+      basis_.waiter().until([&] { return site.failed(); });  // another may say so first
       earlier = detail::joined({"; and ", site.failure_text()});
     }
     site.fail_with(detail::joined({"another rank's call is invalid: ", what}));
@@ -126,7 +125,8 @@ class NodeCallTracker : Pinned {
 
   /// Changes whenever what the ranks know of arrivals, costs and processors has changed.
   std::uint32_t generation() const noexcept {
-    return shared_->monitor.generation() + generation_from_ + choices();
+    const std::uint32_t choices = costs != nullptr ? costs->changes() : 0;
+    return shared_->monitor.generation() + generation_from_ + choices;
   }
 
   // --- what finds nothing where there is no board
@@ -144,20 +144,17 @@ class NodeCallTracker : Pinned {
   }
 
   /// Who hears what calls cost, from the same call on on all ranks of the team.
-  void set_cost_listener(CostListener* costs) noexcept { costs_ = costs; }
-  CostListener* cost_listener() const noexcept { return costs_; }
+  CostListener* costs = nullptr;
 
   /// What signals and copies between the ranks cost, as far as they know.
   const PeerCosts& peer_costs() const noexcept { return shared_->trials.costs(); }
   /// From the same call on on all ranks.
-  void begin_with(const PeerCosts& costs) noexcept {
-    shared_->trials.begin_with(costs);
+  void begin_with(const PeerCosts& known) noexcept {
+    shared_->trials.begin_with(known);
     ++generation_from_;
   }
   /// On how many processors the ranks may run, as they have counted together; 0: unknown.
   std::size_t processors() const noexcept { return shared_ ? shared_->census.processors() : 0; }
-  /// How often what calls cost has led to another choice.
-  std::uint32_t choices() const noexcept { return costs_ != nullptr ? costs_->changes() : 0; }
 
   /// What the ranks have learnt of arrivals in calls of this kind.
   Imbalance seen(const Call& call) const noexcept {
@@ -222,12 +219,12 @@ class NodeCallTracker : Pinned {
 
   /// All ranks have just met: they may try how to copy.
   void try_copies() noexcept {
-    if (shared_) shared_->trials.begin(basis_.waiter);
+    if (shared_) shared_->trials.begin(basis_.waiter());
   }
 
   /// Are there more ranks than processors on the node? Of the teams within this one, too.
   [[gnu::cold]] void set_oversubscribed(bool yes) noexcept {
-    basis_.waiter.oversubscribed = yes;
+    basis_.waiter().oversubscribed = yes;
     ++generation_from_;
     for (NodeCallTracker* part : parts_) {
       if (part != nullptr) part->set_oversubscribed(yes);
@@ -242,16 +239,6 @@ class NodeCallTracker : Pinned {
   }
 
  private:
-  /// Leaves the frame, also where a wait throws.
-  class Left : Pinned {
-   public:
-    explicit Left(NodeCallTracker& node) noexcept : node_(node) {}
-    ~Left() { node_.end(); }
-
-   private:
-    NodeCallTracker& node_;
-  };
-
   /// All that is there if the board is.
   struct Shared {
     [[gnu::cold]] Shared(const Node& node, const Options& options, int rank)
@@ -289,7 +276,7 @@ class NodeCallTracker : Pinned {
     if (times || notes) {
       enter_noted(call, kind, times);
     } else if (!site.enter()) {
-      basis_.waiter.until([&] { return site.enter(); }, Naps::brief);
+      basis_.waiter().until([&] { return site.enter(); }, Naps::brief);
     }
     if (monitor.looks(epoch)) look(epoch);
   }
@@ -298,7 +285,7 @@ class NodeCallTracker : Pinned {
   [[gnu::noinline]] void enter_noted(const Call* call, ArrivalClass kind, bool times) {
     NodeSite& site = shared_->site;
     const Waiter::Clock::time_point arrival = Waiter::Clock::now();
-    if (!site.enter()) basis_.waiter.until([&] { return site.enter(); }, Naps::brief);
+    if (!site.enter()) basis_.waiter().until([&] { return site.enter(); }, Naps::brief);
     shared_->monitor.note(site.epoch(),
                           static_cast<std::uint64_t>(arrival.time_since_epoch().count()), kind,
                           call != nullptr && is_in_arena(*call));
@@ -315,8 +302,8 @@ class NodeCallTracker : Pinned {
 
   [[gnu::noinline]] void look(std::uint32_t epoch) {
     ArrivalMonitor& monitor = shared_->monitor;
-    monitor.look(epoch, costs_);
-    if (shared_->trials.look(basis_.waiter, monitor.looks(), monitor.longer_calls(),
+    monitor.look(epoch, costs);
+    if (shared_->trials.look(basis_.waiter(), monitor.looks(), monitor.longer_calls(),
                              monitor.has_costs())) {
       ++generation_from_;
     }
@@ -345,7 +332,7 @@ class NodeCallTracker : Pinned {
   /// Throws what made the call under way fail, once some rank has said it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail() {
     NodeSite& site = shared_->site;
-    basis_.waiter.until([&] { return site.failed(); });
+    basis_.waiter().until([&] { return site.failed(); });
     basis_.mismatch(site.failure_text());
   }
 
@@ -371,7 +358,6 @@ class NodeCallTracker : Pinned {
   CallTrial trial_;
   std::uint8_t block_bits_ = 0;  ///< see CallCost
   Waiter::Clock::time_point arrival_;
-  CostListener* costs_ = nullptr;
   /// For each frame the last call in it in which this rank passed messages, (epoch, 1); 0: none.
   std::array<Stamp, NodeBoard::frames> with_messages_{};
 };

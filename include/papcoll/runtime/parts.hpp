@@ -66,30 +66,10 @@ class TeamParts {
     return made;
   }
 
-  bool blocks(const Endpoint& e, std::uint32_t sequence) noexcept {
+  template <class F>
+  void each(F&& f) const {
     for (const auto& part : parts_) {
-      if (part != nullptr && part->blocks(e, sequence)) return true;
-    }
-    return false;
-  }
-  [[gnu::cold]] bool settle() noexcept {
-    bool none_is_left = true;
-    for (const auto& part : parts_) none_is_left &= part == nullptr || part->settle();
-    return none_is_left;
-  }
-  [[gnu::cold]] void abandon(bool leak) noexcept {
-    for (const auto& part : parts_) {
-      if (part != nullptr) part->abandon(leak);
-    }
-  }
-  [[gnu::cold]] void keep() noexcept {
-    for (const auto& part : parts_) {
-      if (part != nullptr) part->keep();
-    }
-  }
-  [[gnu::cold]] void close(bool broken) noexcept {
-    for (const auto& part : parts_) {
-      if (part != nullptr) part->close(broken);
+      if (part != nullptr) f(*part);
     }
   }
 

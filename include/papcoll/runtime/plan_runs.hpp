@@ -4,8 +4,10 @@
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/runtime/request_runs.hpp>
+#include <papcoll/base/vector.hpp>
+#include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/order.hpp>
@@ -15,11 +17,98 @@
 #include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
+
+struct Comparison;
+
+/// A run of a request, and its neighbours among those under way.
+class RequestRun final : public PlanRun {
+ public:
+  Comparison* comparison = nullptr;  ///< that it waits or has waited for, see there; or null
+
+  std::uint32_t timed = 0;  ///< as RemoteArrivalMonitor::begin() said; 0: its cost is not noted
+  std::chrono::nanoseconds started{};  ///< when it was, if it is timed
+
+ private:
+  friend class RequestRuns;
+  RequestRun* older_ = nullptr;
+  RequestRun* newer_ = nullptr;
+  bool under_way_ = false;
+};
+
+/// The runs of a rank's requests, used again and again. Whatever their number, each function but
+/// abandon() takes the same time; oldest() drops those that are done, each of them once.
+///
+/// Invariant: the list of those under way has every run that was begun and is not done, in the
+/// order in which they were begun, which is that of their sequence numbers; and some that are done.
+class RequestRuns {
+ public:
+  /// One that no other request has. give_back() must follow.
+  RequestRun& take() {
+    if (idle_.empty()) make_one();
+    ++taken_;
+    RequestRun* const run = idle_.back();
+    idle_.pop_back();
+    return *run;
+  }
+
+  /// It has begun, with a higher sequence number than all before.
+  void begun(RequestRun& run) noexcept {
+    run.under_way_ = true;
+    run.older_ = newest_;
+    run.newer_ = nullptr;
+    (newest_ == nullptr ? oldest_ : newest_->newer_) = &run;
+    newest_ = &run;
+  }
+
+  /// It is done, and the request does not look at it any more.
+  void give_back(RequestRun& run) noexcept {
+    if (run.under_way_) unlink(run);
+    --taken_;
+    idle_.push_back(&run);  // make_one() has reserved the room
+  }
+
+  /// That with the lowest sequence number of those that are not done; null if all are.
+  const RequestRun* oldest() noexcept {
+    while (oldest_ != nullptr && oldest_->done()) unlink(*oldest_);
+    return oldest_;
+  }
+
+  /// Has a request one?
+  bool any_taken() const noexcept { return taken_ != 0; }
+
+  /// After the team broke. `leak`: something may still use their memory.
+  [[gnu::cold]] void abandon(bool leak) noexcept {
+    for (auto& run : all_) run->abandon(leak);
+  }
+
+ private:
+  [[gnu::cold]] void make_one() {
+    if (idle_.capacity() <= all_.size()) idle_.reserve(std::max<std::size_t>(8, 2 * all_.size()));
+    all_.push_back(detail::make_owned<RequestRun>());
+    idle_.push_back(all_.back().get());
+  }
+
+  void unlink(RequestRun& run) noexcept {
+    (run.older_ == nullptr ? oldest_ : run.older_->newer_) = run.newer_;
+    (run.newer_ == nullptr ? newest_ : run.newer_->older_) = run.older_;
+    run.under_way_ = false;
+  }
+
+  detail::Vector<detail::Owned<RequestRun>> all_;
+  detail::Vector<RequestRun*>
+      idle_;  ///< the last one given back, whose memory is in the caches, last
+  RequestRun* oldest_ = nullptr;
+  RequestRun* newest_ = nullptr;
+  std::size_t taken_ = 0;
+};
 
 /// A rank's runs of plans, used again and again, and the plans they run. Of blocking calls one runs
 /// at a time.
@@ -129,6 +218,74 @@ class PlanRuns {
   MachineOrders orders_;
   PlanRun blocking_;
   RequestRuns requests_;
+};
+
+/// What one call begins with: an allreduce, of one element.
+struct Comparison {
+  /// The call waits for it; `run` itself is the call's if that has nothing to do.
+  void hold(RequestRun& call) noexcept {
+    held = &call;
+    call.comparison = this;
+  }
+
+  ComparedCalls calls;
+  RequestRun* run;             ///< of the allreduce
+  std::size_t at;              ///< in the list of all
+  RequestRun* held = nullptr;  ///< of the call
+  bool is_over = false;
+};
+
+/// What a rank's non-blocking calls begin with where calls are compared: a small allreduce each.
+/// Only when that is done, and all ranks have called the same, is the call itself let go.
+class NonblockingCallChecks {
+ public:
+  Comparison& begin(const CallWords& words, int rank, RequestRun& run) {
+    open_.push_back(
+        detail::make_owned<Comparison>(Comparison{{words, rank, {}}, &run, open_.size()}));
+    return *open_.back();
+  }
+
+  /// Lets the calls go that match, and ends the others. Looks at a few, the next time at the next.
+  void progress(RequestRuns& runs) {
+    constexpr std::size_t looks = 64;
+    for (std::size_t i = std::min(looks, open_.size()); i != 0; --i) {
+      next_ = next_ + 1 < open_.size() ? next_ + 1 : 0;
+      Comparison& c = *open_[next_];
+      if (c.is_over || c.held == nullptr || !c.run->done()) continue;
+      c.is_over = true;
+      if (c.held == c.run) continue;
+      runs.give_back(*c.run);
+      if (c.calls.differ) {
+        c.held->abandon(false);
+      } else {
+        c.held->go();
+      }
+    }
+  }
+
+  /// Forgets that of a call which is done. How the ranks' calls differ, or nothing.
+  std::string end(RequestRun& call) {
+    Comparison* const c = std::exchange(call.comparison, nullptr);
+    if (c == nullptr) return {};
+    std::string text;
+    if (c->calls.differ) text = c->calls.describe();
+    open_.back()->at = c->at;
+    std::swap(open_[c->at], open_.back());
+    open_.pop_back();
+    return text;
+  }
+
+  /// Before the executions are. `leak`: something may still use their memory.
+  void abandon(bool leak) noexcept {
+    for (auto& c : open_) {
+      if (leak && !c->run->done()) static_cast<void>(c.release());
+    }
+    open_.clear();
+  }
+
+ private:
+  detail::Vector<detail::Owned<Comparison>> open_;
+  std::size_t next_ = 0;  ///< of those, the last one looked at
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

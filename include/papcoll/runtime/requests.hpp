@@ -7,17 +7,14 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/on_exit.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/agreements.hpp>
-#include <papcoll/runtime/call_counter.hpp>
-#include <papcoll/runtime/errors/failures.hpp>
-#include <papcoll/runtime/errors/invalid_calls.hpp>
-#include <papcoll/runtime/errors/nonblocking_checks.hpp>
-#include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/messages.hpp>
-#include <papcoll/runtime/request_runs.hpp>
+#include <papcoll/runtime/plan_runs.hpp>
 #include <papcoll/runtime/team_context.hpp>
+#include <papcoll/runtime/team_state.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -35,13 +32,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// The non-blocking calls of a team: any call of the team moves them all.
 class TeamRequests {
  public:
-  TeamRequests(TeamContext& basis, InFlight& in_flight, TeamFailures& failures,
-               TeamMessages& messages, InvalidCalls& invalid_calls)
-      : basis_(basis),
-        in_flight_(in_flight),
-        failures_(failures),
-        messages_(messages),
-        invalid_calls_(invalid_calls) {}
+  TeamRequests(TeamState& team, TeamMessages& messages, InvalidCalls& invalid)
+      : team_(team), messages_(messages), invalid_calls_(invalid) {}
 
   /// Null: there is nothing to wait for. Local, but for the first request that needs MPI messages,
   /// and for one that comes thousands of requests after one that is still under way, or has not
@@ -52,7 +44,7 @@ class TeamRequests {
     try {
       return start_usable(schedule, transport, call, source);
     } catch (const std::bad_alloc& problem) {  // on this rank alone
-      failures_.fail_everywhere(problem);
+      team_.fail_everywhere(problem);
       throw;
     }
   }
@@ -61,8 +53,9 @@ class TeamRequests {
   void wait(const PlanRun& plan_run) {
     require_usable();
     if (plan_run.done()) return;
-    const TeamFailures::Awaited awaited{failures_, plan_run};
-    failures_.or_fail_everywhere([&] {
+    team_.awaited = &plan_run;
+    const detail::OnExit over{[this] { team_.awaited = nullptr; }};
+    team_.or_fail_everywhere([&] {
       if constexpr (assertion_level < 2) {
         if (messages_.waited_in_endpoint(plan_run)) return;
       }
@@ -73,16 +66,15 @@ class TeamRequests {
   /// Does once what a wait does again and again; is the request complete?
   bool test(const PlanRun& plan_run) {
     require_usable();
-    failures_.progress();
+    team_.progress();
     if (plan_run.done()) return true;
-    failures_.or_fail_everywhere([&] {
+    team_.or_fail_everywhere([&] {
       invalid_calls_.look_for_refused_requests();
-      failures_.check();
-      const TeamHooks& hooks = basis_.hooks;
-      if (hooks.progress) hooks.progress(hooks.context);
-      if (const auto now = Waiter::Clock::now(); hooks.watch && now >= next_watch_) {
-        next_watch_ = now + basis_.waiter.times.watch_every;
-        hooks.watch(hooks.context);
+      team_.check();
+      team_.hooks().progress();
+      if (const auto now = Waiter::Clock::now(); now >= next_watch_) {
+        next_watch_ = now + team_.waiter().times.watch_every;
+        team_.hooks().watch();
       }
     });
     return plan_run.done();
@@ -92,11 +84,11 @@ class TeamRequests {
   void finish(RequestRun& plan_run) {
     if (plan_run.timed != 0) note_cost(plan_run);
     forget(plan_run);
-    if (!in_flight_.has_requests()) return;
-    if (in_flight_.end_request()) tell_outstanding(false);
+    if (!team_.has_requests()) return;
+    team_.end_request();
     if constexpr (assertion_level >= 2) {
-      const std::string difference = in_flight_.comparisons.end(plan_run);
-      if (!difference.empty()) basis_.mismatch(difference);
+      const std::string difference = team_.comparisons.end(plan_run);
+      if (!difference.empty()) team_.mismatch(difference);
     }
   }
 
@@ -111,57 +103,58 @@ class TeamRequests {
     return CallCounter::sequence_of_request(request);
   }
 
-  RequestRuns& runs() noexcept { return in_flight_.plan_runs.of_requests(); }
+  RequestRuns& runs() noexcept { return team_.plan_runs.of_requests(); }
 
   RequestRun* start_usable(const AnySchedule& schedule, const TransportTable& transport,
                            const Call& call, const OrderSource& source) {
     PlayedOrder played{nullptr, source.along()};
     if (const AnyPredictor& predictor = source.predictor()) {
-      played.predictions = &in_flight_.parts.get<Agreements>(basis_).predictions_by(predictor);
+      played.predictions = &team_.parts.get<Agreements>(team_).predictions_by(predictor);
     }
     if constexpr (assertion_level >= 2) {
-      if (basis_.size() > 1) return start_compared(schedule, transport, call, played);
+      if (team_.size() > 1) return start_compared(schedule, transport, call, played);
     }
     const bool times = call.trial.kind != 0 && count_learned(call.trial);
-    const std::uint32_t number = basis_.calls.count_requests();
+    const std::uint32_t number = team_.calls.count_requests();
     const std::uint32_t timed = times ? costs().begin(call.trial) : 0;
     if (is_empty(call)) return nullptr;
-    const std::chrono::nanoseconds started = times ? basis_.now() : std::chrono::nanoseconds{};
+    const std::chrono::nanoseconds started =
+        times ? team_.hooks().now() : std::chrono::nanoseconds{};
     Endpoint& e = endpoint_for_request(transport);
     wait_for_room(e, number);
-    count_request();
+    team_.begin_request();
     RequestRun& run = begin(e, schedule, call, number, played, false);
     run.timed = timed;
     run.started = started;
     return &run;
   }
 
-  RemoteArrivalMonitor& costs() { return in_flight_.parts.get<Agreements>(basis_).requests(); }
+  RemoteArrivalMonitor& costs() { return team_.parts.get<Agreements>(team_).requests(); }
 
   /// Before a start for which a learner was asked. Is it timed?
   bool count_learned(const CallTrial& trial) {
-    const bool times = trial.is_timed(basis_.calls.next(), false);
-    if (costs().count()) failures_.or_fail_everywhere([this] { messages_.tell_costs(costs()); });
+    const bool times = trial.is_timed(team_.calls.next(), false);
+    if (costs().count()) team_.or_fail_everywhere([this] { messages_.tell_costs(costs()); });
     return times;
   }
 
   [[gnu::noinline]] void note_cost(RequestRun& run) {
-    costs().end(std::exchange(run.timed, 0), basis_.now() - run.started);
+    costs().end(std::exchange(run.timed, 0), team_.hooks().now() - run.started);
   }
 
   void require_usable() const {
-    failures_.require_usable();
-    basis_.require_no_call();
-    in_flight_.require_own_thread(basis_.rank());
+    team_.require_usable();
+    team_.require_no_call();
+    team_.require_own_thread();
   }
 
   void wait_until_done(const PlanRun& plan_run) {
     // A look goes through all peers, and a pass without one sees a message sooner.
     constexpr std::uint32_t passes_a_look = 32;
     std::uint32_t passes = 0;
-    basis_.waiter.until(
+    team_.waiter().until(
         [&] {
-          failures_.progress();
+          team_.progress();
           if (plan_run.done()) return true;
           if (++passes % passes_a_look == 0) invalid_calls_.look_for_refused_requests();
           return plan_run.done();
@@ -170,24 +163,16 @@ class TeamRequests {
   }
 
   void wait_for_room(Endpoint& e, std::uint32_t request) {
-    failures_.or_fail_everywhere([&] {
-      basis_.waiter.until([&] { return messages_.has_room(e, sequence(request)); }, Naps::none);
+    team_.or_fail_everywhere([&] {
+      team_.waiter().until([&] { return messages_.has_room(e, sequence(request)); }, Naps::none);
     });
-  }
-
-  void count_request() {
-    if (in_flight_.begin_request()) tell_outstanding(true);
-  }
-
-  void tell_outstanding(bool any) {
-    if (basis_.hooks.outstanding) basis_.hooks.outstanding(basis_.hooks.context, any);
   }
 
   RequestRun& begin(Endpoint& e, const AnySchedule& schedule, const Call& call,
                     std::uint32_t number, const PlayedOrder& played, bool held) {
     RequestRun& plan_run = runs().take();
-    failures_.or_fail_everywhere([&] {
-      in_flight_.plan_runs.begin(plan_run, e, schedule, call, sequence(number), played, held);
+    team_.or_fail_everywhere([&] {
+      team_.plan_runs.begin(plan_run, e, schedule, call, sequence(number), played, held);
     });
     runs().begun(plan_run);
     return plan_run;
@@ -198,16 +183,16 @@ class TeamRequests {
                              const Call& call, const PlayedOrder& played) {
     const CallWords words = words_.of(call, schedule, transport, played);
     // Whatever becomes of it: peers count both, that of the comparison and that of the call.
-    const std::uint32_t own = basis_.calls.count_requests(2);
+    const std::uint32_t own = team_.calls.count_requests(2);
     const std::uint32_t number = own - 1;
-    Endpoint& nearest = endpoint_for_request(default_transport(basis_.surroundings));
+    Endpoint& nearest = endpoint_for_request(default_transport(team_.surroundings()));
     wait_for_room(nearest, number);
-    count_request();
+    team_.begin_request();
     RequestRun& run = runs().take();
-    Comparison& c = in_flight_.comparisons.begin(words, basis_.rank(), run);
-    failures_.or_fail_everywhere([&] {
-      in_flight_.plan_runs.begin(run, nearest, AnySchedule::of<RecursiveDoubling>(), c.calls.call(),
-                                 sequence(number));
+    Comparison& c = team_.comparisons.begin(words, team_.rank(), run);
+    team_.or_fail_everywhere([&] {
+      team_.plan_runs.begin(run, nearest, AnySchedule::of<RecursiveDoubling>(), c.calls.call(),
+                            sequence(number));
     });
     runs().begun(run);
     if (is_empty(call)) {
@@ -215,17 +200,14 @@ class TeamRequests {
       return &run;
     }
     // Where connecting blocks in MPI, nobody is to be left alone.
-    if (in_flight_.connections.connecting_blocks(transport)) await(c);
+    if (team_.connections.connecting_blocks(transport)) await(c);
     Endpoint* e = nullptr;
     try {
       e = &endpoint_for_request(transport);
     } catch (const transport_unavailable&) {
-      if (failures_.broken()) throw;
+      if (team_.broken()) throw;
       await(c);
       finish_comparison(c);
-      throw;
-    } catch (const std::exception& problem) {
-      failures_.fail_everywhere(problem);
       throw;
     }
     wait_for_room(*e, own);
@@ -235,7 +217,7 @@ class TeamRequests {
 
   /// Throws peer_error if the calls differ.
   void await(Comparison& c) {
-    failures_.or_fail_everywhere([&] { wait_until_done(*c.run); });
+    team_.or_fail_everywhere([&] { wait_until_done(*c.run); });
     if (c.calls.differ) finish_comparison(c);
   }
 
@@ -245,16 +227,14 @@ class TeamRequests {
   }
 
   Endpoint& endpoint_for_request(const TransportTable& t) {
-    if (in_flight_.connections.connecting_blocks(t)) {
+    if (team_.connections.connecting_blocks(t)) {
       messages_.meet_on_node(
           t, [this] { invalid_calls_.look_for_refused_requests(); });  // who refused does not come
     }
     return messages_.endpoint(t);
   }
 
-  TeamContext& basis_;
-  InFlight& in_flight_;
-  TeamFailures& failures_;
+  TeamState& team_;
   TeamMessages& messages_;
   InvalidCalls& invalid_calls_;
   PlanFingerprints words_;

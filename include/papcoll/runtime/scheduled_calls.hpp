@@ -3,31 +3,136 @@
 #include <papcoll/arrival/order_source.hpp>
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/remote_arrival_monitor.hpp>
+#include <papcoll/arrival/remote_tickets.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/base/on_exit.hpp>
+#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/agreements.hpp>
-#include <papcoll/runtime/call_counter.hpp>
 #include <papcoll/runtime/call_scope.hpp>
-#include <papcoll/runtime/errors/failures.hpp>
-#include <papcoll/runtime/in_flight.hpp>
 #include <papcoll/runtime/messages.hpp>
-#include <papcoll/runtime/node_calls.hpp>
+#include <papcoll/runtime/parts.hpp>
+#include <papcoll/runtime/plan_runs.hpp>
 #include <papcoll/runtime/team_context.hpp>
-#include <papcoll/runtime/tickets.hpp>
+#include <papcoll/runtime/team_state.hpp>
+#include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/groups.hpp>
+#include <papcoll/topology/options.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <string>
 
 namespace papcoll::inline PAPCOLL_ABI {
+
+/// The tickets of a team whose ranks pass messages, if its transport has any.
+class Tickets final : public TeamPart {
+ public:
+  static constexpr PartKind kind = PartKind::tickets;
+
+  /// Is it not known yet whether there are any?
+  bool are_open() const noexcept { return !board_ && none_.empty(); }
+
+  /// Does the team draw any?
+  bool are_drawn() const noexcept { return board_ != nullptr; }
+
+  /// Why calls that want them run in predicted order, or nothing if they do not, or if there were
+  /// none.
+  const std::string& none() const noexcept { return none_; }
+
+  void refuse(const TransportTable& t) {
+    none_ = detail::joined({t.name, " has no tickets for this kind of team"});
+  }
+
+  /// Makes them, if they can be had. May wait for all ranks, as the transport says.
+  void open(const TransportTable& t, const TeamEnvironment& s, const Options& options) {
+    try {
+      board_ = detail::make_owned<RemoteTicketCounter>(
+          t.open_atomics(s, RemoteTicketCounter::words(s.size), options.tickets), s.rank, s.size,
+          options.first_epoch);
+    } catch (const transport_unavailable& why) {
+      none_ = detail::joined(
+          {t.name, " gives no tickets, so calls run in predicted order: ", why.what()});
+    }
+  }
+
+  RemoteTicketCounter& board() noexcept { return *board_; }
+
+  void close(bool broken) noexcept override {
+    if (board_) board_->close(broken);
+    board_.reset();
+  }
+
+ private:
+  detail::Owned<RemoteTicketCounter> board_;
+  std::string none_;
+};
+
+/// A chain in which a rank's position is how many others come after it: data flow towards position
+/// 0, the last to come. Of the others, a rank needs to know the two beside it, and the root of a
+/// reduce where the result comes together: see plan_one_block().
+class TicketedChain {
+ public:
+  TicketedChain(RemoteTicketCounter& board, PlanRuns& executions, PlanRun& plan_run, Endpoint& e,
+                const AnySchedule& schedule, const Call& call, std::uint32_t sequence, int rank,
+                int size)
+      : board_(board),
+        plan_runs_(executions),
+        plan_run_(plan_run),
+        endpoint_(e),
+        schedule_(schedule),
+        call_(call),
+        sequence_(sequence),
+        far_(size - 1),
+        rooted_(is_rooted(call.collective)),
+        is_root_(rooted_ && call.root == rank) {
+    board_.begin(rooted_ ? call.root : -1);
+  }
+
+  /// Moves the call; true: it is done.
+  bool step() {
+    if (board_.step()) {
+      if (position_ < 0) begin();
+      if (board_.before() >= 0) plan_run_.know(position_ + 1, board_.before());
+      if (board_.after() >= 0) plan_run_.know(position_ - 1, board_.after());
+      if (board_.last() >= 0 && position_ != 0) plan_run_.know(0, board_.last());
+    }
+    endpoint_.progress();
+    return position_ >= 0 && plan_run_.done() && board_.done();
+  }
+
+  /// After that.
+  void end() noexcept { board_.end(!rooted_ || is_root_ || position_ == 0); }
+
+ private:
+  void begin() {
+    position_ = far_ - board_.ticket();
+    const int root = is_root_ ? position_ : position_ == 0 ? far_ : 0;
+    plan_runs_.begin_at(plan_run_, endpoint_, schedule_, call_, sequence_, position_, root);
+    if (rooted_ && !is_root_ && position_ == 0) plan_run_.know(far_, call_.root);
+  }
+
+  RemoteTicketCounter& board_;
+  PlanRuns& plan_runs_;
+  PlanRun& plan_run_;
+  Endpoint& endpoint_;
+  const AnySchedule& schedule_;
+  const Call& call_;
+  std::uint32_t sequence_;
+  int far_;
+  bool rooted_;
+  bool is_root_;
+  int position_ = -1;  ///< not known yet
+};
 
 /// Runs a call of that number on an endpoint whose type it knows.
 using RunAtEndpoint = void(Endpoint&, std::uint32_t sequence, Waiter&, const Call&);
@@ -36,19 +141,13 @@ using RunAtEndpoint = void(Endpoint&, std::uint32_t sequence, Waiter&, const Cal
 /// order, or by tickets; and those whose phases are calls of the teams within it.
 class ScheduledCalls {
  public:
-  ScheduledCalls(TeamContext& basis, NodeCallTracker& node, InFlight& in_flight,
-                 TeamFailures& failures, TeamMessages& messages)
-      : basis_(basis),
-        node_(node),
-        in_flight_(in_flight),
-        failures_(failures),
-        messages_(messages) {}
+  ScheduledCalls(TeamState& team, TeamMessages& messages) : team_(team), messages_(messages) {}
 
   /// Runs a static schedule in the order of the ranks.
   void run_in_rank_order(const AnySchedule& schedule, const TransportTable& transport,
                          const Call& call) {
     const CallWords words = words_.of(call, schedule, transport);
-    const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
+    const CallScope scope{team_, words, call};
     if (Endpoint* const e = endpoint_for(transport, words, call)) {
       messages_.run_plan(schedule, *e, transport.rings, call);
     }
@@ -56,26 +155,25 @@ class ScheduledCalls {
 
   /// Runs a static schedule in the order of a source.
   /// `by_ticket`: rather in the order of arrival, if the transport has tickets; it is a chain.
-  /// `is_inner`: the team is a part of another.
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-           const OrderSource& source, bool by_ticket, bool is_inner) {
+           const OrderSource& source, bool by_ticket) {
     const AnyPredictor& predictor = source.predictor();
     Predictions* const expected =
-        predictor ? &in_flight_.parts.get<Agreements>(basis_).predictions_by(predictor) : nullptr;
+        predictor ? &team_.parts.get<Agreements>(team_).predictions_by(predictor) : nullptr;
     const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
     const PlayedOrder played{expected, source.along()};
     const CallWords words = words_.of(call, schedule, transport, played, by_ticket);
-    const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
+    const CallScope scope{team_, words, call};
     Endpoint* const e = endpoint_for(transport, words, call);
     if (e == nullptr) return;
-    if (by_ticket && has_tickets(transport, is_inner)) {
+    if (by_ticket && has_tickets(transport)) {
       return run_by_ticket(schedule, *e, call);
     }
     if (expected != nullptr) {
       expected->arrived(arrival);
-      if (expected->count_call() && basis_.size() > 1) {
-        PlanRuns& runs = in_flight_.plan_runs;
-        failures_.or_fail_everywhere([&] {
+      if (expected->count_call() && team_.size() > 1) {
+        PlanRuns& runs = team_.plan_runs;
+        team_.or_fail_everywhere([&] {
           messages_.end_exchange(
               *expected, [&] { expected->adopt(runs.plans(), runs.machine_orders().ranks()); });
           messages_.begin_exchange(*expected, *e, transport.rings);
@@ -91,10 +189,10 @@ class ScheduledCalls {
   void run_at_endpoint(std::uint32_t id, const TransportTable& transport, const Call& call,
                        RunAtEndpoint& run) {
     const CallWords words = words_of_long(call, id);
-    const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
+    const CallScope scope{team_, words, call};
     Endpoint* const e = endpoint_for(transport, words, call);
     if (e == nullptr) return;
-    failures_.or_fail_everywhere([&] { run(*e, basis_.calls.sequence(), basis_.waiter, call); });
+    team_.or_fail_everywhere([&] { run(*e, team_.calls.sequence(), team_.waiter(), call); });
   }
 
   /// Runs a call whose `phases` are calls of the teams within this one. `connect` calls connected()
@@ -102,19 +200,16 @@ class ScheduledCalls {
   template <class Connect, class Phases>
   void run_divided(std::uint32_t id, const Call& call, Connect&& connect, Phases&& phases) {
     const CallWords words = words_of_long(call, id);
-    const CallScope scope{basis_, node_, in_flight_, failures_, words, call};
+    const CallScope scope{team_, words, call};
     if (!begins(words, call)) return;
-    if (!connect()) return basis_.hooks.native(basis_.hooks.context, call);
-    node_.note_messages();
-    const TeamFailures::InPhases guard{failures_};
+    if (!connect()) return team_.hooks().native(call);
+    team_.node.note_messages();
+    team_.in_phases = true;
+    const detail::OnExit over{[this] { team_.in_phases = false; }};
     try {
       phases();
-    } catch (const deadline_exceeded& problem) {
-      failures_.abort_node(NodeBoard::Abort::deadline);
-      failures_.give_up(problem.what());
-      throw;
     } catch (const std::exception& problem) {
-      failures_.fail_everywhere(problem);
+      team_.fail_everywhere(problem);
       throw;
     }
   }
@@ -126,13 +221,14 @@ class ScheduledCalls {
   template <class F>
   void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial, bool is_watched,
                    F&& run) {
-    const bool times = is_watched || trial.is_timed(basis_.calls.next(), false);
-    const std::chrono::nanoseconds arrival = times ? basis_.now() : std::chrono::nanoseconds{};
+    const bool times = is_watched || trial.is_timed(team_.calls.next(), false);
+    const std::chrono::nanoseconds arrival =
+        times ? team_.hooks().now() : std::chrono::nanoseconds{};
     run();
-    const OnlyCall only_call{basis_};
-    failures_.or_fail_everywhere([&] {
-      RemoteArrivalMonitor& watch = in_flight_.parts.get<Agreements>(basis_).watch(nodes);
-      if (times) watch.note(call, trial, is_watched, basis_.now() - arrival);
+    const OnlyCall only_call{team_};
+    team_.or_fail_everywhere([&] {
+      RemoteArrivalMonitor& watch = team_.parts.get<Agreements>(team_).watch(nodes);
+      if (times) watch.note(call, trial, is_watched, team_.hooks().now() - arrival);
       if (watch.count()) messages_.tell_costs(watch);
     });
   }
@@ -140,13 +236,13 @@ class ScheduledCalls {
   /// Connects a transport for the teams within, in a call of all ranks. False: MPI had no
   /// communicator left for it.
   bool connected(const TransportTable& t) {
-    return in_flight_.connections.ready(t) != nullptr || connect(t) != nullptr;
+    return team_.connections.ready(t) != nullptr || connect(t) != nullptr;
   }
 
  private:
   /// In a call that has been entered: this rank comes to it. False: there is nothing to do in it.
   bool begins(const CallWords& words, const Call& call) {
-    node_.announce_only();
+    team_.node.announce_only();
     if constexpr (assertion_level >= 2) messages_.compare(words, {});
     return !is_empty(call);
   }
@@ -154,12 +250,12 @@ class ScheduledCalls {
   /// The endpoint that the call goes by; null: it has nothing to do, or has run by MPI's own means.
   Endpoint* endpoint_for(const TransportTable& t, const CallWords& words, const Call& call) {
     if (!begins(words, call)) return nullptr;
-    Endpoint* e = in_flight_.connections.ready(t);
+    Endpoint* e = team_.connections.ready(t);
     if (e == nullptr) e = connect(t);
     if (e == nullptr) {
-      basis_.hooks.native(basis_.hooks.context, call);
+      team_.hooks().native(call);
     } else {
-      node_.note_messages();
+      team_.node.note_messages();
     }
     return e;
   }
@@ -171,46 +267,42 @@ class ScheduledCalls {
 
   /// In a call of all ranks: if connecting the transport blocks in MPI, they meet first.
   void meet_before(const TransportTable& t) {
-    if (!node_.is_there() || !in_flight_.connections.connecting_blocks(t)) return;
-    node_.compare();
+    if (!team_.node.is_there() || !team_.connections.connecting_blocks(t)) return;
+    team_.node.compare();
     messages_.meet_on_node(t, [] {});
   }
 
   /// Are there tickets? Asked by all ranks in the same call, of which the first makes them.
-  bool has_tickets(const TransportTable& t, bool is_inner) {
-    Tickets& tickets = in_flight_.parts.get<Tickets>();
-    if (basis_.size() > 1 && tickets.are_open()) open_tickets(tickets, t, is_inner);
+  bool has_tickets(const TransportTable& t) {
+    Tickets& tickets = team_.parts.get<Tickets>();
+    if (team_.size() > 1 && tickets.are_open()) open_tickets(tickets, t);
     return tickets.are_drawn();
   }
 
-  [[gnu::noinline, gnu::cold]] void open_tickets(Tickets& tickets, const TransportTable& t,
-                                                 bool is_inner) {
-    if (t.open_atomics == nullptr || is_inner) return tickets.refuse(t);
-    failures_.or_fail_everywhere([&] { tickets.open(t, basis_.surroundings, basis_.options); });
+  [[gnu::noinline, gnu::cold]] void open_tickets(Tickets& tickets, const TransportTable& t) {
+    if (t.open_atomics == nullptr || team_.is_inner()) return tickets.refuse(t);
+    team_.or_fail_everywhere([&] { tickets.open(t, team_.surroundings(), team_.options()); });
   }
 
   void run_by_ticket(const AnySchedule& schedule, Endpoint& e, const Call& call) {
-    PlanRuns& runs = in_flight_.plan_runs;
+    PlanRuns& runs = team_.plan_runs;
     PlanRun& plan_run = runs.of_blocking_call();
-    failures_.or_fail_everywhere([&] {
-      TicketedChain chain{in_flight_.parts.get<Tickets>().board(),
+    team_.or_fail_everywhere([&] {
+      TicketedChain chain{team_.parts.get<Tickets>().board(),
                           runs,
                           plan_run,
                           e,
                           schedule,
                           call,
-                          basis_.calls.sequence(),
-                          basis_.rank(),
-                          basis_.size()};
-      basis_.waiter.until([&] { return chain.step(); }, Naps::none);
+                          team_.calls.sequence(),
+                          team_.rank(),
+                          team_.size()};
+      team_.waiter().until([&] { return chain.step(); }, Naps::none);
       chain.end();
     });
   }
 
-  TeamContext& basis_;
-  NodeCallTracker& node_;
-  InFlight& in_flight_;
-  TeamFailures& failures_;
+  TeamState& team_;
   TeamMessages& messages_;
   PlanFingerprints words_;
 };

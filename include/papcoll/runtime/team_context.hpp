@@ -1,11 +1,15 @@
 #pragma once
 
+#include <papcoll/arrival/order_source.hpp>
+#include <papcoll/arrival/predictions.hpp>
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/runtime/call_counter.hpp>
+#include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -19,60 +23,139 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What differs between teams of processes and of threads. Any function may be null.
-struct TeamHooks {
-  void (*progress)(void*) = nullptr;  ///< moves MPI and this rank's requests on other teams
-  void (*poke_mpi)(void*) = nullptr;  ///< moves MPI alone
-  void (*watch)(void*) = nullptr;     ///< throws peer_lost if a peer is dead
-  /// Tells peers that share no memory with this rank of its call number n, or of itself.
-  void (*refused)(void*, std::uint32_t n, PeerFailureNotice what,
-                  const std::string& text) = nullptr;
+/// What a rank says of a call, so that calls can be compared. Of `algorithm` 16 bits count; whether
+/// its bits must not depend on arrivals is part of it, since some go other ways then.
+inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
+  const std::uint32_t contract = call.by_arrivals() ? 0U : 0x6a5dU;
+  const std::uint32_t reach = static_cast<std::uint32_t>(call.reach) << 8U;
+  return CallWords::of(call.own_counts ? CallWords::own_counts : call.count, call.collective,
+                       algorithm ^ contract ^ reach,
+                       static_cast<std::uint32_t>(call.root) ^ call.split, call.types);
+}
+
+/// 16 bits that stand for a number of 32.
+constexpr std::uint32_t short_id(std::uint32_t id) noexcept { return id * 0x9e3779b1U >> 16; }
+
+/// The same of a call by an algorithm whose number takes 32 bits.
+inline CallWords words_of_long(const Call& call, std::uint32_t id) noexcept {
+  return words_of(call, short_id(id));
+}
+
+/// What blocking calls by schedules, with their parameters, on transports are compared by, and
+/// those that do not block. Remembers the schedule asked for last.
+class PlanFingerprints {
+ public:
+  CallWords of(const Call& call, const AnySchedule& schedule, const TransportTable& transport,
+               const PlayedOrder& played = {}, bool by_ticket = false) {
+    if (transport_ != &transport || !(schedule_ == schedule)) {
+      schedule_ = schedule;
+      transport_ = &transport;
+      id_ = hash_of_name(detail::joined({schedule.name(), "+", transport.name}));
+    }
+    return words_of_long(call, id_ + order_id(played) + (by_ticket ? 1 : 0));
+  }
+
+ private:
+  /// Tells orders that were agreed on apart, from each other and from those that need no agreement.
+  static std::uint32_t order_id(const PlayedOrder& played) noexcept {
+    if (played.along.map != nullptr) return 0x85ebca6bU;
+    const Predictions* const p = played.predictions;
+    return p == nullptr ? 0 : 0x9e3779b9U * (p->generation() + 1);
+  }
+
+  AnySchedule schedule_;
+  const TransportTable* transport_ = nullptr;
+  std::uint32_t id_ = 0;
+};
+
+/// How many calls this rank has made on a team. A message is known by the number of its call, its
+/// sequence: twice that of a blocking call, or one more than twice that of a non-blocking one. All
+/// ranks count alike.
+class CallCounter {
+ public:
+  explicit CallCounter(std::uint32_t first) noexcept : blocking_(first), requests_(first) {}
+
+  const std::uint32_t& blocking() const noexcept { return blocking_; }
+  std::uint32_t requests() const noexcept { return requests_; }
+  /// The number of the next call, whichever it is.
+  std::uint32_t next() const noexcept { return blocking_ + requests_; }
+
+  void count_blocking() noexcept { ++blocking_; }
+  /// The number of the last of them.
+  std::uint32_t count_requests(std::uint32_t n = 1) noexcept { return requests_ += n; }
+
+  /// Of the blocking call under way.
+  std::uint32_t sequence() const noexcept { return 2 * blocking_; }
+  static std::uint32_t sequence_of_request(std::uint32_t number) noexcept { return 2 * number + 1; }
+
+ private:
+  std::uint32_t blocking_;
+  std::uint32_t requests_;
+};
+
+/// Has a call nothing to do?
+inline bool is_empty(const Call& c) noexcept {
+  return c.count == 0 && c.counts == nullptr && c.collective != Collective::barrier;
+}
+
+/// What differs between teams of processes and of threads, whose hooks do nothing. Teams within a
+/// team have such hooks, too: its own serve them.
+struct TeamHooks : Pinned {
+  virtual ~TeamHooks() = default;
+
+  bool moves_mpi = false;   ///< poke_mpi() does something
+  bool has_native = false;  ///< so does native()
+
+  virtual void progress() {}  ///< moves MPI and this rank's requests on other teams
+  virtual void poke_mpi() {}  ///< moves MPI alone
+  virtual void watch() {}     ///< throws peer_lost if a peer is dead
+  /// Tells peers that share no memory with this rank that its call number n is invalid, or why the
+  /// team is lost: `reason` as in NodeBoard::Abort, 0 if it goes on.
+  virtual void refused(std::uint32_t /*n*/, std::uint32_t /*reason*/, const std::string& /*text*/) {
+  }
   /// Runs a blocking call by MPI's own collectives, where no endpoint could be had.
-  void (*native)(void*, const Call&) = nullptr;
+  virtual void native(const Call& /*call*/) {}
   /// The first request of this rank on this team begins, or the last one ends.
-  void (*outstanding)(void*, bool any) = nullptr;
-  /// Has this rank requests under way on other teams? Null: never wait in an endpoint.
-  bool (*busy_elsewhere)(void*) = nullptr;
+  virtual void outstanding(bool /*any*/) {}
+  /// May this rank not wait in an endpoint, since it has requests under way on other teams?
+  virtual bool busy_elsewhere() { return true; }
   /// Has the process of a rank ended?
-  bool (*is_gone)(void*, int rank) = nullptr;
-  void* context = nullptr;
-  /// What time it is for this rank, in seconds, where that is simulated.
-  double (*clock)() = nullptr;
+  virtual bool is_gone(int /*rank*/) { return false; }
+  /// By the clock that costs are told by, which may be a simulated one.
+  virtual std::chrono::nanoseconds now() const { return Waiter::Clock::now().time_since_epoch(); }
 };
 
 /// What all parts of a rank's side of a team read: who and where the ranks are, how this one waits,
 /// and how many calls it has made.
-struct TeamContext : Pinned {
-  TeamContext(TeamEnvironment s, const Options& o)
-      : surroundings(std::move(s)), options(o), calls(o.first_epoch) {
-    waiter.rank = surroundings.rank;
-    waiter.deadline = std::chrono::duration_cast<Waiter::Clock::duration>(options.deadline);
+class TeamContext : Pinned {
+ public:
+  /// Null hooks: they do nothing.
+  TeamContext(TeamEnvironment s, const Options& o, TeamHooks* hooks)
+      : calls(o.first_epoch),
+        hooks_(hooks != nullptr ? *hooks : no_hooks_),
+        surroundings_(std::move(s)),
+        options_(o) {
+    waiter_.rank = rank();
+    waiter_.deadline = std::chrono::duration_cast<Waiter::Clock::duration>(o.deadline);
   }
 
-  TeamEnvironment surroundings;
-  const Options options;
-  TeamHooks hooks{};  ///< given by whoever makes the team
-  Waiter waiter;      ///< its bells are the node side's, its hooks those of TeamFailures
   CallCounter calls;  ///< counted by the parts that begin calls
   /// Is a blocking call under way? Only to tell who calls at the same time, so relaxed is enough:
   /// it orders nothing, and two threads that come at the same instant are not told apart.
   std::atomic<bool> in_call{false};
   std::vector<int> names;  ///< the ranks', in the outermost team, if this is not it
 
-  int rank() const noexcept { return surroundings.rank; }
-  int size() const noexcept { return surroundings.size; }
+  const TeamEnvironment& surroundings() const noexcept { return surroundings_; }
+  const Options& options() const noexcept { return options_; }
+  TeamHooks& hooks() const noexcept { return hooks_; }
+  Waiter& waiter() noexcept { return waiter_; }
+  int rank() const noexcept { return surroundings_.rank; }
+  int size() const noexcept { return surroundings_.size; }
   /// Carries what the ranks compare and agree on where no board does.
-  const TransportTable& agrees_by() const noexcept { return *surroundings.transports.front(); }
+  const TransportTable& agrees_by() const noexcept { return *surroundings_.transports.front(); }
 
   /// The outermost team's number of a rank, for messages.
   int shown(int r) const noexcept { return names.empty() ? r : names[static_cast<std::size_t>(r)]; }
-
-  /// By the clock that costs are told by.
-  std::chrono::nanoseconds now() const {
-    using std::chrono::nanoseconds;
-    if (hooks.clock == nullptr) return Waiter::Clock::now().time_since_epoch();
-    return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>{hooks.clock()});
-  }
 
   /// Throws argument_error in a thread, or an operator, that calls while a call is under way.
   void require_no_call() const {
@@ -91,6 +174,16 @@ struct TeamContext : Pinned {
                         "thread or in that call's operator: take a communicator for each thread "
                         "(MPI_Comm_dup)"}));
   }
+
+  TeamHooks no_hooks_;
+  TeamHooks& hooks_;
+
+ protected:
+  TeamEnvironment surroundings_;
+
+ private:
+  const Options options_;
+  Waiter waiter_;  ///< its bells are the node side's, its hooks those of TeamState
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -9,7 +9,7 @@
 #include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
-#include <papcoll/runtime/memory/late_pages.hpp>
+#include <papcoll/runtime/setup/division.hpp>
 #include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -38,10 +38,12 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 class ThreadTeamState : Pinned {
  public:
   [[gnu::cold]] ThreadTeamState(int ranks, const Options& options)
-      : memory_(checked(ranks, options), options) {
-    Doorbells::initialise(memory_.bells, ranks);
-    board_of(memory_.node_of(0, ranks, options), options.chunk_bytes)
-        .initialise(options.first_epoch);
+      : bytes_(node_bytes(checked(ranks, options), options.chunk_bytes)),
+        memory_(zeros(page_aligned(bytes_.heads) + bytes_.late +
+                      static_cast<std::size_t>(ranks) * Node::pool_of(options.arena_bytes))) {
+    const Node first = node_of(0, ranks, options);
+    Doorbells::initialise(first.bells, ranks);
+    board_of(first, options.chunk_bytes).initialise(options.first_epoch);
     const std::string files = read_selection_files(options);
     const auto processors = static_cast<std::size_t>(ProcessorSet::of_this_thread().count());
     const bool oversubscribed = outnumber(static_cast<std::size_t>(ranks), processors);
@@ -51,7 +53,7 @@ class ThreadTeamState : Pinned {
     nodes_.reserve(static_cast<std::size_t>(ranks));
     cores_.reserve(static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) {
-      Node node = memory_.node_of(r, ranks, options);
+      Node node = node_of(r, ranks, options);
       node.groups = near;
       nodes_.push_back(detail::make_owned<const Node>(std::move(node)));
       TeamEnvironment s;
@@ -63,8 +65,8 @@ class ThreadTeamState : Pinned {
       s.machine = machine;
       cores_.push_back(detail::make_owned<TeamCore>(std::move(s), options));
       cores_.back()->set_oversubscribed(oversubscribed);
-      cores_.back()->set_files(files);
-      cores_.back()->set_processors_at_first(processors);
+      cores_.back()->files = files;
+      cores_.back()->processors_at_first = processors;
     }
     if (!options.groups.empty()) {
       divide_all(options.groups, options, false);
@@ -110,9 +112,6 @@ class ThreadTeamState : Pinned {
  private:
   /// Joins them, as those of std::jthread, which libc++ has since version 20.
   struct Threads : std::vector<std::thread> {
-    Threads() = default;
-    Threads(const Threads&) = delete;
-    Threads& operator=(const Threads&) = delete;
     ~Threads() {
       for (std::thread& t : *this) t.join();
     }
@@ -158,12 +157,15 @@ class ThreadTeamState : Pinned {
                                 bool by_caches) {
     const auto plans = detail::make_shared<const HierarchyPlans>(
         groups, std::vector<int>(cores_.size(), 0), 0, options.chunk_bytes, by_caches);
-    division_memory_ = zeros(plans->bytes().heads + plans->bytes().channels + 1);
     HierarchyMemory memory;
+    const std::size_t late_at = page_aligned(plans->bytes().heads);
+    division_memory_ = zeros(late_at + plans->bytes().late + 1);
     memory.heads = division_memory_.data();
-    memory.channels = memory.heads + plans->bytes().heads;
+    memory.late = memory.heads + late_at;
     for (std::size_t r = 0; r < cores_.size(); ++r) {
-      memory.copies = nodes_[r]->copies;
+      memory.outer = *nodes_[r];
+      memory.outer.groups = nullptr;
+      memory.outer.set_pool(nullptr, 0);
       make_teams(*cores_[r], plan_teams(*cores_[r], plans), memory);
     }
   }
@@ -178,38 +180,20 @@ class ThreadTeamState : Pinned {
         why);
   }
 
-  struct Memory {
-    Memory(int ranks, const Options& options)
-        : bells_bytes(page_aligned(Doorbells::bytes(ranks))),
-          board_bytes(board_words_bytes(ranks)),
-          channels_bytes(LatePages::bytes(ranks, options.chunk_bytes)),
-          pages(zeros(bells_bytes + board_bytes + channels_bytes +
-                      static_cast<std::size_t>(ranks) * Node::pool_of(options.arena_bytes))),
-          bells(pages.data()),
-          board(bells + bells_bytes),
-          channels(board + board_bytes) {}
+  Node node_of(int rank, int ranks, const Options& options) const {
+    Node n{rank, ranks};
+    std::byte* const late = memory_.data() + page_aligned(bytes_.heads);
+    detail::lay_out(n, memory_.data(), late, options.chunk_bytes);
+    n.copies = detail::make_shared<CopyChoice>(
+        options.copy_method, last_level_cache_bytes() / static_cast<std::size_t>(ranks));
+    if (options.peer_access == PeerAccess::staged) n.peers = PeerMemory{memory_.data(), 0, {}};
+    // What threads allocate all of them see anyway.
+    n.set_pool(late + bytes_.late, Node::pool_of(options.arena_bytes));
+    return n;
+  }
 
-    Node node_of(int rank, int ranks, const Options& options) const {
-      Node n{rank, ranks, bells, board};
-      LatePages::lay_out(n, channels);
-      n.copies = detail::make_shared<CopyChoice>(
-          options.copy_method, last_level_cache_bytes() / static_cast<std::size_t>(ranks));
-      if (options.peer_access == PeerAccess::staged) n.peers = PeerMemory{pages.data(), 0, {}};
-      // What threads allocate all of them see anyway.
-      n.set_pool(channels + channels_bytes, Node::pool_of(options.arena_bytes));
-      return n;
-    }
-
-    std::size_t bells_bytes;
-    std::size_t board_bytes;
-    std::size_t channels_bytes;
-    LazyMapping pages;
-    std::byte* bells;
-    std::byte* board;
-    std::byte* channels;
-  };
-
-  Memory memory_;
+  NodeBytes bytes_;
+  LazyMapping memory_;
   LazyMapping division_memory_;
   detail::Vector<detail::Owned<const Node>> nodes_;
   detail::Vector<detail::Owned<TeamCore>> cores_;

@@ -2,6 +2,7 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
+#include <papcoll/base/kept_memory.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
@@ -30,31 +31,21 @@ class PlanScratch {
     const std::size_t bytes = blocks * stride_;
     lent_ = nullptr;
     if (memory != MemoryKind::host && bytes != 0) lent_ = endpoint.scratch(bytes, memory);
-    if (bytes <= bytes_ || lent_) return;
-    own_.reset(static_cast<std::byte*>(::operator new[](bytes, std::align_val_t{cache_line})));
-    bytes_ = bytes;
+    if (!lent_) own_.get(bytes);
   }
 
   std::byte* of(std::size_t block) const noexcept {
-    return (lent_ ? lent_.get() : own_.get()) + block * stride_;
+    return (lent_ ? lent_.get() : own_.data()) + block * stride_;
   }
 
   /// Never gives the memory back: something may still touch it.
   void leak() noexcept {
-    static_cast<void>(own_.release());
-    bytes_ = 0;
+    own_.leak();
     if (lent_) static_cast<void>(new (std::nothrow) detail::Shared<std::byte>(std::move(lent_)));
   }
 
  private:
-  struct AlignedDelete {
-    void operator()(std::byte* p) const noexcept {
-      ::operator delete[](p, std::align_val_t{cache_line});
-    }
-  };
-
-  detail::Owned<std::byte[], AlignedDelete> own_;
-  std::size_t bytes_ = 0;
+  detail::KeptMemory own_;
   std::size_t stride_ = 0;
   detail::Shared<std::byte> lent_;
 };

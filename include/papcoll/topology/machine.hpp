@@ -194,7 +194,6 @@ class Machine {
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/vector.hpp>
 
 #include <algorithm>
 #include <array>

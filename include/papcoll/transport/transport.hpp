@@ -3,6 +3,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
@@ -13,6 +14,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,20 +26,28 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 class MpiLink;
 
-/// What a rank tells its peers where no shared memory can.
-enum class PeerFailureNotice : int {
-  revoked = -3,       ///< it has heard of a death, and not of whose
-  invalid_call = -2,  ///< its call was invalid; the team goes on if all made such a call
-  gave_up = -1,       ///< it cannot go on
-  lost = 0,           ///< 0 and above: this rank of the outermost team died
-};
-
 namespace detail {
 /// peer_lost, and who.
 struct lost_rank : peer_lost {
   lost_rank(const std::string& text, int rank_) : peer_lost(text), rank(rank_) {}
   int rank;
 };
+
+// Why a team is lost, in a number as NodeBoard::Abort::reason.
+
+inline bool somebody_gave_up(std::uint32_t reason) noexcept {
+  return (reason & NodeBoard::Abort::revoked) == NodeBoard::Abort::gave_up;
+}
+inline bool is_revoked(std::uint32_t reason) noexcept {
+  return reason != NodeBoard::Abort::deadline &&
+         (reason & NodeBoard::Abort::revoked) == NodeBoard::Abort::revoked;
+}
+[[noreturn, gnu::cold]] inline void throw_lost(std::uint32_t reason, const std::string& why) {
+  if (reason == NodeBoard::Abort::deadline) throw deadline_exceeded(why);
+  if (somebody_gave_up(reason)) throw peer_error(why);
+  if (is_revoked(reason)) throw peer_lost(why);
+  throw lost_rank(why, static_cast<int>(reason) - 1);
+}
 }  // namespace detail
 
 /// Makes a rank's endpoint for messages between buffers of the host that calls a function for each

@@ -1,6 +1,6 @@
 #include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/choice/names/name_parser.hpp>
-#include <papcoll/runtime/call_counter.hpp>
+#include <papcoll/runtime/team_context.hpp>
 #include <papcoll/verify/sweep.hpp>
 
 #include <cstddef>
@@ -51,8 +51,7 @@ TEST_CASE("no two algorithms look alike when calls are compared") {
     for (const char* transport : {"MpiTransport", "ShmTransport", "ThreadTransport"}) {
       TransportTable table{};
       table.name = transport;
-      const std::uint32_t id = PlanIds{}.of(row.plan(), table);
-      CHECK(seen.insert(words_of_long(call, id).what).second);
+      CHECK(seen.insert(PlanFingerprints{}.of(call, row.plan(), table).what).second);
     }
   }
 }

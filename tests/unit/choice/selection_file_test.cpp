@@ -422,7 +422,7 @@ TEST_CASE("before the first call costs are those of the file", "[selection_file]
   f.made_by = MadeBy::here();
   std::size_t processors = 0;
   ThreadTeam{2}.run([&](ThreadTeam::Rank& r) {
-    if (r.rank() == 0) processors = r.core().processors_at_first();
+    if (r.rank() == 0) processors = r.core().processors_at_first;
   });
   f.costs.push_back({{2, 2, processors}, {.signal_ns = 4711}});
   const TuningFile file{detail::text_of<>(f)};
@@ -437,7 +437,7 @@ TEST_CASE("a file may have more kinds of calls than a team keeps in mind", "[sel
   f.made_by = MadeBy::here();
   std::size_t processors = 0;
   ThreadTeam{2}.run([&](ThreadTeam::Rank& r) {
-    if (r.rank() == 0) processors = r.core().processors_at_first();
+    if (r.rank() == 0) processors = r.core().processors_at_first;
   });
   for (std::size_t c = 0; c < collective_count; ++c) {
     for (unsigned size = 0; size <= 40; ++size) {

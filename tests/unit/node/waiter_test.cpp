@@ -101,7 +101,14 @@ TEST_CASE("A rank that sleeps stays awake as long as its pokes have work") {
   Doorbells::initialise(memory.data(), 1);
   Doorbells bells{memory.data(), 1};
   const auto& sleepers = *reinterpret_cast<const std::atomic<std::uint32_t>*>(memory.data());
-  struct Mpi {
+  struct Mpi : papcoll::WaitHooks {
+    void poke(bool /*mpi_alone*/) override {
+      const bool works = ++pokes % 2 == 0 && work > 0;
+      if (works) --work;
+      const auto stop = std::chrono::steady_clock::now() + (works ? busy : idle);
+      while (std::chrono::steady_clock::now() < stop) continue;
+    }
+
     std::chrono::microseconds idle, busy;  ///< what a poke takes, without work and with it
     int work = 0;                          ///< every other poke has some
     int pokes = 0;
@@ -109,21 +116,17 @@ TEST_CASE("A rank that sleeps stays awake as long as its pokes have work") {
   // Times far apart: others compute here, too. The second MPI yields if it has no work.
   for (const bool yields : {false, true}) {
     CAPTURE(yields);
-    Mpi mpi{std::chrono::microseconds{yields ? 10 : 1}, std::chrono::microseconds{yields ? 1 : 10}};
+    Mpi mpi;
+    mpi.moves_mpi = true;
+    mpi.idle = std::chrono::microseconds{yields ? 10 : 1};
+    mpi.busy = std::chrono::microseconds{yields ? 1 : 10};
     Waiter waiter;
     waiter.bells = &bells;
     waiter.times.long_sleep = std::chrono::microseconds{1};
     waiter.times.yielding = waiter.times.spinning = std::chrono::nanoseconds{0};
     waiter.times.idle_poke = std::chrono::microseconds{5};
-    waiter.hooks.context = &mpi;
+    waiter.hooks = &mpi;
     waiter.times.turn = std::chrono::microseconds{100};
-    waiter.hooks.poke = waiter.hooks.poke_mpi = [](void* p) {
-      Mpi& m = *static_cast<Mpi*>(p);
-      const bool works = ++m.pokes % 2 == 0 && m.work > 0;
-      if (works) --m.work;
-      const auto stop = std::chrono::steady_clock::now() + (works ? m.busy : m.idle);
-      while (std::chrono::steady_clock::now() < stop) continue;
-    };
     int sleeps = 0;
     const auto wait_until = [&](auto&& done) {
       waiter.until([&] {
@@ -147,18 +150,20 @@ TEST_CASE("A rank that sleeps stays awake as long as its pokes have work") {
 }
 
 TEST_CASE("A rank that was held up beyond its deadline asks once more before it gives up") {
-  static int looks = 0;
+  struct Slow : papcoll::WaitHooks {
+    void poke(bool /*mpi_alone*/) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds{20});
+      ++looks;
+    }
+    void expired() override { FAIL("the deadline of a step that is complete"); }
+    int looks = 0;
+  } slow;
   Waiter waiter;
   waiter.deadline = std::chrono::milliseconds{5};
-  waiter.hooks.poke = [](void*) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{20});
-    ++looks;
-  };
-  waiter.hooks.expired = [](void*) { FAIL("the deadline of a step that is complete"); };
-  looks = 0;
+  waiter.hooks = &slow;
   // Each look takes a quarter of the deadline: the fourth is the last before it is over.
-  waiter.until([] { return looks >= 4; }, papcoll::Naps::none);
-  CHECK(looks == 4);
+  waiter.until([&] { return slow.looks >= 4; }, papcoll::Naps::none);
+  CHECK(slow.looks == 4);
 }
 
 TEST_CASE("a gap between two looks at the clock counts little of the time waited") {
@@ -174,26 +179,30 @@ TEST_CASE("a gap between two looks at the clock counts little of the time waited
 }
 
 TEST_CASE("Time in which a rank is stopped again and again does not pass its deadline") {
-  static int stops = 0;
+  struct Stopped : papcoll::WaitHooks {
+    void poke(bool /*mpi_alone*/) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds{10});
+      ++stops;
+    }
+    void expired() override { FAIL("the deadline of a rank that did not run"); }
+    int stops = 0;
+  } stopped;
   Waiter waiter;
   waiter.deadline = std::chrono::milliseconds{20};
   waiter.times.longest_gap = std::chrono::microseconds{1};
-  waiter.hooks.poke = [](void*) {
-    std::this_thread::sleep_for(std::chrono::milliseconds{10});
-    ++stops;
-  };
-  waiter.hooks.expired = [](void*) { FAIL("the deadline of a rank that did not run"); };
-  stops = 0;
-  waiter.until([] { return stops >= 5; }, papcoll::Naps::none);
-  CHECK(stops == 5);
+  waiter.hooks = &stopped;
+  waiter.until([&] { return stopped.stops >= 5; }, papcoll::Naps::none);
+  CHECK(stopped.stops == 5);
 }
 
 TEST_CASE("A deadline of a nanosecond passes") {
-  static bool passed = false;
+  struct Late : papcoll::WaitHooks {
+    void expired() override { passed = true; }
+    bool passed = false;
+  } late;
   Waiter waiter;
   waiter.deadline = std::chrono::nanoseconds{1};
-  waiter.hooks.expired = [](void*) { passed = true; };
-  passed = false;
-  waiter.until([] { return passed; }, papcoll::Naps::none);
-  CHECK(passed);
+  waiter.hooks = &late;
+  waiter.until([&] { return late.passed; }, papcoll::Naps::none);
+  CHECK(late.passed);
 }

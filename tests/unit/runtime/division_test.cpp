@@ -23,9 +23,8 @@ std::vector<int> random_colours(std::mt19937& random, std::size_t n) {
   return colours;
 }
 
-bool holds(const detail::InnerBytes& has, const detail::InnerBytes& needed) {
-  return has.heads >= needed.heads && has.channels >= needed.channels &&
-         has.buffers >= needed.buffers;
+bool holds(const detail::NodeBytes& has, const detail::NodeBytes& needed) {
+  return has.heads >= needed.heads && has.late >= needed.late && has.buffers >= needed.buffers;
 }
 
 }  // namespace

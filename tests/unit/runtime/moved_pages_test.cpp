@@ -1,7 +1,7 @@
 // What the kernel says of memory, and pages that move to shared memory and back, in one process.
 
 #include <papcoll/runtime/memory/mapped_memory.hpp>
-#include <papcoll/runtime/memory/page_migration.hpp>
+#include <papcoll/runtime/memory/registered_buffer.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
 
 #include <algorithm>

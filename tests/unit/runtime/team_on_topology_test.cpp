@@ -26,9 +26,9 @@ TEST_CASE("all static schedules along a machine, all roots, 2 to 12 ranks", "[te
     team.run([&](papcoll::ThreadTeam::Rank& comm) {
       matrix::Runner runner{comm};
       for (const matrix::Candidate& c : all) runner.run_all(c, counts);
-      const papcoll::MappedOrder& ring = comm.core().machine_orders().of(
+      const papcoll::MappedOrder& ring = comm.core().plan_runs.machine_orders().of(
           papcoll::AnySchedule::of<papcoll::Ring>(), papcoll::Collective::allreduce, 0,
-          papcoll::AlongMachine::by(papcoll::map_positions), comm.core().plans());
+          papcoll::AlongMachine::by(papcoll::map_positions), comm.core().plan_runs.plans());
       const std::lock_guard lock{mutex};
       problems += runner.problems();
       permuted += ring.order.is_permutation() ? 1 : 0;

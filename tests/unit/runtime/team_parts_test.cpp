@@ -6,9 +6,8 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
-#include <papcoll/runtime/errors/refused_requests.hpp>
 #include <papcoll/runtime/node_calls.hpp>
-#include <papcoll/runtime/setup/node_rendezvous.hpp>
+#include <papcoll/runtime/node_signals.hpp>
 #include <papcoll/runtime/team_context.hpp>
 
 #include <cstddef>
@@ -208,10 +207,10 @@ TEST_CASE("a peer may refuse requests while this rank looks", "[refused_requests
 TEST_CASE("a node side without a board finds nothing, and changes nothing", "[node]") {
   TeamEnvironment apart;
   apart.size = 3;
-  TeamContext basis{apart, {}};
+  TeamContext basis{apart, {}, nullptr};
   NodeCallTracker node{basis};
   CHECK_FALSE(node.is_there());
-  CHECK(basis.waiter.bells == nullptr);
+  CHECK(basis.waiter().bells == nullptr);
   node.announce_only();
   node.check();
   node.keep_what_is_lent();

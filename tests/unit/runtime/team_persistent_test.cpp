@@ -422,7 +422,7 @@ TEST_CASE("a persistent call keeps its plan", "[team][persistent]") {
     const auto ring_schedule = papcoll::AnySchedule::of<papcoll::Ring>();
     const auto plan = [&] {
       return papcoll::detail::Weak<const papcoll::BlockedPlan>{
-          comm.core().plan_of(ring_schedule, call).plan};
+          comm.core().plan_runs.plan_of(ring_schedule, call).plan};
     };
     const auto unheld = plan();
     make_many_plans(comm);

@@ -31,10 +31,6 @@ concept DeviceAlgorithm = PolicyOfKind<A, SchedulePolicyKind> &&
 
 /// A number that tells them apart.
 template <class A>
-inline constexpr std::uint32_t device_algorithm_id = [] {
-  std::uint32_t id = 0;
-  for (const char c : std::string_view{A::name}) id = id * 31 + static_cast<unsigned char>(c);
-  return id;
-}();
+inline constexpr std::uint32_t device_algorithm_id = hash_of_name(A::name);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/choice/names/explanation.hpp>
-#include <papcoll/runtime/algorithm_counts.hpp>
+#include <papcoll/runtime/call_records.hpp>
 
 #include <cstddef>
 #include <vector>
@@ -103,7 +103,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
       facts.inputs.learner = learner.get();
     }
     const PeerCosts* const costs = state.kept->costs_of(like);
-    if (costs != nullptr && !state.has_begun && facts.inputs.costs == &team.peer_costs()) {
+    if (costs != nullptr && !state.has_begun && facts.inputs.costs == &team.node.peer_costs()) {
       facts.inputs.costs = costs;
     }
   }
@@ -125,7 +125,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 }
 
 [[gnu::cold]] PAPCOLL_DECL std::vector<AlgorithmCount> algorithm_counts_of(const TeamCore& team) {
-  const auto& all = team.algorithm_counts().all();
+  const auto& all = team.counts.all();
   return {all.begin(), all.end()};
 }
 

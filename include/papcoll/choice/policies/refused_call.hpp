@@ -19,12 +19,12 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
                                                                const Requirement& why,
                                                                RefusalDetails details) {
   if (why.bit != requirement::common_memory) {
-    core.refuse<unsupported_call>(called, refusal(why, details));
+    core.invalid.refuse<unsupported_call>(called, refusal(why, details));
   }
   const std::string& reason = core.surroundings().why_no_shared_memory;
   if (!reason.empty()) details.remedy = reason;
   const std::string text = refusal(why, details);
-  core.tell_refusal(called.non_blocking, text);
+  core.invalid.tell(called.non_blocking, text);
   throw transport_unavailable(joined({"papcoll: ", text}));
 }
 

@@ -131,7 +131,7 @@ inline bool connected(TeamCore& team, const HierarchicalSpec& hierarchical) {
       continue;
     }
     const TransportTable& t = named_transport(team, *part);
-    if ((t.offers & capability::node_memory) == 0 && !team.connected(t)) return false;
+    if ((t.offers & capability::node_memory) == 0 && !team.scheduled.connected(t)) return false;
   }
   return true;
 }
@@ -148,8 +148,8 @@ inline void run_levels(TeamCore& team, const HierarchicalSpec& hierarchical, con
   if (in_order && !groups.contiguous()) {
     return run_part(team, outermost(hierarchical), call, chooser);
   }
-  team.count_call(call.collective, hierarchical_name);
-  team.run_divided(
+  team.counts.add(call.collective, hierarchical_name);
+  team.scheduled.run_divided(
       hierarchical.id, call, [&] { return team.is_inner() || connected(team, hierarchical); },
       [&] {
         make_teams_of(team);
@@ -191,9 +191,9 @@ class HierarchicalCheck {
     const TransportTable* t = s.transport;
     try {
       if (!s.transport_name.empty()) t = &named_transport(team_, s);
-      if (t != nullptr && (t->offers & capability::node_memory) == 0) team_.require(*t);
+      if (t != nullptr && (t->offers & capability::node_memory) == 0) team_.connections.require(*t);
     } catch (const transport_unavailable& problem) {
-      team_.tell_refusal(false, problem.what());
+      team_.invalid.tell(false, problem.what());
       throw;
     }
     const bool reads = t == nullptr ? shares : (t->offers & capability::node_memory) != 0;

@@ -84,34 +84,28 @@ PAPCOLL_COMPILE_ONCE(void read_files<>(SelectionState&, const SelectionTexts&))
 [[gnu::cold, gnu::noinline]] inline SelectionState& make_selection(TeamCore& team) {
   Owned<SelectionState> state = make_owned<SelectionState>(team);
   if (team.parent() != nullptr) {
-    const SelectionState* const outer = team.parent()->parts().find<SelectionState>();
+    const SelectionState* const outer = team.parent()->parts.find<SelectionState>();
     if (outer != nullptr) {
       state->thresholds = outer->thresholds;
       state->kept = outer->kept;
     }
-  } else if (!team.files().empty()) {
-    SelectionTexts files{team.files()};
+  } else if (!team.files.empty()) {
+    SelectionTexts files{team.files};
     files.source += " of rank 0";
     read_files<>(*state, files);
   }
-  return team.parts().put(std::move(state));
+  return team.parts.put(std::move(state));
 }
 
 inline SelectionState& selection_of(TeamCore& team) {
-  SelectionState* const state = team.parts().find<SelectionState>();
+  SelectionState* const state = team.parts.find<SelectionState>();
   return state != nullptr ? *state : make_selection(team);
-}
-
-inline const TeamCore& outermost_of(const TeamCore& team) noexcept {
-  const TeamCore* outermost = &team;
-  while (outermost->parent() != nullptr) outermost = outermost->parent();
-  return *outermost;
 }
 
 /// On how many processors its ranks, and those of the teams that it is a part of, may run; 0:
 /// unknown.
 inline int processors_of(const TeamCore& team) noexcept {
-  return static_cast<int>(outermost_of(team).processors());
+  return static_cast<int>(team.outermost().node.processors());
 }
 
 /// To which teams what this one has learned is of use.
@@ -121,7 +115,7 @@ inline int processors_of(const TeamCore& team) noexcept {
   if (team.has_groups()) {
     on_node = static_cast<std::size_t>(hierarchy_of(team)->levels.front().largest);
   }
-  return {ranks, on_node, outermost_of(team).processors_at_first()};
+  return {ranks, on_node, team.outermost().processors_at_first};
 }
 
 /// The kind of calls of this size, as far as it does not change from call to call.
@@ -144,7 +138,7 @@ inline int processors_of(const TeamCore& team) noexcept {
   const std::uint32_t before = state.learner.changes();
   const PeerCosts* const costs = state.kept->costs_of(state.like);
   if (costs != nullptr && state.team.on_one_node() && !std::exchange(state.has_begun, true)) {
-    state.team.begin_with(*costs);
+    state.team.node.begin_with(*costs);
   }
   const Chooser& chooser = *state.choosers[static_cast<std::size_t>(call.collective)];
   state.kept->tell(state.learner, state.like, kind, call, names_of(chooser, kind));
@@ -157,7 +151,7 @@ inline void learn_from_call(TeamCore& team, const Call& call, const Chooser& cho
                             bool non_blocking) {
   if (team.options().selection != Selection::learned) return;
   SelectionState& state = selection_of(team);
-  team.set_cost_listener(&state.learner);
+  team.node.costs = &state.learner;
   state.choosers[static_cast<std::size_t>(call.collective)] = &chooser;
   if (state.kept != nullptr) begin_with_kept(state, call, non_blocking);
 }
@@ -168,8 +162,8 @@ inline void learn_from_call(TeamCore& team, const Call& call, const Chooser& cho
   try {
     SelectionFile mine;
     mine.made_by = kept->here;
-    if (team.on_one_node() && team.peer_costs() != usual_peer_costs) {
-      mine.costs.push_back({like, team.peer_costs()});
+    if (team.on_one_node() && team.node.peer_costs() != usual_peer_costs) {
+      mine.costs.push_back({like, team.node.peer_costs()});
     }
     learner.each_settled([&](const CallLearner::Settled& s) {
       const Collective c = CallKind::collective_of(s.kind);
@@ -220,8 +214,8 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   s.suara = &state.suara;
   const MachineOnDemand* const machine = team.surroundings().machine.get();
   if (!team.on_one_node() && machine != nullptr && machine->get().network().nodes() > 1) {
-    s.orders = &team.machine_orders();
-    s.plans = &team.plans();
+    s.orders = &team.plan_runs.machine_orders();
+    s.plans = &team.plan_runs.plans();
   }
   if (team.on_one_node()) {
     const Node& node = *team.surroundings().node;
@@ -230,10 +224,10 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     if (!is_repeatable) s.processors = processors_of(team);
     s.pulls = peers.pulls();
     s.prefers_pulls = peers.prefers_pulls();
-    s.epoch = by_messages ? team.calls() : team.next_epoch();
+    s.epoch = by_messages ? team.calls.next() : team.next_epoch();
     s.ranks_per_node = team.size();
   } else {
-    s.epoch = team.calls();
+    s.epoch = team.calls.next();
     if (s.grouped) s.ranks_per_node = s.largest_node;
   }
   // Across nodes what is measured counts where ranks tell each other: see counts_calls().
@@ -247,7 +241,7 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   if (state.costs) {
     s.costs = &*state.costs;
   } else if (team.on_one_node() && !is_repeatable && call.by_conditions()) {
-    s.costs = &team.peer_costs();
+    s.costs = &team.node.peer_costs();
   }
   return s;
 }

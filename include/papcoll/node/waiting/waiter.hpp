@@ -102,6 +102,25 @@ enum class Naps {
   until_rung,  ///< whoever completes the step rings this rank's bell
 };
 
+/// What a rank does in a long wait besides waiting. Whoever makes a Waiter contributes it; a team
+/// does so by TeamState.
+struct WaitHooks {
+  virtual ~WaitHooks() = default;
+
+  const char* doing = "";  ///< where the wait is, for texts
+  bool moves_mpi = false;  ///< poke() does
+
+  /// Moves MPI and the rank's outstanding requests. `mpi_alone`: not the requests.
+  virtual void poke(bool /*mpi_alone*/) {}
+  /// Throws if the communicator broke or the current call failed elsewhere.
+  virtual void check() {}
+  /// Looks for dead peers, and throws, or lets the next check() of each rank throw, if there are
+  /// some.
+  virtual void watch() {}
+  /// Throws deadline_exceeded.
+  virtual void expired() {}
+};
+
 /// Where papcoll waits: run_arrival() for arrival-driven algorithms, TeamMessages::run_plan() for
 /// schedules, requests, and PolledCollectives. Owns spinning, yielding, sleeping, MPI progress, the
 /// watch for dead peers and the deadline. Only what parts from peers at the end waits by itself,
@@ -110,22 +129,8 @@ class Waiter {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// What the team contributes: TeamFailures (errors/failures.hpp) fills them. poke() moves MPI
-  /// and the rank's outstanding requests; check() throws if the communicator broke or the current
-  /// call failed elsewhere; watch() asks PeerLiveness (by CommState::watch) for dead peers, and
-  /// marks the board if there is one, so that the next check() of each rank throws peer_lost. Any
-  /// may be null.
-  struct Hooks {
-    void (*poke)(void*) = nullptr;
-    void (*poke_mpi)(void*) = nullptr;  ///< the same without the requests
-    void (*check)(void*) = nullptr;
-    void (*watch)(void*) = nullptr;
-    void (*expired)(void*) = nullptr;  ///< throws deadline_exceeded
-    void* context = nullptr;
-  };
-
   WaitTimes times{};
-  Hooks hooks{};
+  WaitHooks* hooks = nullptr;  ///< null: nothing is to be done
   Doorbells* bells = nullptr;  ///< null: nobody rings, so this rank never sleeps
   int rank = 0;
   bool oversubscribed = false;           ///< more ranks than processors: do not spin
@@ -244,6 +249,8 @@ class Waiter {
     TimeWaited time{longest_gap(), start};
     Clock::duration next_watch = times.watch_after;
     MpiAtWork mpi{times};
+    WaitHooks nothing;
+    WaitHooks& also = hooks != nullptr ? *hooks : nothing;
     for (;;) {
       const bool alone = !shares_processor();
       if (spin(step, alone && !mpi.at_work() ? times.spins_a_look : crowded)) return;
@@ -251,20 +258,19 @@ class Waiter {
         sched_yield();
         if (spin(step, crowded)) return;
       }
-      if (hooks.check) hooks.check(hooks.context);
+      also.check();
       const bool pokes_mpi = mpi.pokes_mpi();
       const Clock::time_point before = pokes_mpi ? Clock::now() : start;
-      const auto poke = pokes_mpi ? hooks.poke_mpi : hooks.poke;
-      if (poke) poke(hooks.context);
+      also.poke(pokes_mpi);
       const Clock::time_point now = Clock::now();
       const Clock::duration waited = time.until(now);
       if (waited >= next_watch) {
-        if (hooks.watch) hooks.watch(hooks.context);
+        also.watch();
         next_watch = waited + times.watch_every;
       }
-      if (deadline.count() != 0 && waited > deadline && hooks.expired) {
+      if (deadline.count() != 0 && waited > deadline) {
         if (step()) return;  // this rank may have been held up since it last asked
-        hooks.expired(hooks.context);
+        also.expired();
       }
       const bool naps_now = naps != Naps::none && bells != nullptr &&
                             waited >= (alone ? times.spinning : times.yielding);
@@ -272,7 +278,7 @@ class Waiter {
       if (naps_now && !mpi.at_work()) {
         const auto nap = naps == Naps::brief ? times.short_sleep : times.long_sleep;
         if (bells->nap(rank, nap, step)) return;
-        if (hooks.poke_mpi) mpi.slept();
+        if (also.moves_mpi) mpi.slept();
       } else if (!alone || now >= yielded + between_yields()) {
         yielded = yield_and_see();
       }

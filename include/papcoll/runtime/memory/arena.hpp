@@ -1,13 +1,16 @@
 #pragma once
 
+#include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/kept_memory.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/runtime/memory/freed_buffer_watch.hpp>
+#include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <new>
 #include <utility>
@@ -81,13 +84,94 @@ struct ArenaPart final : TeamPart {
 };
 
 inline const detail::Shared<Arena>& arena_of(TeamCore& core) {
-  detail::Shared<Arena>& arena = core.parts().get<ArenaPart>().arena;
+  detail::Shared<Arena>& arena = core.parts.get<ArenaPart>().arena;
   if (arena == nullptr) {
     const TeamEnvironment& s = core.surroundings();
     arena = detail::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node,
                                        core.buffer_watch());
   }
   return arena;
+}
+
+/// Memory for packed elements, which a rank uses again from call to call: of its arena, so that
+/// peers read and write the packed elements where they are, or its own if there is no room.
+class PackedMemory final : public TeamPart {
+ public:
+  static constexpr PartKind kind = PartKind::packed_memory;
+
+  explicit PackedMemory(detail::Shared<Arena> arena) noexcept : arena_(std::move(arena)) {}
+  ~PackedMemory() override { release(); }
+
+  /// At least n bytes, whose contents do not matter. Throws std::bad_alloc.
+  std::byte* get(std::size_t n) {
+    if (n > bytes_) grow(n);
+    return in_arena_ != nullptr ? in_arena_ : own_.data();
+  }
+
+ private:
+  static constexpr std::size_t least_bytes = 16384;
+
+  [[gnu::noinline, gnu::cold]] void grow(std::size_t n) {
+    const std::size_t wanted = std::max({n, least_bytes, bytes_ + bytes_ / 2});
+    release();
+    try {
+      in_arena_ = static_cast<std::byte*>(arena_->allocate(wanted));
+    } catch (const std::bad_alloc&) {
+      own_.get(wanted);
+    }
+    bytes_ = wanted;
+  }
+
+  void release() noexcept {
+    bytes_ = 0;
+    own_.free();
+    if (in_arena_ != nullptr) arena_->deallocate(std::exchange(in_arena_, nullptr));
+  }
+
+  detail::Shared<Arena> arena_;
+  std::byte* in_arena_ = nullptr;
+  detail::KeptMemory own_;  ///< where the arena has no room
+  std::size_t bytes_ = 0;
+};
+
+/// A blocking call whose elements lie apart, as one of neighbours: of copies of those buffers that
+/// lie apart. A buffer whose elements are neighbours stays as it is. Where the call throws, an
+/// output that lies apart is as it was.
+class PackedCall : Pinned {
+ public:
+  PackedCall(TeamCore& core, const Call& given)
+      : parts_(given, core.rank(), core.size()),
+        memory_(memory_of(core, parts_.bytes())),
+        packed_(parts_.pack(memory_)) {}
+
+  const Call& call() const noexcept { return packed_; }
+
+  /// The call has returned.
+  void finish() const { parts_.unpack(memory_); }
+
+ private:
+  static std::byte* memory_of(TeamCore& core, std::size_t bytes) {
+    core.require_no_call();
+    // The peers are in the call, or will be.
+    return core.or_break([&] {
+      PackedMemory* const kept = core.parts.find<PackedMemory>();
+      return (kept != nullptr ? *kept : core.parts.get<PackedMemory>(arena_of(core))).get(bytes);
+    });
+  }
+
+  PackedLayout parts_;
+  std::byte* memory_;
+  Call packed_;
+};
+
+/// Calls f with a call that it equals, and whose elements are neighbours.
+template <class F>
+[[gnu::always_inline]] inline void with_neighbours(TeamCore& core, const Call& call, F&& f) {
+  if (!call.apart) [[likely]]
+    return f(call);
+  PackedCall packed{core, call};
+  f(packed.call());
+  packed.finish();
 }
 
 }  // namespace detail

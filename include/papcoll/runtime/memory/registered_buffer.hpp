@@ -2,25 +2,188 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/on_exit.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
+#include <papcoll/base/vector.hpp>
 #include <papcoll/runtime/memory/arena.hpp>
-#include <papcoll/runtime/memory/page_migration.hpp>
+#include <papcoll/runtime/memory/mapped_memory.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <exception>
 #include <new>
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
+
+inline std::byte* address_of(std::uintptr_t address) noexcept {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
+/// Is any of the range on the stack of the calling thread, or where it runs now, if that is another
+/// (a fiber's)? The kernel names the main thread's.
+inline bool is_on_own_stack(const AddressRange& range) noexcept {
+  const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  if (range.contains({here, here + 1})) return true;
+  if (syscall(SYS_gettid) == getpid()) return false;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return false;
+  void* lowest = nullptr;
+  std::size_t bytes = 0;
+  pthread_attr_getstack(&attributes, &lowest, &bytes);
+  pthread_attr_destroy(&attributes);
+  const auto begin = reinterpret_cast<std::uintptr_t>(lowest);
+  return range.meets({begin, begin + bytes});
+}
+
+/// Why pages of this process cannot be moved: see why_not_moved().
+[[gnu::cold]] inline std::string why_pages_stay(const AddressRange& pages) {
+  if (is_on_own_stack(pages)) {
+    return "is on a stack, which is in use: allocate it, as a std::vector does";
+  }
+  try {
+    const std::string maps = maps_below(pages.end);
+    std::string why = why_not_moved(parse_mappings(maps), pages);
+    if (!why.empty()) return why;
+    if (any_locked(read_proc("/proc/self/status")) &&
+        is_locked(read_proc("/proc/self/smaps"), pages)) {
+      return "is locked in memory (mlock), and would not be where it moves to: unlock it first";
+    }
+    return {};
+  } catch (const system_error& problem) {
+    return joined({"is of a kind that cannot be told (", bare(problem.what()),
+                   "): mount /proc, or take a papcoll::shared_vector"});
+  }
+}
+
+/// Maps zeros where nothing is mapped. What is there stays.
+inline void fill_hole(const AddressRange& pages) noexcept {
+  constexpr int no_replace = 0x100000;  // MAP_FIXED_NOREPLACE; only a hint before Linux 4.17
+  void* const wanted = address_of(pages.begin);
+  void* const got = mmap(wanted, pages.bytes(), PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | no_replace, -1, 0);
+  if (got != MAP_FAILED && got != wanted) munmap(got, pages.bytes());
+}
+
+/// Puts a mapping, with what it maps, in the place of `where`, which was mapped, too: 0, or errno,
+/// and then the mapping stays where it was, and what is private in `where` is lost. The kernel
+/// looks for most of what could fail before it takes away what was there, as mmap(MAP_FIXED) does
+/// not; if it lacks memory after that, the hole is filled.
+///
+/// MPI libraries that remember where memory is (pinned, or of a peer) replace functions of the C
+/// library to hear of what goes. UCX 1.13 loses the last argument of mremap() that way, so the
+/// kernel itself is called; and they hear by madvise() that the pages go.
+[[gnu::cold]] inline int replace_mapping(std::byte* mapping, const AddressRange& where) noexcept {
+  const std::size_t n = where.bytes();
+  madvise(address_of(where.begin), n, MADV_DONTNEED);
+  const long got = syscall(SYS_mremap, mapping, n, n, MREMAP_MAYMOVE | MREMAP_FIXED, where.begin);
+  if (got != -1) return 0;
+  const int problem = errno;
+  fill_hole(where);
+  return problem;
+}
+
+/// Gives the pages' contents to `twin`, a mapping of as many bytes of shared memory, which then
+/// lies in their place: 0, or errno, and nothing has changed. A child made by fork() has nothing
+/// there, so that it cannot write to its parent's data.
+inline int exchange_for(std::byte* twin, const AddressRange& pages) noexcept {
+  const std::size_t n = pages.bytes();
+  std::memcpy(twin, address_of(pages.begin), n);
+  if (madvise(twin, n, MADV_DONTFORK) != 0) return errno;
+  const int problem = replace_mapping(twin, pages);
+  if (problem != 0) std::memcpy(address_of(pages.begin), twin, n);
+  return problem;
+}
+
+/// What move_back() found where pages had been moved away.
+enum class RestoreResult : unsigned char {
+  all,   ///< nothing of the process is in the shared memory any more, but its own view
+  some,  ///< something is still there, and must be let alone
+};
+
+/// Where a mapping has what exchange_for() put in place of `pages`: the bytes from `first` on of
+/// the file that `own` maps.
+inline AddressRange in_place(const Mapping& m, const AddressRange& pages, const Mapping& own,
+                             std::uint64_t first) noexcept {
+  const AddressRange here = m.range.common_with(pages);
+  const bool is_there = !here.empty() && m.is_same_file(own) &&
+                        m.place_of(here.begin) == first + (here.begin - pages.begin);
+  return is_there ? here : AddressRange{};
+}
+
+/// Brings pages back to private memory that exchange_for() had moved. `seen`: where this process
+/// sees the shared memory besides. Where its user has unmapped them since, or mapped something
+/// else, they are left as they are. Lets all stay as it was if there is no memory. Where all pages
+/// are in place, no second mapping of them is looked for: mremap() makes none of private memory.
+[[gnu::cold]] inline RestoreResult move_back(const AddressRange& pages,
+                                             const std::byte* seen) noexcept {
+  const auto view = reinterpret_cast<std::uintptr_t>(seen);
+  const AddressRange all_seen{view, view + pages.bytes()};
+  std::string maps;
+  detail::Vector<Mapping> mappings;
+  const Mapping* own = nullptr;
+  std::uint64_t first = 0;
+  std::size_t bytes_in_place = 0;
+  const auto look = [&] {
+    mappings = parse_mappings(maps);
+    const auto found = std::find_if(mappings.begin(), mappings.end(),
+                                    [&](const Mapping& m) { return m.range.contains(all_seen); });
+    if (found == mappings.end()) return false;
+    own = &*found;
+    first = own->place_of(view);
+    bytes_in_place = 0;
+    for (const Mapping& m : mappings) bytes_in_place += in_place(m, pages, *own, first).bytes();
+    return true;
+  };
+  try {
+    maps = maps_below(std::max(all_seen.end, pages.end));
+    if (!look()) return RestoreResult::some;
+    if (bytes_in_place != pages.bytes()) {  // what is missing may be anywhere
+      maps = read_proc("/proc/self/maps");
+      if (!look()) return RestoreResult::some;
+    }
+  } catch (const std::exception&) {
+    return RestoreResult::some;
+  }
+  RestoreResult result = RestoreResult::all;
+  for (const Mapping& m : mappings) {
+    if (&m == own || !m.is_same_file(*own)) continue;
+    const AddressRange here = in_place(m, pages, *own, first);
+    if (here.empty()) {
+      const AddressRange in_file{m.offset, m.offset + m.range.bytes()};
+      if (in_file.meets({first, first + pages.bytes()})) result = RestoreResult::some;
+      continue;
+    }
+    void* const fresh =
+        mmap(nullptr, here.bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fresh == MAP_FAILED) {
+      result = RestoreResult::some;
+      continue;
+    }
+    // Moved before it is touched: so the kernel can join it to its new neighbours. Where it was not
+    // moved, the copy fills what replaced a hole, or changes nothing.
+    if (replace_mapping(static_cast<std::byte*>(fresh), here) != 0) {
+      munmap(fresh, here.bytes());
+      result = RestoreResult::some;
+    }
+    std::memcpy(address_of(here.begin), seen + (here.begin - pages.begin), here.bytes());
+  }
+  return result;
+}
 
 /// A buffer whose whole pages lie in the arena, for as long as this lives. Without its
 /// communicator, too.
@@ -34,7 +197,10 @@ class RegisteredBuffer : Pinned {
     const AddressRange all = data.all_pages(page);
     known_->prepare();
     start_ = arena_->allocate_pages(all.bytes(), page);
-    Pages taken{*arena_, start_};
+    bool is_exchanged = false;
+    const OnExit give_back{[&] {
+      if (!is_exchanged) arena_->deallocate(start_);
+    }};
     memory_.seen = start_ + (data.begin - all.begin);
     const std::size_t n = memory_.pages.bytes();
     std::byte* const twin = arena_->map_again(seen_pages(), n);
@@ -42,7 +208,7 @@ class RegisteredBuffer : Pinned {
       munmap(twin, n);
       refuse(core, problem);
     }
-    taken.at = nullptr;
+    is_exchanged = true;
     known_->add(memory_);
   }
 
@@ -58,16 +224,6 @@ class RegisteredBuffer : Pinned {
   }
 
  private:
-  /// Given back where something is thrown.
-  struct Pages : Pinned {
-    Arena& arena;
-    std::byte* at;
-    Pages(Arena& arena_, std::byte* at_) : arena(arena_), at(at_) {}
-    ~Pages() {
-      if (at != nullptr) arena.deallocate(at);
-    }
-  };
-
   [[noreturn, gnu::cold]] void refuse(const TeamCore& core, int problem) const {
     const std::string what =
         joined({"papcoll: rank ", core.rank(), " cannot register ", memory_.data.bytes(),

@@ -8,8 +8,8 @@
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/setup/node_memory.hpp>
-#include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
+#include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,15 +58,13 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// A peer's death is seen on the same machine, in the same PID namespace, after the two have met
 /// in any communicator; other deaths are a matter for the deadline, or for MPI, where it fails by
 /// itself when it connects to the dead rank.
-class CommunicatorSetup : Pinned {
+class CommunicatorSetup final : WaitHooks, Pinned {
  public:
   [[gnu::cold]] CommunicatorSetup(MPI_Comm comm, const Options& options,
                                   detail::Shared<MpiProcess> process)
       : process_(std::move(process)),
         deadline_(options.deadline),
-        all_ranks_(comm, options.deadline,
-                   {&CommunicatorSetup::move, &CommunicatorSetup::watch,
-                    &CommunicatorSetup::expired, this}) {
+        all_ranks_(comm, options.deadline, *this) {
     rank_ = all_ranks_.rank(where);
     world_ranks_ = ranks_in(MPI_COMM_WORLD, all_ranks_.comm(), where);
     peers_.reserve(world_ranks_.size());
@@ -96,14 +95,12 @@ class CommunicatorSetup : Pinned {
       return {};
     }
     known.ranks = known_;
-    try {
+    known.problem = caught([&] {
       const auto first = static_cast<std::size_t>(known_->here.ranks.front());
       if (known.area == nullptr) {
         known.area = CommunicatorSegment::join(known_->share, met_[first].area - 1);
       }
-    } catch (const std::exception& e) {
-      known.problem = bare(e.what());
-    }
+    });
     return known;
   }
   /// All ranks know each other, and some may run on other processors than they know.
@@ -150,7 +147,10 @@ class CommunicatorSetup : Pinned {
   }
 
   /// Before something that blocks inside MPI. Throws peer_lost if a peer is dead already.
-  void look_before_blocking() const { watch_peers(where); }
+  void look_before_blocking() {
+    doing = where;
+    watch();
+  }
 
   /// Makes something of `make(making)`. A failure of MPI that is due to a peer's death is told as
   /// such.
@@ -162,7 +162,7 @@ class CommunicatorSetup : Pinned {
       making.meet();
       return make(making);
     } catch (const mpi_error&) {
-      making.watch_peers(where);
+      making.look_before_blocking();
       throw;
     }
   }
@@ -256,15 +256,9 @@ class CommunicatorSetup : Pinned {
     if constexpr (simulated) all_ranks_ = PolledCollectives{all_ranks_.comm()};
   }
 
-  static const CommunicatorSetup& self(void* p) noexcept {
-    return *static_cast<CommunicatorSetup*>(p);
-  }
+  void poke(bool /*mpi_alone*/) override { process_->progress_others(nullptr); }
 
-  static void move(void* p) { self(p).process_->progress_others(nullptr); }
-
-  static void watch(void* p, const char* doing) { self(p).watch_peers(doing); }
-
-  [[gnu::cold]] void watch_peers(const char* doing) const {
+  [[gnu::cold]] void watch() override {
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       if (static_cast<int>(r) == rank_ || !peers_[r].has_ended()) continue;
       throw lost_rank(detail::joined({"papcoll: rank ", r,
@@ -279,11 +273,10 @@ class CommunicatorSetup : Pinned {
                     failed);
   }
 
-  [[gnu::cold]] static void expired(void* p, const char* doing) {
-    const CommunicatorSetup& making = self(p);
-    const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(making.deadline_);
+  [[gnu::cold]] void expired() override {
+    const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_);
     throw deadline_exceeded(
-        detail::joined({"papcoll: rank ", making.rank_, " waited longer than ", deadline.count(),
+        detail::joined({"papcoll: rank ", rank_, " waited longer than ", deadline.count(),
                         " ms, the deadline of its Options, in ", doing,
                         " for a papcoll::Communicator: a peer is stopped, lost or never made "
                         "the call"}));
@@ -314,5 +307,46 @@ class SetupFailure final : public Attached {
  private:
   std::string why_;
 };
+
+/// Throws argument_error, on all ranks, unless all pass the same valid options. Gives the
+/// selection files that rank 0 names, to all. Collective.
+[[gnu::cold]] inline std::string require_common(const PolledCollectives& all_ranks,
+                                                const Options& options) {
+  constexpr const char* where = "comparing the Options of a papcoll::Communicator";
+  std::string problem = options.problem();
+  std::string texts;
+  if (all_ranks.rank(where) == 0) {
+    const std::string unread = caught<error>([&] { texts = read_selection_files(options); });
+    if (problem.empty()) problem = unread;
+  }
+  std::array<std::int64_t, 13> mine{options.deadline.count(),
+                                    static_cast<std::int64_t>(options.chunk_bytes),
+                                    static_cast<std::int64_t>(options.window),
+                                    options.first_epoch,
+                                    options.agreement_period,
+                                    static_cast<std::int64_t>(options.arena_bytes),
+                                    static_cast<std::int64_t>(options.peer_access),
+                                    static_cast<std::int64_t>(options.copy_method),
+                                    static_cast<std::int64_t>(options.tickets),
+                                    static_cast<std::int64_t>(options.selection),
+                                    static_cast<std::int64_t>(hash_of(options.groups)),
+                                    static_cast<std::int64_t>(hash_of(options.machine)),
+                                    static_cast<std::int64_t>(texts.size())};
+  std::array<std::int64_t, 13> first = mine;
+  all_ranks.bcast(first.data(), sizeof first, 0, where);
+  mine.back() = first.back();  // rank 0's counts
+  if (problem.empty()) problem = problem_of(options.groups, all_ranks.size(where));
+  if (problem.empty() && mine != first) {
+    problem = "they differ from those of rank 0: pass the same on all ranks";
+  }
+  problem = first_problem(all_ranks, problem, where);
+  if (!problem.empty()) {
+    throw argument_error(
+        detail::joined({"papcoll: Options of a papcoll::Communicator: ", problem}));
+  }
+  texts.resize(static_cast<std::size_t>(first.back()));
+  if (!texts.empty()) all_ranks.bcast(texts.data(), texts.size(), 0, where);
+  return texts;
+}
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

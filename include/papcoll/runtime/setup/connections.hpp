@@ -95,7 +95,7 @@ class Connections {
   }
 
   /// The endpoint, if there is just one.
-  Endpoint* only() noexcept {
+  Endpoint* only() const noexcept {
     return connected_.size() == 1 ? connected_.front().endpoint.get() : nullptr;
   }
 

@@ -1,58 +1,101 @@
 #pragma once
 
+#include <papcoll/arrival/remote_tickets.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/node/peer_probe.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
-#include <papcoll/runtime/memory/late_pages.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/options.hpp>
+#include <papcoll/transport/rma/remote_atomics.hpp>
+#include <papcoll/transport/shm/channels.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Bytes of a node's memory for the teams within a team.
-struct InnerBytes {
-  std::size_t heads = 0;     ///< which get pages at once
-  std::size_t channels = 0;  ///< LatePages
-  std::size_t buffers = 0;   ///< of these, those of chunk buffers
+/// Bytes of a node's memory for a team, or for several.
+struct NodeBytes {
+  std::size_t heads = 0;    ///< which get pages at once
+  std::size_t late = 0;     ///< which get pages when they are used
+  std::size_t buffers = 0;  ///< of these, those of chunk buffers
 
-  InnerBytes& operator+=(const InnerBytes& other) noexcept {
+  NodeBytes& operator+=(const NodeBytes& other) noexcept {
     heads += other.heads;
-    channels += other.channels;
+    late += other.late;
     buffers += other.buffers;
     return *this;
   }
 };
 
-inline std::size_t bells_bytes(int ranks) noexcept { return page_aligned(Doorbells::bytes(ranks)); }
+/// Says where the parts of the memory of `n.size` ranks are, and what they take:
+///
+///     heads           bells, the words of the board, and whether these are initialised
+///     channels        of static schedules
+///     copy probe      what PeerProbe writes
+///     ticket words    of RmaTransport, see SharedWords
+///     mailboxes       of messages between devices
+///     windows         of messages between devices that cannot reach each other
+///     chunk buffers   of the board
+///
+/// Null: the parts behind it are not there.
+[[gnu::cold, gnu::noinline]] inline NodeBytes lay_out(Node& n, std::byte* heads, std::byte* late,
+                                                      std::size_t chunk_bytes) noexcept {
+  NodeBytes bytes;
+  const auto take = [](std::byte* from, std::size_t& taken, std::size_t wanted) {
+    std::byte* const at = from == nullptr ? nullptr : from + taken;
+    taken += page_aligned(wanted);
+    return at;
+  };
+  const std::size_t pairs = static_cast<std::size_t>(n.size) * static_cast<std::size_t>(n.size);
+  n.bells = take(heads, bytes.heads, Doorbells::bytes(n.size));
+  n.board = take(heads, bytes.heads, NodeBoard::words_bytes(n.size));
+  bytes.heads += cache_line;
+  n.channels = take(late, bytes.late, Channels::bytes(n.size));
+  n.peer_probe = take(late, bytes.late, PeerProbe::bytes(n.size));
+  n.ticket_words =
+      take(late, bytes.late, SharedWords::bytes(n.size, RemoteTicketCounter::words(n.size)));
+  n.device_mailboxes = take(late, bytes.late, pairs * device_mailbox_bytes);
+  n.device_windows = take(late, bytes.late, pairs * device_window_bytes(n.size));
+  bytes.buffers = board_buffers_bytes(n.size, chunk_bytes);
+  n.buffers = take(late, bytes.late, bytes.buffers);
+  return bytes;
+}
 
-/// Of one team of so many ranks: its bells, the words of its board and a line that says that these
-/// are initialised.
-[[gnu::cold]] inline InnerBytes inner_bytes(int ranks, std::size_t chunk_bytes) noexcept {
-  if (ranks < 2) return {};
-  return {bells_bytes(ranks) + board_words_bytes(ranks) + cache_line,
-          LatePages::bytes(ranks, chunk_bytes), board_buffers_bytes(ranks, chunk_bytes)};
+/// Of one team of so many ranks.
+[[gnu::cold]] inline NodeBytes node_bytes(int ranks, std::size_t chunk_bytes) {
+  Node n;
+  n.size = ranks;
+  return lay_out(n, nullptr, nullptr, chunk_bytes);
+}
+
+/// Says that the words of a node's board are initialised. Released when they are; acquired before
+/// the first use of the board.
+inline std::atomic<std::uint32_t>& is_initialised(const Node& n) noexcept {
+  std::byte* const behind = n.board + page_aligned(NodeBoard::words_bytes(n.size));
+  return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(behind));
+}
+
+/// Of one team within a team, of so many ranks.
+[[gnu::cold]] inline NodeBytes inner_bytes(int ranks, std::size_t chunk_bytes) {
+  return ranks < 2 ? NodeBytes{} : node_bytes(ranks, chunk_bytes);
 }
 
 /// Where the teams within a team have their memory.
 struct HierarchyMemory {
-  std::byte* heads = nullptr;
-  std::byte* channels = nullptr;
-  NodePages* pages = nullptr;           ///< null: it needs nothing
-  detail::Shared<CopyChoice> copies{};  ///< see Node
-  PeerMemory peers{};                   ///< how processes of the node reach each other's buffers
-  std::vector<int> ranks_here;          ///< of the node, as ranks of the outermost team, ascending
-  std::byte* pool = nullptr;            ///< this rank's, see Node; for the inmost group
-  std::size_t pool_bytes = 0;
-  TakenPools* pools = nullptr;
+  Node outer;                  ///< what they have of this node of the outermost team
+  std::byte* heads = nullptr;  ///< see NodeBytes
+  std::byte* late = nullptr;
+  std::vector<int> ranks_here;  ///< of the node, as ranks of the outermost team, ascending
 };
 
 /// How a team may be divided into groups, as its ranks know when it is made: by Options::groups,
@@ -71,18 +114,18 @@ struct Division {
   bool is_planned = false;  ///< hierarchy_of() has planned one, if there is one
 
   /// At least what the teams take on a node of so many ranks.
-  [[gnu::cold]] static InnerBytes bytes(int ranks_here, bool one_node, const Groups* caches,
-                                        const Options& options) {
-    InnerBytes sum;
+  [[gnu::cold]] static NodeBytes bytes(int ranks_here, bool one_node, const Groups* caches,
+                                       const Options& options) {
+    NodeBytes sum;
     if (!options.groups.empty()) {
       // On each level the groups divide the ranks, and representatives are some of them. What a
       // team takes grows at least with its ranks, but for a part that each has, whatever its size.
-      const InnerBytes all = inner_bytes(ranks_here, options.chunk_bytes);
+      const NodeBytes all = inner_bytes(ranks_here, options.chunk_bytes);
+      const NodeBytes pair = inner_bytes(2, options.chunk_bytes);
       for (std::size_t level = 0; level < options.groups.size(); ++level) {
         sum += all;
         sum += all;
-        for (int pair = 0; pair < ranks_here / 2; ++pair)
-          sum += inner_bytes(2, options.chunk_bytes);
+        for (int pairs = 0; pairs < ranks_here / 2; ++pairs) sum += pair;
       }
     } else if (!one_node) {
       sum = inner_bytes(ranks_here, options.chunk_bytes);

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
+#include <papcoll/base/kept_memory.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
-#include <papcoll/runtime/memory/late_pages.hpp>
 #include <papcoll/runtime/setup/division.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/topology/groups.hpp>
@@ -33,8 +33,7 @@ struct InnerTeam {
   std::vector<int> ranks;    ///< as ranks of the outermost team, ascending
   bool shares = false;       ///< they have memory in common
   bool here = false;         ///< and that of this process
-  std::size_t heads = 0;     ///< offsets in that memory: bells and words of the board,
-  std::size_t channels = 0;  ///< and LatePages
+  detail::NodeBytes before;  ///< of that memory for other teams
 
   int size() const noexcept { return static_cast<int>(ranks.size()); }
 };
@@ -84,7 +83,7 @@ class HierarchyPlans {
   const detail::Vector<HierarchyPlan>& plans() const noexcept { return plans_; }
   bool by_caches() const noexcept { return by_caches_; }
   std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
-  const detail::InnerBytes& bytes() const noexcept { return bytes_; }
+  const detail::NodeBytes& bytes() const noexcept { return bytes_; }
 
  private:
   [[gnu::cold]] InnerTeam inner_team(std::vector<int> ranks, const std::vector<int>& node_of,
@@ -98,44 +97,15 @@ class HierarchyPlans {
                                                     [&](int r) { return node(r) == first; }));
     t.here = t.size() > 1 && t.shares && first == here;
     if (!t.here) return t;
-    t.heads = bytes_.heads;
-    t.channels = bytes_.channels;
+    t.before = bytes_;
     bytes_ += detail::inner_bytes(t.size(), chunk_bytes_);
     return t;
   }
 
   bool by_caches_ = false;
   std::size_t chunk_bytes_ = cache_line;
-  detail::InnerBytes bytes_;
+  detail::NodeBytes bytes_;
   detail::Vector<HierarchyPlan> plans_;
-};
-
-/// Memory that a call keeps for the next one.
-class CallMemory : Pinned {
- public:
-  ~CallMemory() { release(); }
-
-  std::byte* get(std::size_t bytes) {
-    if (bytes > bytes_) {
-      release();
-      data_ = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{cache_line}));
-      bytes_ = bytes;
-    }
-    return data_;
-  }
-
-  /// Something below may still use it.
-  void leak() noexcept { data_ = nullptr; }
-
- private:
-  void release() noexcept {
-    ::operator delete (data_, std::align_val_t{cache_line});
-    data_ = nullptr;
-    bytes_ = 0;
-  }
-
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
 };
 
 /// A team's hierarchy as one rank of it sees it.
@@ -143,14 +113,14 @@ struct Hierarchy : Pinned {
   ~Hierarchy() {
     const auto holds_on = [](const auto& team) { return team && team->holds_on(); };
     if (!holds_on(intra) && !holds_on(inter)) return;
-    for (CallMemory& m : memory) m.leak();
+    for (detail::KeptMemory& m : memory) m.leak();
   }
 
   Groups groups;
   /// The groups are those of cache_groups() on one node, which only calls that name no algorithm go
   /// by: to Hierarchical by name, all ranks of a node are one group.
   bool by_caches = false;
-  std::array<CallMemory, 4> memory;
+  std::array<detail::KeptMemory, 4> memory;  ///< of calls
   struct Level {
     bool intra;   ///< all groups have memory of their own
     bool inter;   ///< so have the representatives
@@ -169,15 +139,6 @@ struct Hierarchy : Pinned {
 };
 
 namespace detail {
-
-/// Says that the words of a team's board are initialised. Released when they are; acquired before
-/// the first use of the board.
-inline std::atomic<std::uint32_t>& is_initialised(const InnerTeam& team,
-                                                  const HierarchyMemory& memory) noexcept {
-  std::byte* const end =
-      memory.heads + team.heads + inner_bytes(team.size(), cache_line).heads - cache_line;
-  return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(end));
-}
 
 /// This rank's part of a team within `parent`; ranks of it are `members` of the parent.
 [[gnu::cold]] inline detail::Owned<TeamCore> make_inner(TeamCore& parent, const InnerTeam& team,
@@ -201,28 +162,23 @@ inline std::atomic<std::uint32_t>& is_initialised(const InnerTeam& team,
   if (team.here) {
     node.rank = number;
     node.size = team.size();
-    node.bells = memory.heads + team.heads;
-    node.board = node.bells + bells_bytes(team.size());
-    LatePages::lay_out(node, memory.channels + team.channels);
-    node.pages = {nullptr, memory.pages};  // which the outermost team keeps
-    if (memory.copies != nullptr) node.copies = memory.copies;
+    lay_out(node, memory.heads + team.before.heads, memory.late + team.before.late,
+            options.chunk_bytes);
     if (s.processes) {
       std::vector<std::size_t> numbers;  // on the node
       for (const int r : team.ranks) {
         const auto at = std::lower_bound(memory.ranks_here.begin(), memory.ranks_here.end(), r);
         numbers.push_back(static_cast<std::size_t>(at - memory.ranks_here.begin()));
       }
-      node.peers = memory.peers.among(numbers);
-    } else if (outer.node != nullptr) {
-      node.peers = outer.node->peers;
+      node.peers = node.peers.among(numbers);
     }
     NodeBoard board = board_of(node, options.chunk_bytes);
     if (number == 0) {
       Doorbells::initialise(node.bells, team.size());
       board.initialise(options.first_epoch);
-      is_initialised(team, memory).store(1, std::memory_order_release);
+      is_initialised(node).store(1, std::memory_order_release);
     }
-    if (memory.pages != nullptr) memory.pages->watch(board.abort().reason);
+    if (node.pages != nullptr) node.pages->watch(board.abort().reason);
     s.node = &node;
   } else {
     s.why_no_shared_memory = "not all ranks of the group share memory: take MpiTransport";
@@ -261,17 +217,16 @@ inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans
   const std::vector<int>& members = plan.groups.ranks_of(group);
   const auto make = [&](const InnerTeam& team, const std::vector<int>& ranks, int number,
                         Node& node) {
-    if (team.here) boards.push_back(&is_initialised(team, memory));
-    return make_inner(core, team, ranks, number, node, chunk_bytes, memory);
+    node = memory.outer;
+    // Of the teams that this rank is in, one may lend the pool.
+    if (h.level != 0 || &node != &h.node_within) node.set_pool(nullptr, 0);
+    auto made = make_inner(core, team, ranks, number, node, chunk_bytes, memory);
+    if (team.here) boards.push_back(&is_initialised(node));
+    return made;
   };
   if (members.size() > 1) {
     h.intra = make(plan.intra[static_cast<std::size_t>(group)], members,
                    plan.groups.number_of(core.rank()), h.node_within);
-    if (h.level == 0) {  // of the teams that this rank is in, one may lend the pool
-      h.node_within.pool = memory.pool;
-      h.node_within.pool_bytes = memory.pool_bytes;
-      h.node_within.taken_pools = memory.pools;
-    }
   }
   if (members.front() == core.rank()) {
     std::vector<int> representatives;
@@ -284,7 +239,7 @@ inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans
       make_teams(*h.inter, plan_teams(*h.inter, h.plans, h.level + 1), memory, boards);
     }
   }
-  core.set_parts(h.intra.get(), h.inter.get());
+  core.set_teams_within(h.intra.get(), h.inter.get());
   h.has_teams = true;
 }
 
@@ -306,7 +261,7 @@ inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans
 /// A team's hierarchy, which all ranks know without a message; null if it is not divided. Its teams
 /// are there once make_teams_of() was called.
 inline Hierarchy* hierarchy_of(TeamCore& core) {
-  detail::Division* const d = core.division();
+  detail::Division* const d = core.division;
   if (core.hierarchy() != nullptr || d == nullptr || d->is_planned) return core.hierarchy();
   d->is_planned = true;
   const Options& options = core.options();
@@ -327,7 +282,7 @@ inline Hierarchy* hierarchy_of(TeamCore& core) {
 /// team, in that call's phases, where a death on the node is seen while they wait.
 inline void make_teams_of(TeamCore& core) {
   Hierarchy& h = *core.hierarchy();
-  if (!h.has_teams) detail::make_teams(core, h, core.division()->memory);
+  if (!h.has_teams) detail::make_teams(core, h, core.division->memory);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

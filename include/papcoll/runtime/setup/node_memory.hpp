@@ -7,9 +7,8 @@
 #include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
-#include <papcoll/runtime/memory/late_pages.hpp>
+#include <papcoll/runtime/mpi_process.hpp>
 #include <papcoll/runtime/setup/division.hpp>
-#include <papcoll/runtime/setup/rank_set_cache.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
@@ -33,7 +32,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 ///
 ///     bells, words         of the whole communicator's board, if it has no other nodes
 ///     heads                bells and words of the boards of the teams within it
-///     late pages           of the ranks: see LatePages
+///     late pages           of the ranks: see lay_out()
 ///     late pages           of the teams within it
 ///
 /// Bells and words have pages at once, so that no rank, however it ends, meets one that cannot be
@@ -46,10 +45,9 @@ class NodeMemory : Pinned {
                                                             const Groups* caches) {
     const Layout layout{here, options, caches};
     NodeSegmentPool::AreaRequest area;
-    area.bytes = layout.heads + layout.channels + layout.inner.channels + cache_line;
-    area.reserved = layout.heads;
-    area.wanted = layout.inner.buffers +
-                  (layout.whole ? board_buffers_bytes(layout.ranks, options.chunk_bytes) : 0);
+    area.bytes = layout.late_at() + layout.own.late + layout.inner.late + cache_line;
+    area.reserved = layout.late_at();
+    area.wanted = layout.inner.buffers + layout.own.buffers;
     return area;
   }
 
@@ -57,10 +55,9 @@ class NodeMemory : Pinned {
   [[gnu::cold]] static detail::Shared<CommunicatorSegment> make_area(const RankSetInfo& known) {
     auto area = CommunicatorSegment::make(known.share);
     if (known.here.nodes == 1) {
-      const int ranks = static_cast<int>(known.here.ranks.size());
       Node node;
-      node.size = ranks;
-      node.board = area->data() + page_aligned(Doorbells::bytes(ranks));
+      node.size = static_cast<int>(known.here.ranks.size());
+      detail::lay_out(node, area->data(), nullptr, known.options.chunk_bytes);
       board_of(node, known.options.chunk_bytes).initialise(known.options.first_epoch);
     }
     return area;
@@ -102,20 +99,16 @@ class NodeMemory : Pinned {
     detail::Shared<CommunicatorSegment> area;
     std::uint64_t number = 0;  // of the area, from 1; 0: none
     if (known.here.ranks.front() == rank) {
-      try {
+      problem = caught([&] {
         area = make_area(known);
         number = area->number() + 1;
-      } catch (const std::exception& e) {
-        problem = bare(e.what());
-      }
+      });
     }
     std::vector<std::uint64_t> numbers(static_cast<std::size_t>(all_ranks.size(where)));
     all_ranks.allgather(&number, sizeof number, numbers.data(), where);
     number = numbers[static_cast<std::size_t>(known.here.ranks.front())];
-    try {
-      if (area == nullptr && number != 0) area = CommunicatorSegment::join(known.share, number - 1);
-    } catch (const std::exception& e) {
-      problem = bare(e.what());
+    if (area == nullptr && number != 0) {
+      problem = caught([&] { area = CommunicatorSegment::join(known.share, number - 1); });
     }
     problem = first_problem(all_ranks, problem, where);
     if (!problem.empty()) {
@@ -136,12 +129,9 @@ class NodeMemory : Pinned {
     NodeSegmentPool& share = area_->share();
     std::byte* const memory = area_->data();
     node_.rank = share.rank();
-    node_.size = layout.ranks;
-    if (layout.whole) {
-      node_.bells = memory;
-      node_.board = memory + layout.bells;
-    }
-    LatePages::lay_out(node_, memory + layout.heads);
+    node_.size = static_cast<int>(known.here.ranks.size());
+    detail::lay_out(node_, layout.whole ? memory : nullptr, memory + layout.late_at(),
+                    known.options.chunk_bytes);
     node_.pages = area_;
     if (share.arena() != nullptr) {
       node_.pool = share.pools()->memory();
@@ -154,19 +144,20 @@ class NodeMemory : Pinned {
     node_.peers = {segment.data(), maps ? segment.bytes() : 0, known.copies_from,
                    known.options.peer_access == PeerAccess::copied};
     node_.copies = known.copies;
-    hierarchy_.copies = known.copies;
-    hierarchy_.heads = memory + layout.bells + layout.board;
-    hierarchy_.channels = memory + layout.heads + layout.channels;
-    hierarchy_.pages = area_.get();
-    hierarchy_.peers = node_.peers;
+    hierarchy_.outer = node_;
+    // Without a share in the area, which the teams within must not keep: see release().
+    hierarchy_.outer.pages = {nullptr, area_.get()};
+    hierarchy_.outer.arena = nullptr;
+    hierarchy_.outer.set_pool(nullptr, 0);
+    hierarchy_.heads = memory + layout.own.heads;
+    hierarchy_.late = memory + layout.late_at() + layout.own.late;
     hierarchy_.ranks_here = known.here.ranks;
     const bool by_caches = known.options.groups.empty() && layout.whole;
     if (share.arena() != nullptr && layout.inner.heads != 0 && !by_caches) {
       // The whole team and a group within it both lend what they have in a pool.
       if (layout.whole) node_.pool_bytes /= 2;
-      hierarchy_.pool = node_.pool;
-      hierarchy_.pool_bytes = node_.pool_bytes;
-      hierarchy_.pools = node_.taken_pools;
+      hierarchy_.outer.pool = node_.pool;
+      hierarchy_.outer.pool_bytes = node_.pool_bytes;
     }
   }
 
@@ -205,23 +196,15 @@ class NodeMemory : Pinned {
   struct Layout {
     [[gnu::cold]] Layout(const NodeRanks& here, const Options& options, const Groups* caches)
         : whole(here.nodes == 1),
-          ranks(static_cast<int>(here.ranks.size())),
-          inner(Division::bytes(ranks, whole, caches, options)) {
-      if (whole) {
-        bells = bells_bytes(ranks);
-        board = board_words_bytes(ranks);
-      }
-      channels = LatePages::bytes(ranks, options.chunk_bytes);  // mailboxes of devices in any case
-      heads = bells + board + inner.heads;
+          own(node_bytes(static_cast<int>(here.ranks.size()), options.chunk_bytes)),
+          inner(Division::bytes(static_cast<int>(here.ranks.size()), whole, caches, options)) {
+      if (!whole) own.heads = own.buffers = 0;  // mailboxes of devices there are in any case
     }
+    std::size_t late_at() const noexcept { return page_aligned(own.heads + inner.heads); }
 
     bool whole;
-    int ranks;
-    InnerBytes inner;
-    std::size_t bells = 0;
-    std::size_t board = 0;
-    std::size_t channels = 0;
-    std::size_t heads = 0;
+    NodeBytes own;
+    NodeBytes inner;
   };
 
   detail::Shared<CommunicatorSegment> area_;

@@ -93,10 +93,10 @@ class MpiLink : Pinned {
 
   // --- refusals, where no shared memory can carry them
 
-  /// Tells all other ranks that this rank's call number `number` was invalid, or that it gave up
-  /// altogether. Says nothing where there is no private communicator, or where this rank
-  /// only passes on what it was told.
-  [[gnu::cold]] void send_refusal(std::uint32_t number, PeerFailureNotice what,
+  /// Tells all other ranks that this rank's call number `number` was invalid, or why the team is
+  /// lost: `reason` as in NodeBoard::Abort, 0 if it goes on. Says nothing where there is no private
+  /// communicator, or where this rank only passes on what it was told.
+  [[gnu::cold]] void send_refusal(std::uint32_t number, std::uint32_t reason,
                                   const std::string& text) {
     if (!connected() || was_told_) return;
     int rank = 0;
@@ -104,7 +104,7 @@ class MpiLink : Pinned {
     const char* const where = "papcoll's report of an invalid call";
     detail::check(MPI_Comm_rank(comm(), &rank), "MPI_Comm_rank", where);
     detail::check(MPI_Comm_size(comm(), &size), "MPI_Comm_size", where);
-    auto* const r = new Refusal{name_, number, what, {}};  // never freed: MPI may be sending it
+    auto* const r = new Refusal{name_, number, reason, {}};  // never freed: MPI may be sending it
     std::strncpy(r->text, text.c_str(), sizeof(r->text) - 1);
     sent_.push_back(r);
     for (int peer = 0; peer < size; ++peer) {
@@ -147,13 +147,12 @@ class MpiLink : Pinned {
   struct Refusal {
     std::uint64_t link = 0;  ///< the link's name: a refusal may outlive its communicator
     std::uint32_t number = 0;
-    PeerFailureNotice what = PeerFailureNotice::invalid_call;
+    std::uint32_t reason = 0;
     char text[496] = {};
   };
 
-  static bool at_once(const Refusal& r) noexcept {
-    return r.what != PeerFailureNotice::invalid_call;
-  }
+  /// Must whoever hears of it throw now, whatever call he is in?
+  static bool at_once(const Refusal& r) noexcept { return r.reason != 0; }
 
   /// See poll(). `found`: what the probe says of a refusal that is there, or null.
   [[gnu::cold, gnu::noinline]] void heed_refusals(const MPI_Status* found, std::uint32_t next) {
@@ -170,10 +169,9 @@ class MpiLink : Pinned {
         received_.erase(received_.begin() + i);
       } else if (at_once(r) || static_cast<std::int32_t>(r.number - next) < 0) {
         was_told_ = at_once(r);  // who refused one call does not know yet that it broke the others
-        const std::string text = detail::joined({"papcoll: ", r.text});
-        if (r.what >= PeerFailureNotice::lost)
-          throw detail::lost_rank(text, static_cast<int>(r.what));
-        if (r.what == PeerFailureNotice::revoked) throw peer_lost(text);
+        if (at_once(r) && !detail::somebody_gave_up(r.reason)) {
+          detail::throw_lost(r.reason, detail::joined({"papcoll: ", r.text}));
+        }
         throw peer_error(detail::joined({"papcoll: another rank's call was invalid: ", r.text}));
       } else {
         ++i;

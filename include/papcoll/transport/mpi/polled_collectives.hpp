@@ -26,19 +26,12 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// collective unfinished; its buffer then belongs to MPI for ever.
 class PolledCollectives {
  public:
-  /// As Waiter::Hooks; `expired` and `watch` are told by `where` what the rank was doing.
-  struct Hooks {
-    void (*move)(void*) = nullptr;                        ///< moves this thread's requests
-    void (*watch)(void*, const char* where) = nullptr;    ///< throws if a peer has died
-    void (*expired)(void*, const char* where) = nullptr;  ///< throws deadline_exceeded
-    void* context = nullptr;
-  };
-
   /// Nobody is watched, and waits may last for ever.
   PolledCollectives(MPI_Comm comm)  // NOLINT(google-explicit-constructor): as MPI's own
       : comm_(comm) {}
-  PolledCollectives(MPI_Comm comm, std::chrono::nanoseconds deadline, Hooks hooks)
-      : comm_(comm), deadline_(deadline), hooks_(hooks) {}
+  /// `hooks` of the waits, which say in WaitHooks::doing where they are.
+  PolledCollectives(MPI_Comm comm, std::chrono::nanoseconds deadline, WaitHooks& hooks)
+      : comm_(comm), deadline_(deadline), hooks_(&hooks) {}
 
   MPI_Comm comm() const noexcept { return comm_; }
   /// The same on another communicator of these ranks.
@@ -127,12 +120,11 @@ class PolledCollectives {
 
   /// Waits until step() returns true, as in one of these collectives.
   [[gnu::cold, gnu::noinline]] void until(FunctionRef<bool()> step, const char* where) const {
-    Flight flight{this, where};
+    if (hooks_ != nullptr) hooks_->doing = where;
     Waiter waiter;
     waiter.yield_took = yield_took_;
     waiter.deadline = deadline_;
-    waiter.hooks = {&PolledCollectives::move,    nullptr, nullptr, &PolledCollectives::watch,
-                    &PolledCollectives::expired, &flight};
+    waiter.hooks = hooks_;
     waiter.until(step, Naps::none);
     const bool has_yielded = waiter.yield_took != std::exchange(yield_took_, waiter.yield_took);
     has_lost_slice_ = has_lost_slice_ || (has_yielded && waiter.lost_a_slice());
@@ -152,19 +144,18 @@ class PolledCollectives {
  private:
   using Memory = detail::Owned<std::byte[]>;
 
-  struct Flight {
-    const PolledCollectives* with;
-    const char* where;
-  };
-
   /// Where a peer has just died, MPI may fail to connect to it before the next look after peers:
   /// the death is what is told.
   [[gnu::cold]] void checked(int code, const char* call, const char* where) const {
-    if (code != MPI_SUCCESS && hooks_.watch != nullptr) hooks_.watch(hooks_.context, where);
+    if (code != MPI_SUCCESS && hooks_ != nullptr) {
+      hooks_->doing = where;
+      hooks_->watch();
+      hooks_->check();
+    }
     check(code, call, where);
   }
 
-  Started started() const noexcept { return {comm_, hooks_.move == nullptr}; }
+  Started started() const noexcept { return {comm_, hooks_ == nullptr}; }
 
   /// Gives the memory that the collective worked in.
   [[gnu::cold, gnu::noinline]] Memory wait(std::size_t bytes, const char* call, const char* where,
@@ -183,24 +174,9 @@ class PolledCollectives {
     return memory;
   }
 
-  static void move(void* p) {
-    const Hooks& hooks = static_cast<Flight*>(p)->with->hooks_;
-    if (hooks.move) hooks.move(hooks.context);
-  }
-  static void watch(void* p) {
-    const Flight& flight = *static_cast<Flight*>(p);
-    const Hooks& hooks = flight.with->hooks_;
-    if (hooks.watch) hooks.watch(hooks.context, flight.where);
-  }
-  static void expired(void* p) {
-    const Flight& flight = *static_cast<Flight*>(p);
-    const Hooks& hooks = flight.with->hooks_;
-    if (hooks.expired) hooks.expired(hooks.context, flight.where);
-  }
-
   MPI_Comm comm_;
   std::chrono::nanoseconds deadline_{0};
-  Hooks hooks_{};
+  WaitHooks* hooks_ = nullptr;
   /// As Waiter's. At first the ranks may share their processors: nobody knows yet.
   mutable std::chrono::nanoseconds yield_took_ = 2 * WaitTimes{}.given_away;
   mutable bool has_lost_slice_ = false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <exception>
 #include <string_view>
+#include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -57,4 +59,14 @@ class AlgorithmCounts {
 };
 
 }  // namespace detail
+
+/// The numbers of a call whose blocks differ, to which Call::counts, Call::places and its views
+/// point. A rank has one that its blocking calls use again and again, so that they allocate
+/// nothing.
+struct CallBlocks {
+  std::vector<std::size_t> numbers;
+  BufferView in;   ///< where the blocks are not one after the other
+  BufferView out;  ///< the same of the output
+};
+
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,0 +1,384 @@
+#pragma once
+
+#include <papcoll/base/config.hpp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/base/text.hpp>
+#include <papcoll/node/board.hpp>
+#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/node.hpp>
+#include <papcoll/node/waiting/doorbells.hpp>
+#include <papcoll/node/waiting/waiter.hpp>
+#include <papcoll/runtime/node_calls.hpp>
+#include <papcoll/runtime/parts.hpp>
+#include <papcoll/runtime/plan_runs.hpp>
+#include <papcoll/runtime/setup/connections.hpp>
+#include <papcoll/runtime/team_context.hpp>
+#include <papcoll/schedule/plan_run.hpp>
+#include <papcoll/topology/options.hpp>
+#include <papcoll/transport/transport.hpp>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pthread.h>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// Why a team is lost, as in NodeBoard::Abort, by the exception whose handler this is called in.
+inline std::uint32_t handled_reason(const TeamContext& team) noexcept {
+  if (handled_as<deadline_exceeded>() != nullptr) return NodeBoard::Abort::deadline;
+  if (const auto* const lost = handled_as<lost_rank>())
+    return static_cast<std::uint32_t>(lost->rank) + 1;
+  const auto me = static_cast<std::uint32_t>(team.shown(team.rank()));
+  return me + (handled_as<peer_lost>() != nullptr ? NodeBoard::Abort::revoked
+                                                  : NodeBoard::Abort::gave_up);
+}
+
+/// `missing`: who has not come to the call under way, a sentence, or nothing.
+[[gnu::cold]] inline std::string lost_text(std::uint32_t reason, const TeamContext& basis,
+                                           const std::string& missing) {
+  const std::string here = std::to_string(basis.shown(basis.rank()));
+  const std::string seen = joined({", seen on rank ", here});
+  if (reason == NodeBoard::Abort::deadline) {
+    return joined({"papcoll: a peer of rank ", here, " gave up at the deadline of the communicator",
+                   (missing.empty() ? "" : joined({": ", missing}))});
+  }
+  if (somebody_gave_up(reason)) {
+    return joined({"papcoll: rank ", reason - NodeBoard::Abort::gave_up,
+                   " could not complete a call", seen, "; its exception says why"});
+  }
+  if (is_revoked(reason)) {
+    return joined({"papcoll: rank ", reason - NodeBoard::Abort::revoked,
+                   " has left this communicator after a death or by papcoll::revoke", seen, ": ",
+                   recovery_advice});
+  }
+  if (!basis.surroundings().processes) {
+    return joined({"papcoll: the thread of rank ", reason - 1, " ended by an exception", seen});
+  }
+  return joined({"papcoll: rank ", reason - 1, " died", seen, ": ", recovery_advice});
+}
+
+}  // namespace detail
+
+/// What all parts of a rank's side of a team work on: who and where the ranks are, the board of
+/// their node, and all that may be in flight: messages, calls by plans, comparisons of calls,
+/// requests, and what parts of the team do that nobody waits for. And how a team breaks, how its
+/// ranks tell each other, and what a rank that waits looks out for; in this team, the one around
+/// it, and those within it.
+class TeamState : public TeamContext, public WaitHooks {
+ public:
+  TeamState(TeamEnvironment s, const Options& options, TeamHooks* hooks)
+      : TeamContext(std::move(s), options, hooks),
+        node(*this),
+        connections(surroundings()),
+        plan_runs(rank(), size(), options.window, surroundings().machine) {
+    waiter().hooks = this;
+    moves_mpi = this->hooks().moves_mpi;
+  }
+
+  NodeCallTracker node;
+  Connections connections;
+  PlanRuns plan_runs;
+  NonblockingCallChecks comparisons;
+  TeamParts parts;
+  /// On how many processors the ranks of this node could run when the team was made; 0: unknown.
+  std::size_t processors_at_first = 0;
+
+  /// This team is one of `parent`'s, whose ranks `ranks` are this one's, in this order.
+  [[gnu::cold]] void belong_to(TeamState& parent, std::vector<int> ranks) {
+    parent_ = &parent;
+    moves_mpi = parent.moves_mpi;
+    names.reserve(ranks.size());
+    for (const int r : ranks) names.push_back(parent.shown(r));
+    node.call_ranks(names);
+    connections.go_through(parent.connections, std::move(ranks), parent.calls.blocking());
+  }
+  /// Null: it is part of none.
+  TeamState* parent() const noexcept { return parent_; }
+  bool is_inner() const noexcept { return parent_ != nullptr; }
+  const TeamState& outermost() const noexcept { return is_inner() ? parent_->outermost() : *this; }
+
+  /// The teams within this one: of this rank's group, null if it is alone there, and, on
+  /// representatives, of them.
+  void set_teams_within(TeamState* intra, TeamState* inter) noexcept {
+    within_ = {intra, inter};
+    node.set_parts(intra == nullptr ? nullptr : &intra->node,
+                   inter == nullptr ? nullptr : &inter->node);
+  }
+  TeamState* within(std::size_t i) const noexcept { return within_[i]; }
+  template <class F>
+  void each_within(F&& f) {
+    for (TeamState* const team : within_) {
+      if (team != nullptr) f(*team);
+    }
+  }
+
+  /// Adds to the transports that calls may name by a text.
+  void offer_transports(std::span<const TransportTable* const> transports) noexcept {
+    if (surroundings_.transports.size() >= transports.size()) return;
+    surroundings_.transports = transports;
+    each_within([&](TeamState& team) { team.offer_transports(transports); });
+  }
+  /// See TeamEnvironment::messages.
+  void offer_messages(MakeNotifyingEndpoint make) { surroundings_.messages = std::move(make); }
+
+  /// The team ends: its parts keep what they have for another one, if it ends in order.
+  [[gnu::cold]] void keep_parts() noexcept {
+    each_within([](TeamState& team) { team.keep_parts(); });
+    if (!broken()) parts.each([](TeamPart& part) { part.keep(); });
+  }
+  /// The last chance of its parts to use MPI and the node's memory.
+  [[gnu::cold]] void close_parts() noexcept {
+    each_within([](TeamState& team) { team.close_parts(); });
+    parts.each([this](TeamPart& part) { part.close(broken()); });
+  }
+
+  // --- requests
+
+  bool has_requests() const noexcept { return requests_ != 0; }
+  void begin_request() {
+    if (requests_++ != 0) return;
+    thread_ = pthread_self();
+    hooks().outstanding(true);
+  }
+  void end_request() {
+    if (--requests_ == 0) hooks().outstanding(false);
+  }
+  /// Requests are moved by all waits of the thread that started them, so by no other thread.
+  void require_own_thread() const {
+    if (!has_requests() || pthread_equal(thread_, pthread_self()) != 0) return;
+    throw argument_error(
+        detail::joined({"papcoll: rank ", rank(),
+                        " has requests under way that another thread started: a communicator with "
+                        "requests stays with one thread until they are complete"}));
+  }
+
+  // --- of calls
+
+  /// The blocking call under way, where messages alone compare it; `what` invalid: none.
+  void set_call(const CallWords& words) noexcept { called_ = words; }
+  /// The run that is waited for, which is that of a request; null: none.
+  const PlanRun* awaited = nullptr;
+  /// A call's phases run in the teams within this one.
+  bool in_phases = false;
+
+  // --- what may be done
+
+  bool broken() const noexcept { return !broken_.empty(); }
+
+  void require_usable() const {
+    if (!broken_.empty()) refuse_broken();
+  }
+
+  /// Moves all outstanding requests of the team once.
+  void progress() {
+    or_fail_everywhere([&] {
+      connections.progress();
+      if constexpr (assertion_level >= 2) comparisons.progress(plan_runs.of_requests());
+    });
+  }
+
+  template <class F>
+  void or_fail_everywhere(F&& f) {
+    try {
+      f();
+    } catch (const std::exception& problem) {
+      if (connections.may_be_of_death()) look_for_death();
+      fail_everywhere(problem);
+      throw;
+    }
+  }
+
+  /// Calls f, which throws transport_unavailable on all ranks; what one rank alone throws breaks
+  /// the team.
+  template <class F>
+  decltype(auto) or_break(F&& f) {
+    try {
+      return f();
+    } catch (const transport_unavailable&) {
+      throw;
+    } catch (const std::exception& problem) {
+      fail_everywhere(problem);
+      throw;
+    }
+  }
+
+  /// Throws what the team knows of a rank from which nothing could be copied: the call has failed
+  /// there, or it died.
+  [[gnu::cold]] void explain(const failed_copy& problem) {
+    check();
+    if (problem.number != ESRCH) return;
+    abort_node(static_cast<std::uint32_t>(shown(problem.rank)) + 1);
+    lose(node.abort_reason());
+  }
+
+  // --- breaking
+
+  /// This rank cannot go on, and its peers cannot go on without it. `reason` as in
+  /// NodeBoard::Abort. Whoever shares no memory with it keeps a deadline of his own.
+  [[gnu::cold]] void fail_everywhere(const std::string& why, std::uint32_t reason) noexcept {
+    if (!broken_.empty()) return;
+    abort_node(reason);
+    if (!node.is_there() && reason != NodeBoard::Abort::deadline) {
+      try {
+        hooks().refused(calls.next(), reason, detail::bare(why));
+      } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): peers have their deadline
+      }
+    }
+    give_up(why);
+  }
+  [[gnu::cold]] void fail_everywhere(const std::string& why) noexcept {
+    fail_everywhere(why, NodeBoard::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
+  }
+  /// The same in the handler of `problem`.
+  [[gnu::cold]] void fail_everywhere(const std::exception& problem) noexcept {
+    fail_everywhere(problem.what(), detail::handled_reason(*this));
+  }
+  /// The team is of no use any more: calls in flight are forgotten, later calls throw.
+  [[gnu::cold]] void give_up(const std::string& why) noexcept {
+    if (!broken_.empty()) return;
+    broken_ = why;
+    if (surroundings().processes) node.keep_what_is_lent();  // threads are joined first
+    each_within([&](TeamState& team) { team.give_up(why); });
+    holds_on_ = connections.abandon();
+    comparisons.abandon(holds_on_);
+    plan_runs.abandon(holds_on_);
+    parts.each([this](TeamPart& part) { part.abandon(holds_on_); });
+    if (std::exchange(requests_, 0) != 0) hooks().outstanding(false);
+  }
+
+  /// May something still read the memory of calls that were in flight when the team broke?
+  bool holds_on() const noexcept { return holds_on_; }
+
+  /// Completes the exchanges that nobody waits for, since the ranks part here. True: none is left.
+  [[gnu::cold]] bool settle() noexcept {
+    bool in_time = true;
+    each_within([&](TeamState& team) { in_time &= team.settle(); });
+    parts.each([&](TeamPart& part) { in_time &= part.settle(); });
+    return in_time;
+  }
+
+  /// Marks the shared memory as broken and wakes everyone; `reason` as in NodeBoard::Abort, with a
+  /// rank of the outermost team.
+  [[gnu::cold]] void abort_node(std::uint32_t reason) noexcept {
+    reason = node.abort(reason);
+    each_within([reason](TeamState& team) { team.abort_node(reason); });
+  }
+
+  /// Can it say in time that a peer died? Among ranks that share no memory, only while those of a
+  /// group that do are in a call together.
+  bool tells_of_death() const noexcept { return node.is_there() || in_phases; }
+
+  /// What has failed, as in NodeBoard::Abort: what any team around this one was told, or what the
+  /// exception says whose handler this is called in.
+  [[gnu::cold]] std::uint32_t handled_reason() const noexcept {
+    for (const TeamState* team = this; team != nullptr; team = team->parent_) {
+      if (const std::uint32_t reason = team->node.abort_reason(); reason != 0) return reason;
+    }
+    return detail::handled_reason(*this);
+  }
+
+  // --- what a long wait does besides waiting
+
+  void poke(bool mpi_alone) override {
+    if (mpi_alone) return outermost().hooks().poke_mpi();
+    if (has_requests()) progress();
+    hooks().progress();
+    if (parent_ != nullptr) parent_->poke(false);
+  }
+
+  /// Throws if the call under way has failed elsewhere, or the team is broken.
+  void check() override {
+    node.check();
+    if (const std::uint32_t reason = node.abort_reason(); reason != 0) lose(reason);
+    // Where not all ranks share memory, those that do tell each other in that of their group; the
+    // others are still to be told.
+    if (const TeamState* const intra = within_[0];
+        in_phases && intra != nullptr && !node.is_there()) {
+      const std::uint32_t reason = intra->node.abort_reason();
+      if (reason != 0) detail::throw_lost(reason, lost_text(reason));
+    }
+    if (parent_ != nullptr) parent_->check();
+  }
+
+  void watch() override {
+    hooks().watch();
+    if (parent_ != nullptr) parent_->watch();
+  }
+
+  [[gnu::cold]] void expired() override {
+    const std::string why = detail::joined({"papcoll: rank ", shown(rank()), " waited longer than ",
+                                            options().deadline.count() / 1000000,
+                                            " ms, the deadline of its communicator", waits_for()});
+    fail_everywhere(why, NodeBoard::Abort::deadline);
+    throw deadline_exceeded(why);
+  }
+
+ private:
+  [[noreturn, gnu::noinline, gnu::cold]] void refuse_broken() const {
+    throw broken_communicator(
+        detail::joined({"papcoll: this communicator is of no use any more on rank ", shown(rank()),
+                        ": ", detail::bare(broken_)}));
+  }
+
+  /// Something of a peer was not there: throws peer_lost if one has died. A process that dies gives
+  /// back what it had just before its death can be seen.
+  [[gnu::cold, gnu::noinline]] void look_for_death() {
+    if (!surroundings().processes) return;
+    constexpr int looks = 50;
+    for (int look = 0; look < looks && broken_.empty(); ++look) {
+      try {
+        watch();
+        check();
+      } catch (const peer_lost& lost) {
+        fail_everywhere(lost);
+        throw;
+      } catch (const std::exception&) {
+        return;  // what was thrown tells more
+      }
+      detail::sleep_for(std::chrono::milliseconds{1});
+    }
+  }
+
+  /// What this rank waits for, as far as it knows: a sentence part after a colon.
+  [[gnu::cold, gnu::noinline]] std::string waits_for() const {
+    constexpr const char* somebody = ": a peer is stopped, lost or never made the call";
+    if (const std::string what = node.waits_for(); !what.empty())
+      return detail::joined({": ", what});
+    if (awaited != nullptr)
+      return detail::joined({", in a non-blocking ", awaited->describe_call(), somebody});
+    if (called_.what != CallWords::invalid)
+      return detail::joined({", in ", called_.describe(), somebody});
+    return somebody;
+  }
+
+  [[gnu::cold]] std::string lost_text(std::uint32_t reason) const {
+    return detail::lost_text(reason, *this, node.missing());
+  }
+
+  [[noreturn]] void lose(std::uint32_t reason) {
+    const std::string why = lost_text(reason);
+    give_up(why);
+    detail::throw_lost(reason, why);
+  }
+
+  std::size_t requests_ = 0;  ///< that are not complete
+  pthread_t thread_{};        ///< that started them
+  CallWords called_{0, CallWords::invalid};
+  bool holds_on_ = false;
+  std::string broken_;                  ///< why, once it is
+  TeamState* parent_ = nullptr;         ///< the team that this one is a part of
+  std::array<TeamState*, 2> within_{};  ///< of this rank's group, and of representatives
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI
