@@ -145,13 +145,15 @@ std::set<std::uintptr_t> bytes_of_region(const papcoll::detail::Region& r) {
 
 }  // namespace
 
+namespace papcoll {
 template <class T, class Structure>
-struct papcoll::BufferTraits<FieldOf<T, Structure>> {
+struct BufferTraits<FieldOf<T, Structure>> {
   static T* data(const FieldOf<T, Structure>& f) { return f.first; }
-  static papcoll::BufferLayout layout(const FieldOf<T, Structure>& f) {
+  static BufferLayout layout(const FieldOf<T, Structure>& f) {
     return {.dimensions = 1, .extents = {f.n}, .strides = {sizeof(Structure)}, .unit = 1};
   }
 };
+}  // namespace papcoll
 
 TEST_CASE("a type of one's own is a buffer by its layout", "[entry][layouts]") {
   static_assert(papcoll::Buffer<UpperTriangle>);
