@@ -204,7 +204,8 @@ TEST_CASE("a rank that gave its memory up is not dead to those who still use it"
   request.bytes = NodeSegmentPool::bytes(ranks.size(), 0);
   auto share = papcoll::detail::make_shared<NodeSegmentPool>(
       ShmSegment::create(MPI_COMM_WORLD, request), static_cast<int>(place),
-      static_cast<int>(ranks.size()), 0, NodeSegmentPool::AreaRequest{some_bytes, some_bytes, 0});
+      static_cast<int>(ranks.size()), std::size_t{0},
+      NodeSegmentPool::AreaRequest{some_bytes, some_bytes, 0});
   papcoll::detail::Shared<CommunicatorSegment> area;
   if (place == 0) area = CommunicatorSegment::make(share);
   MPI_Barrier(MPI_COMM_WORLD);
