@@ -1,5 +1,6 @@
 // Buffers whose elements lie apart: what they stand for, and which are refused.
 
+#include "field_of.hpp"
 #include "outcome.hpp"
 
 #include "catch.hpp"
@@ -60,13 +61,6 @@ struct UpperTriangle {
   int* data;
   std::vector<int> lengths;
   std::vector<int> places;
-};
-
-/// A member of each structure in an array, of somebody else.
-template <class T, class Structure>
-struct FieldOf {
-  T* first;
-  std::size_t n;
 };
 
 /// Two ranks with 40 elements each way; what a call says on both, and that it changed nothing.
@@ -144,16 +138,6 @@ std::set<std::uintptr_t> bytes_of_region(const papcoll::detail::Region& r) {
 }
 
 }  // namespace
-
-namespace papcoll {
-template <class T, class Structure>
-struct BufferTraits<FieldOf<T, Structure>> {
-  static T* data(const FieldOf<T, Structure>& f) { return f.first; }
-  static BufferLayout layout(const FieldOf<T, Structure>& f) {
-    return {.dimensions = 1, .extents = {f.n}, .strides = {sizeof(Structure)}, .unit = 1};
-  }
-};
-}  // namespace papcoll
 
 TEST_CASE("a type of one's own is a buffer by its layout", "[entry][layouts]") {
   static_assert(papcoll::Buffer<UpperTriangle>);
