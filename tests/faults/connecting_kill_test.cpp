@@ -73,10 +73,11 @@ int MPI_Ibcast(void* data, int n, MPI_Datatype type, int root, MPI_Comm comm,
   come_to("MPI_Ibcast");
   return PMPI_Ibcast(data, n, type, root, comm, request);
 }
-int MPI_Iallgather(const void* in, int n, MPI_Datatype type, void* out, int n_out,
-                   MPI_Datatype type_out, MPI_Comm comm, MPI_Request* request) {
-  come_to("MPI_Iallgather");
-  return PMPI_Iallgather(in, n, type, out, n_out, type_out, comm, request);
+int MPI_Ialltoallw(const void* in, const int* n, const int* at, const MPI_Datatype* type, void* out,
+                   const int* n_out, const int* at_out, const MPI_Datatype* type_out, MPI_Comm comm,
+                   MPI_Request* request) {
+  come_to("MPI_Ialltoallw");
+  return PMPI_Ialltoallw(in, n, at, type, out, n_out, at_out, type_out, comm, request);
 }
 int MPI_Allgather(const void* in, int n, MPI_Datatype type, void* out, int n_out,
                   MPI_Datatype type_out, MPI_Comm comm) {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # completion.sh PAPCOLL: what tools/completion/papcoll.bash completes.
 set -u
+# shellcheck disable=SC1091 # checked by itself
 . tools/completion/papcoll.bash
 
 # completes LINE…: its last word, as COMPREPLY then has it.

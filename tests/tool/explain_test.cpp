@@ -193,7 +193,7 @@ TEST_CASE("explain: refusals") {
     more.insert(more.begin(), {"explain", "allreduce", "--ranks", "2", "--bytes"});
     refused(std::move(more), message);
   };
-  refused({"explain"}, "COLLECTIVE");
+  refused({"explain"}, "--collective is required");
   refused({"explain", "allreduce", "--bytes", "8"}, "--ranks");
   refused({"explain", "allreduce"}, "see papcoll explain --help");
   refused({"explain", "alreduce", "--ranks", "2", "--bytes", "8"}, "did you mean allreduce");

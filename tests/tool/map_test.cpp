@@ -188,7 +188,7 @@ TEST_CASE("map: a name with another order of the ranks") {
 
 TEST_CASE("map: refusals") {
   refused({"map", "Ring"}, "--machine");
-  refused({"map", "--machine", "nodes=2"}, "ALGORITHM");
+  refused({"map", "--machine", "nodes=2"}, "--algorithm is required");
   refused({"map", "Rnig", "--machine", "nodes=2"}, "did you mean Ring");
   refused({"map", "DynamicLeader", "--machine", "nodes=2"}, "it has no plan to map");
   refused({"map", "Ring", "--machine", "nodes=2", "--ranks", "3"},

@@ -240,9 +240,12 @@ concept MdspanLike = requires(const M& m) {
   { m.is_strided() } -> std::convertible_to<bool>;
 };
 
+/// Mdspans are buffers.
 template <MdspanLike M>
 struct BufferTraits<M> {
+  /// Where it begins.
   static auto* data(const M& m) { return m.data_handle(); }
+  /// Its dimensions, with a stride for each.
   static BufferLayout layout(const M& m) {
     static_assert(M::rank() <= BufferView::most_dimensions,
                   "papcoll: a buffer has at most 8 dimensions");

@@ -119,9 +119,9 @@ struct Call {
   bool is_uneven() const noexcept {
     return counts != nullptr && collective != Collective::reduce_scatter;
   }
-  /// May the bits, and the algorithm, depend on who came when, and on what else differs from run to
-  /// run?
+  /// May the bits, and the algorithm, depend on who came when?
   bool by_arrivals() const noexcept { return traits_of(contract).by_arrivals; }
+  /// May they on what else differs from run to run?
   bool by_conditions() const noexcept { return traits_of(contract).by_conditions; }
   /// Bytes of `count` elements.
   std::size_t bytes() const noexcept { return count * reducer.size; }

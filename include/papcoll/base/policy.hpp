@@ -37,10 +37,12 @@ inline constexpr std::array contracts{
     ContractTraits{"Reproducible", true, false, false, true},
 };
 
+/// What a contract is made of.
 constexpr const ContractTraits& traits_of(NumericalContract c) noexcept {
   return contracts[static_cast<std::size_t>(c)];
 }
 
+/// "Reproducible"
 constexpr std::string_view name_of(NumericalContract c) noexcept { return traits_of(c).name; }
 
 /// The contract of that name, or nothing.

@@ -7,6 +7,7 @@
 #include <papcoll/see_the_error_above>
 #elif !defined(__cpp_exceptions)
 #error "papcoll reports errors by exceptions: compile without -fno-exceptions"
+#include <papcoll/see_the_error_above>
 #endif
 
 // The one place the version is written; CMakeLists.txt reads it from here. Until 1.0 the minor

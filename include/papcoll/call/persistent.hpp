@@ -96,6 +96,7 @@ PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& 
 template <class In, class Out>
 class OwningPersistent : public Persistent {
  public:
+  /// Is the output one of the buffers?
   static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
 
   OwningPersistent() = default;

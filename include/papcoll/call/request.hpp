@@ -104,6 +104,7 @@ PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<co
 template <class In, class Out>
 class OwningRequest : public Request {
  public:
+  /// Is the output one of the buffers?
   static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
 
   OwningRequest() = default;

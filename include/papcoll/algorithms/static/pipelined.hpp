@@ -65,6 +65,7 @@ struct Pipelined {
     return elements * static_cast<std::size_t>(PipelinedTraits<S>::messages(size));
   }
 
+  /// Writes the steps of S, segment by segment.
   template <class Tag>
   requires Emits<S, Tag> &&(is_elementwise(Tag::value)) void emit(Tag tag, auto& b) const {
     b.in_segments(segment(b.size(), b.element_size()), [tag](auto& one) { S{}.emit(tag, one); });

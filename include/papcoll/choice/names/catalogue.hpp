@@ -225,12 +225,12 @@ constexpr CatalogueRow arrival_row() {
 class Registered : Pinned {
  public:
   explicit Registered(const CatalogueRow& row) noexcept
-      : row_(row), before_(std::exchange(last_, this)) {}
+      : row_(row), before_(std::exchange(last, this)) {}
 
  private:
   friend Catalogue catalogue();
 
-  inline static const Registered* last_ = nullptr;
+  inline static const Registered* last = nullptr;
 
   CatalogueRow row_;
   const Registered* before_;
@@ -242,7 +242,7 @@ class Registered : Pinned {
   static const std::vector<CatalogueRow> all = [] {
     const Catalogue own = detail::catalogue_rows<ArrivalAlgorithms>;
     std::vector<CatalogueRow> rows{own.begin(), own.end()};
-    for (const Registered* r = Registered::last_; r != nullptr; r = r->before_) {
+    for (const Registered* r = Registered::last; r != nullptr; r = r->before_) {
       for (const CatalogueRow& row : rows) {
         if (row.name != r->row_.name) continue;
         detail::throw_error<argument_error>(

@@ -119,8 +119,9 @@ class HostStagedPart {
     office.send({.kind = MailKind::emptied, .ticket = piece.number}, stream);
     whole.bytes -= piece.bytes;
     if (whole.bytes != 0) return std::nullopt;
+    const auto at = arrivals_.begin() + (&whole - arrivals_.data());
     Arrival done = std::move(whole);
-    arrivals_.erase(arrivals_.begin() + (&whole - arrivals_.data()));
+    arrivals_.erase(at);
     return done;
   }
 
@@ -173,7 +174,8 @@ class HostStagedPart {
   const Way& opened(Way& way, int from, int to) {
     if (way.pinned) return way;
     const std::size_t window = detail::device_window_bytes(node_.size);
-    const auto pair = static_cast<std::size_t>(from * node_.size + to);
+    const auto pair = static_cast<std::size_t>(from) * static_cast<std::size_t>(node_.size) +
+                      static_cast<std::size_t>(to);
     std::byte* const memory = node_.device_windows + pair * window;
     way.stream = {api(), api().make_stream(steps_->device())};
     way.bytes = use_ == Use::parts ? window : (window - detail::page_bytes()) / 2;

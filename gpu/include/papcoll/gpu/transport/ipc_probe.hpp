@@ -203,6 +203,7 @@ class MailboxTable {
   template <class Part>
   std::vector<Part*> of_all(Part OfRank::*part) const {
     std::vector<Part*> all;
+    all.reserve(static_cast<std::size_t>(node_.size));
     for (int p = 0; p < node_.size; ++p) all.push_back(&(of_rank(p).*part));
     return all;
   }
