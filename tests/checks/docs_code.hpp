@@ -23,12 +23,18 @@ struct Vec3 {
   friend bool operator<(Vec3 a, Vec3 b) { return a.x < b.x; }
 };
 
+struct Particle {
+  double mass;
+  float charge;
+};
+
 inline MPI_Comm mpi_comm = MPI_COMM_WORLD;
 inline MPI_Comm comm8 = MPI_COMM_WORLD;
 inline papcoll::Communicator comm{MPI_COMM_WORLD};
 inline std::vector<double> data(8);
 inline std::vector<Vec3> in(8);
 inline std::vector<Vec3> out(8);
+inline std::vector<Particle> particles(8);
 inline std::vector<int> sent(4);
 inline double* pointer = data.data();
 inline std::size_t count = 8;
