@@ -19,15 +19,15 @@ import tempfile
 LIMITS = {
     "algorithms": (4, 0.8),
     "arrival": (6, 2.8),  # it looks less often once nothing changes
-    "base": (126, 14.7),
-    "call": (6, 3.2),
-    "choice": (8, 2.1),
-    "elsewhere": (100, 19.3),
-    "node": (47, 14.5),
-    "runtime": (160, 66),
-    "schedule": (106, 20.5),
-    "topology": (24, 10.5),
-    "transport": (120, 29),
+    "base": (140, 18.5),  # packed layouts, which were elsewhere, are part of it
+    "call": (5, 2.3),
+    "choice": (9, 3.1),  # names of contracts, which were base's
+    "elsewhere": (98, 18.3),
+    "node": (52, 15),
+    "runtime": (178, 64),  # virtual functions instead of tables of pointers
+    "schedule": (102, 20),
+    "topology": (23, 12),  # reading lists of processors as sets
+    "transport": (111, 26.5),
 }
 
 

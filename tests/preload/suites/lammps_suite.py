@@ -23,7 +23,7 @@ def rows(out):
 
 
 def once(suite, lmp, name, preloaded, steps, digits, delays=None):
-    melt = [lmp, "-in", str(common.TESTS.parent / "benchmarks" / "melt.in"), "-log", "none"]
+    melt = [lmp, "-in", str(common.TESTS.parent / "benchmarks" / "preload" / "melt.in"), "-log", "none"]
     for name_and_value in (("n", 8), ("steps", steps), ("every", 10), ("digits", digits)):
         melt += ["-var", *map(str, name_and_value)]
     status, out, err = suite.run(4, melt, preloaded, delays=delays)

@@ -144,8 +144,8 @@ class GroupedLeaders {
   bool write_next(Site auto& s, const Call& c) {
     if (written_ == chunks_.count || written_ >= taken_ + window_) return false;
     const Range own = slices_.slice(slices_.number(), chunks_.length(written_), chunks_.size);
-    write_around(s, s.slot(s.rank(), written_), c.in + chunks_.offset(written_),
-                 chunks_.length(written_), chunks_.size, own);
+    write_around(s, written_, c.in + chunks_.offset(written_), chunks_.length(written_),
+                 chunks_.size, own);
     show_chunks(s, ++written_, everyone);
     return true;
   }

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -38,7 +37,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          and Deep Learning", MASc thesis, Queen's University 2021, ch. 4, algorithm 4.1; the
 //          static leader is MVAPICH's two-level shared-memory allreduce, its reference.
 //
-// A bcast is FanOut's, and an allgather, which combines nothing, Exchange's.
+// A bcast is FanOut's.
 
 namespace detail {
 
@@ -51,11 +50,8 @@ class LeaderFanRun {
   bool step(Site auto& s, const Call& c) {
     // Only the root of a bcast has the data, so it leads, whoever comes first.
     if (c.collective == Collective::bcast) return fan_out_.step(s, c);
-    if (c.collective == Collective::allgather) {
-      if (!exchange_) exchange_.emplace();
-      return exchange_->step(s, c);
-    }
     if (!begun_) begin(s, c);
+    if (c.collective == Collective::allgather) return gather(s, c);
     return leads_ ? lead(s, c) : follow(s, c);
   }
 
@@ -228,11 +224,54 @@ class LeaderFanRun {
     show_chunks(s, ++written_, audience);
   }
 
+  // --- allgather: the leader only counts the flags, everyone reads the slots
+
+  bool gather(Site auto& s, const Call& c) {
+    for (;;) {
+      bool moved = false;
+      // A release of chunk t says that all have published it, so all had taken those below
+      // t + 1 − buffers/2: what chunk written_ overwrites has been read by all.
+      if (written_ < chunks_.count && written_ < taken_ + s.buffers() / 2) {
+        write_chunk(s, c, leader_);
+        moved = true;
+      }
+      if (leads_ && counted_ < chunks_.count && counted_ < written_) {
+        while (left_ != 0 && s.arrived(s.pending()[left_ - 1], counted_ + 1)) {
+          if (counted_ == 0 && !matched(s, s.pending()[left_ - 1])) return false;
+          --left_;
+        }
+        if (left_ == 0) {
+          s.all_arrived();
+          s.release(++counted_, nullptr, 0);
+          reset_pending(s);
+          moved = true;
+        }
+      }
+      if (taken_ < chunks_.count && s.released(taken_ + 1)) {
+        s.all_arrived();  // says the leader
+        read_all(s, c);
+        ++taken_;
+        moved = true;
+      }
+      if (taken_ == chunks_.count) return true;
+      if (!moved) return false;
+    }
+  }
+
+  void read_all(Site auto& s, const Call& c) {
+    for (int r = 0; r < s.size(); ++r) {
+      std::byte* const to = c.out + static_cast<std::size_t>(r) * c.bytes();
+      const bool is_own = r == s.rank();
+      if (is_own && c.in == to) continue;
+      s.read(to + chunks_.offset(taken_), is_own ? own(c) : source(s, r), chunks_.bytes(taken_));
+    }
+  }
+
   FanOut fan_out_;
-  std::optional<Exchange::Run> exchange_;  ///< of an allgather
   Chunks chunks_;
   std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
   std::uint32_t taken_ = 0;    ///< chunks whose result this rank is done with
+  std::uint32_t counted_ = 0;  ///< allgather, leader: chunks released
   int leader_ = 0;
   int left_ = 0;      ///< leader: how many of pending() are awaited for this chunk
   int position_ = 0;  ///< leader, in rank order: who is next

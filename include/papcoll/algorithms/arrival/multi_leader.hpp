@@ -101,7 +101,7 @@ class MultiLeader::Run {
   bool write_next(Site auto& s, const Call& c) {
     if (written_ == chunks_.count || written_ >= taken_ + window(s)) return false;
     const Range own = slice(s, written_, s.rank());
-    detail::write_around(s, slot(s, s.rank(), written_), c.in + chunks_.offset(written_),
+    detail::write_around(s, written_ * together_, c.in + chunks_.offset(written_),
                          chunks_.length(written_), chunks_.size, own);
     detail::show_chunks(s, ++written_, everyone);
     return true;

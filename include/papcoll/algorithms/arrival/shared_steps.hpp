@@ -78,12 +78,14 @@ void for_each_block(Range elements, std::size_t size, auto&& f) {
   }
 }
 
-/// Writes n elements of `size` bytes, but for those of a slice.
-void write_around(Site auto& s, std::byte* to, const std::byte* from, std::size_t n,
+/// Writes n elements of `size` bytes, but for those of a slice, to this rank's chunk buffer of that
+/// number; where the slice is all, the buffer takes no pages.
+void write_around(Site auto& s, std::uint32_t buffer, const std::byte* from, std::size_t n,
                   std::size_t size, Range slice) {
   if (slice.empty()) slice = {n, n};
   for (const Range& r : {Range{0, slice.lo}, Range{slice.hi, n}}) {
-    if (!r.empty()) s.write(to + r.lo * size, from + r.lo * size, r.size() * size);
+    if (r.empty()) continue;
+    s.write(s.slot(s.rank(), buffer) + r.lo * size, from + r.lo * size, r.size() * size);
   }
 }
 
