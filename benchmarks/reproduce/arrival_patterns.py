@@ -34,7 +34,7 @@ def lammps(directory, options):
     program = shutil.which("lmp")
     if program is None:
         raise Missing("there is no lmp (Debian's package lammps)")
-    return [program, "-in", str(HERE.parent / "melt.in"), "-log", "none", "-var", "every", "5",
+    return [program, "-in", str(HERE.parent / "preload" / "melt.in"), "-log", "none", "-var", "every", "5",
             "-var", "steps", "500" if options.quick else "3000"]
 
 
