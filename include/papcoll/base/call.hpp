@@ -64,7 +64,7 @@ inline constexpr std::uint64_t types_on_device = std::uint64_t{1} << 39;
 
 struct PlanOf;
 
-/// One rank's call of a collective, below the seam: no element type, no operator type.
+/// One rank's call of a collective, type-erased: no element type, no operator type.
 ///
 /// The *vector* of a call is what the collective is about: `count` elements for allreduce, reduce,
 /// bcast, scan and exscan; a block of `count` for each rank, in rank order, for allgather, gather,

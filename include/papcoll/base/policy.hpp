@@ -53,14 +53,6 @@ constexpr std::optional<NumericalContract> contract_named(std::string_view name)
   return {};
 }
 
-/// The weakest contract: ranks may get results that differ in the last bits. A permission for
-/// algorithms to come; all that papcoll has give RankConsistent at least.
-struct Fast;
-/// The default contract: all ranks get the same bits, run by run they may differ.
-struct RankConsistent;
-/// The strongest contract: bits never depend on who arrived when.
-struct Reproducible;
-
 // The four kinds a policy can be. A policy is a type with a member `policy_kind` naming one of
 // them.
 struct ArrivalPolicyKind {};
@@ -88,17 +80,17 @@ concept RegularPolicy = requires(P p, const P& other) {
   static_cast<bool>(other == other);
 };
 
-/// Ranks may get results that differ in the last bits. No algorithm makes use of that yet.
+/// The weakest contract: ranks may get results that differ in the last bits.
 struct Fast {
   using policy_kind = ContractPolicyKind;
   static constexpr NumericalContract value = NumericalContract::fast;
 };
-/// All ranks get the same bits. The default.
+/// The default contract: all ranks get the same bits; from run to run they may differ.
 struct RankConsistent {
   using policy_kind = ContractPolicyKind;
   static constexpr NumericalContract value = NumericalContract::rank_consistent;
 };
-/// The bits never depend on who arrived when.
+/// The strongest contract: the bits never depend on who arrived when.
 struct Reproducible {
   using policy_kind = ContractPolicyKind;
   static constexpr NumericalContract value = NumericalContract::reproducible;

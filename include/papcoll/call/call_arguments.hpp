@@ -43,7 +43,7 @@ using MakeUneven = void(const Caller&, const CallArguments&, Call&, CallBlocks& 
 /// How many elements each rank has, where that differs.
 struct UnevenArguments {
   MakeUneven* make = nullptr;
-  blocks sent{counts{}};      ///< of the input,
+  blocks sent{counts{}};      ///< of the input
   blocks received{counts{}};  ///< of the output
 };
 
@@ -214,7 +214,8 @@ inline std::size_t block_of_lengths(const Caller& caller, const CallArguments& a
   return equal_part(caller, a.in_length);
 }
 
-// Every call comes through here: few functions, few looks at tables.
+// Every call comes through here whose blocks are alike, but for the elementwise ones that
+// run_packed() makes: few functions, few looks at tables.
 PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
   if (a.layouts != nullptr && !a.layouts->is_counted) a.layouts->count(caller, *a.layouts, a);
   Call& call = a;

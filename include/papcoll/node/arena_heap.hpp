@@ -56,7 +56,7 @@ class LazyMapping {
 
  private:
   // A new mapping is locked if the process wants that; one that grows stays as it is. So it begins
-  // as one page, which is unlocked. The kernel is called for mremap() as in page_migration.hpp.
+  // as one page, which is unlocked. For mremap() the kernel is called as in registered_buffer.hpp.
   [[gnu::cold]] LazyMapping(std::size_t bytes, int flags, int fd, off_t offset) noexcept {
     void* const page = mmap(nullptr, page_bytes(), PROT_READ | PROT_WRITE, flags, fd, offset);
     if (page == MAP_FAILED) return;

@@ -88,9 +88,9 @@ class TeamCore final : public TeamState {
   void set_registrations(detail::Shared<Registrations> all) noexcept {
     registrations_ = std::move(all);
   }
-  /// The buffers of this rank's prepared calls.
   /// Before the first prepared call: one that teams share which have the same arenas.
   void set_buffer_watch(detail::Shared<BufferWatch> watch) { buffer_watch_ = std::move(watch); }
+  /// The buffers of this rank's prepared calls.
   const detail::Shared<BufferWatch>& buffer_watch() {
     if (buffer_watch_ == nullptr) buffer_watch_ = detail::make_shared<BufferWatch>();
     return buffer_watch_;

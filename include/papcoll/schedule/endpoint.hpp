@@ -53,7 +53,7 @@ inline void perform_locally(const TransportOp& w) noexcept {
   }
 }
 
-/// One rank's end of a transport: what the engine needs of it, and all that a new transport has to
+/// One rank's end of a transport: what a PlanRun needs of it, and all that a new transport has to
 /// write. A message is identified by (sequence, block, number) between two ranks; sends and
 /// receives may be started in any order and must not wait for each other's progress.
 class Endpoint : Pinned {

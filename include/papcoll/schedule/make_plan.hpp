@@ -10,7 +10,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// A plan cut in blocks along the vector: `full` is run for each of the first blocks − 1 (or all)
-/// blocks, `last` for a shorter one at the end. Blocks touch disjoint elements, so an engine may
+/// blocks, `last` for a shorter one at the end. Blocks touch disjoint elements, so a PlanRun may
 /// have several in flight, and a long pipeline needs no more memory than one block.
 struct BlockedPlan {
   Plan full;

@@ -122,7 +122,7 @@ enum class OpKind : unsigned char {
 enum class Space : unsigned char {
   in,       ///< the call's input, never written
   out,      ///< the call's output (and input, in place)
-  scratch,  ///< memory of the engine, one area for each block in flight
+  scratch,  ///< memory of the PlanRun, one area for each block in flight
 };
 
 /// An element of a space.

@@ -19,7 +19,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// The engine of plan/engine.hpp on every rank, in virtual time. What it does in the same order:
+/// PlanRun (schedule/plan_run.hpp) on every rank, in virtual time. What it does in the same order:
 /// slots and the blocks they run, the queue of ready steps, and that the ends of messages are
 /// noticed only when that queue is empty: all that came since then at once, sends before receives
 /// and those started first before the others, and what each makes ready is done before the next is

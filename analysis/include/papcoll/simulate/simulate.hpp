@@ -14,7 +14,7 @@
 
 // The simulator: the plans of all ranks, run in virtual time.
 //
-// Each rank has one processor and one port. The processor runs the plan as plan/engine.hpp does: a
+// Each rank has one processor and one port. The processor runs the plan as PlanRun does: a
 // reduction takes it γ seconds a byte, a copy copy_per_byte, and a message o + O·bytes both when it
 // is sent and when it has been received. It does one thing at a time, in the order in which they
 // became possible, and looks for messages that have ended only when nothing else is left to do.
@@ -38,7 +38,7 @@
 //
 // Ports::shared (SimGrid's SMPI, where each host has a link of its own). A message begins when both
 // sides have started it, whatever its length. When L has passed it is a flow of bytes; all flows
-// share the ports max-min fairly (analysis/fair_shares.hpp), and a port is good for a byte in G
+// share the ports max-min fairly (simulate/fair_shares.hpp), and a port is good for a byte in G
 // seconds. Sends of less than S bytes are complete at once, the others with their receives. g means
 // nothing.
 //

@@ -29,16 +29,28 @@ class HierarchicalPhases {
 
   template <Collective C>
   void run() {
-    if constexpr (C == Collective::allreduce) return allreduce();
-    if constexpr (C == Collective::reduce) return reduce();
-    if constexpr (C == Collective::bcast) return bcast();
-    if constexpr (C == Collective::allgather) return allgather();
-    if constexpr (C == Collective::reduce_scatter) return reduce_scatter();
-    if constexpr (C == Collective::gather) return gather();
-    if constexpr (C == Collective::scatter) return scatter();
-    if constexpr (C == Collective::barrier) return barrier();
-    if constexpr (C == Collective::alltoall) return AlltoallPhases{team_, call_}.run();
-    if constexpr (is_prefix_reduction(C)) return scan(is_exclusive(C));
+    if constexpr (C == Collective::allreduce) {
+      allreduce();
+    } else if constexpr (C == Collective::reduce) {
+      reduce();
+    } else if constexpr (C == Collective::bcast) {
+      bcast();
+    } else if constexpr (C == Collective::allgather) {
+      allgather();
+    } else if constexpr (C == Collective::reduce_scatter) {
+      reduce_scatter();
+    } else if constexpr (C == Collective::gather) {
+      gather();
+    } else if constexpr (C == Collective::scatter) {
+      scatter();
+    } else if constexpr (C == Collective::barrier) {
+      barrier();
+    } else if constexpr (C == Collective::alltoall) {
+      AlltoallPhases{team_, call_}.run();
+    } else {
+      static_assert(is_prefix_reduction(C), "papcoll: this collective has no phases by nodes yet");
+      scan(is_exclusive(C));
+    }
   }
 
  private:

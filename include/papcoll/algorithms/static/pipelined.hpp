@@ -22,7 +22,7 @@ struct PipelinedTraits;
 /// A schedule run on one segment of the vector after the other, so that a position passes a segment
 /// on while the next one comes in.
 ///
-/// Phases: those of S, for each segment; of as many segments at once as the engine keeps in flight.
+/// Phases: those of S, for each segment; of as many segments at once as a PlanRun keeps in flight.
 /// Cost: a way of L messages for n segments takes (L + n − 1) times what one segment takes, rather
 ///   than L times the whole vector. The best segment is about √(αm / ((L−1)β)) bytes.
 /// Prefer it for vectors of many segments and long ways (PipelinedChain, PipelinedBinaryTree), or

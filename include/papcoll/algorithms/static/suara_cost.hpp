@@ -15,7 +15,7 @@
 // anyway, nothing changes: Ring, and powers of two in RecursiveDoubling and Rabenseifner.
 //
 // How much a fold is delayed by depends on who of its neighbours is folded, too: what stands here
-// for it is measured in simulations of 3 to 509 ranks (analysis/simulate.hpp, Ports::shared), and
+// for it is measured in simulations of 3 to 509 ranks (simulate/simulate.hpp, Ports::shared), and
 // within 6 % of the whole time.
 
 namespace papcoll::inline PAPCOLL_ABI {

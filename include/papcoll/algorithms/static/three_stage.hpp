@@ -12,7 +12,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Groups whose ranks are near each other combine at their leaders, which alone exchange across the
 /// slow links between groups; segments follow each other through the stages.
 ///
-/// Phases, for each segment, and for as many at once as the engine keeps in flight: (1) the members
+/// Phases, for each segment, and for as many at once as a PlanRun keeps in flight: (1) the members
 ///   of a group, one of `groups` even runs of neighbours, send to its first one, the leader, which
 ///   combines; (2) the leaders run RecursiveDoubling; (3) each sends the result back.
 /// Cost: for n segments of s bytes and two groups of k, where a byte takes β within and β' between

@@ -25,7 +25,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 // `asks` is what listings say of it, or null. The sentence is `what` followed by `why`, a colon and
 // `remedy`; listings of what cannot run a call show `why` alone. At run time names take the places
 // of "this schedule", "this transport" and so on, and numbers those of {found} and {limit}: see
-// requirement_text.hpp. (C++20 cannot compute the text of a static_assert, hence the macro.)
+// RefusalDetails. (C++20 cannot compute the text of a static_assert, hence the macro.)
 //
 // clang-format off
 #define PAPCOLL_REQUIREMENTS(X)                                                                   \

@@ -36,9 +36,9 @@ struct Chooser {
   std::span<const detail::MessageCandidate> by_messages;
   /// Of a call that goes by caches; null where none does.
   const HierarchicalSpec& (*by_caches)();
-  /// Runs a hierarchical call on a divided team, and
+  /// Runs a hierarchical call on a divided team.
   void (*run_phases)(HierarchyTeam&, const Call&);
-  /// the choosers of the collectives that its phases are.
+  /// The choosers of the collectives that are phases of a hierarchical call.
   std::span<const Chooser* const> phases;
 
   /// The chooser of a phase.

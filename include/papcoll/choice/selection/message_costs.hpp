@@ -50,7 +50,7 @@ const AnySchedule& made_once(int number, Make make) {
 
 /// A round in which a position sends n messages, of so many bytes together, and receives as many,
 /// all at once, in seconds. Their latencies pass at the same time; the processor is busy for half
-/// of the gap with each that it sends and with each that it receives. (The closed forms of model/
+/// of the gap with each that it sends and with each that it receives. (The closed forms
 /// have port and processor as one, of which each message keeps its gap and its bytes' time.)
 inline double round_of_messages(const HockneyWithGap& h, int n, double bytes) noexcept {
   const double until_last = std::max((n - 1) * h.gap / 2, h.beta * bytes);
@@ -169,7 +169,7 @@ inline const AnySchedule& chain_of_segment(int segment_bits) {
 }
 
 // Long vectors between many nodes: TwoTreeComplete for a bcast, reduce and allreduce, and Suara for
-// an allreduce, by the closed forms of model/ and the thresholds of the network.
+// an allreduce, by the closed forms and the thresholds of the network.
 
 inline HockneyWithGap link_of(const Thresholds& t) noexcept {
   constexpr double nano = 1e-9;

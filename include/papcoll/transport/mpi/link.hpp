@@ -78,7 +78,7 @@ class MpiLink : Pinned {
   }
 
   /// The tag of a message. Messages that share a tag are matched in the order in which they are
-  /// posted; a plan keeps fewer than tags_per_block of a pair in flight in one block, and an engine
+  /// posted; a plan keeps fewer than tags_per_block of a pair in flight in one block, and a PlanRun
   /// posts a block only after the one that used its slot, so that order is the same at both ends.
   int tag(std::uint32_t sequence, std::uint32_t block, std::uint32_t number) const noexcept {
     return static_cast<int>(first_tag + sequence % sequences_ * tags_per_call +

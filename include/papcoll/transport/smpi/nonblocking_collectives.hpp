@@ -1,6 +1,6 @@
 #pragma once
 
-// transport/mpi/nonblocking_collectives.hpp for ranks that SimGrid's SMPI simulates.
+// What transport/mpi/mpi_calls.hpp has of them, for ranks that SimGrid's SMPI simulates.
 
 #include <papcoll/transport/mpi/mpi.hpp>
 
