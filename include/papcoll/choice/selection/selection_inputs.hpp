@@ -23,7 +23,8 @@ struct Thresholds {
   struct Network {
     // What is tried first by messages the closed forms say, for a network as these
     // describe it: by default the published one of a Cray XC40 (see Hockney), and a gap that
-    // nothing was measured for: MPI libraries have some 0.3 µs. `papcoll-bench --measure tuning` measures it.
+    // nothing was measured for: MPI libraries have some 0.3 µs. `papcoll-bench --measure tuning`
+    // measures it.
     std::size_t alpha_ns = 1500;       ///< of a message, in nanoseconds
     std::size_t gap_ns = 300;          ///< how much of that keeps its port
     std::size_t beta_as = 62500000;    ///< of a byte sent, in attoseconds
