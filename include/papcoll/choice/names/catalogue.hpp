@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -216,43 +215,44 @@ constexpr CatalogueRow arrival_row() {
   return detail::row_of(Under<Arrival, Schedule>{});
 }
 
+namespace detail {
+/// Those of the library, and those that are registered, for which there is room: what catalogue()
+/// returned stays.
+[[gnu::cold]] inline std::vector<CatalogueRow>& all_rows() {
+  constexpr std::size_t most_registered = 256;
+  static std::vector<CatalogueRow> rows = [] {
+    const Catalogue own = catalogue_rows<ArrivalAlgorithms>;
+    std::vector<CatalogueRow> all;
+    all.reserve(own.size() + most_registered);
+    all.assign(own.begin(), own.end());
+    return all;
+  }();
+  return rows;
+}
+}  // namespace detail
+
+/// Every algorithm of the library, and those that are registered.
+[[gnu::cold]] inline Catalogue catalogue() { return detail::all_rows(); }
+
 /// Gives an algorithm of a program's own a name, by which algorithm(), explain(), papcoll-bench and
 /// the command papcoll know it. At namespace scope, in one file:
 ///
 ///     static const papcoll::Registered mine{papcoll::static_row<Mine>()};
-///
-/// All are there before main(): the first name that is asked for finds out which there are.
-class Registered : Pinned {
- public:
-  explicit Registered(const CatalogueRow& row) noexcept
-      : row_(row), before_(std::exchange(last, this)) {}
-
- private:
-  friend Catalogue catalogue();
-
-  inline static const Registered* last = nullptr;
-
-  CatalogueRow row_;
-  const Registered* before_;
-};
-
-/// Every algorithm of the library, and those that are registered. Throws argument_error if two have
-/// one name.
-[[gnu::cold]] inline Catalogue catalogue() {
-  static const std::vector<CatalogueRow> all = [] {
-    const Catalogue own = detail::catalogue_rows<ArrivalAlgorithms>;
-    std::vector<CatalogueRow> rows{own.begin(), own.end()};
-    for (const Registered* r = Registered::last; r != nullptr; r = r->before_) {
-      for (const CatalogueRow& row : rows) {
-        if (row.name != r->row_.name) continue;
-        detail::throw_error<argument_error>(
-            {"papcoll: two algorithms are called ", row.name, ": give yours another name"});
-      }
-      rows.push_back(r->row_);
+struct Registered : Pinned {
+  /// Throws argument_error if there is an algorithm of that name, or no room.
+  explicit Registered(const CatalogueRow& row) {
+    std::vector<CatalogueRow>& all = detail::all_rows();
+    for (const CatalogueRow& other : all) {
+      if (other.name != row.name) continue;
+      detail::throw_error<argument_error>(
+          {"papcoll: two algorithms are called ", row.name, ": give yours another name"});
     }
-    return rows;
-  }();
-  return all;
-}
+    if (all.size() == all.capacity()) {
+      detail::throw_error<argument_error>(
+          {"papcoll: too many algorithms are registered: ", row.name, " finds no room"});
+    }
+    all.push_back(row);
+  }
+};
 
 }  // namespace papcoll::inline PAPCOLL_ABI
