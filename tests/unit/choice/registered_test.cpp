@@ -39,4 +39,8 @@ TEST_CASE("a registered algorithm has a name like any other", "[catalogue]") {
         "");
   CHECK_THROWS_WITH(papcoll::Registered{papcoll::static_row<ToTheFirst>()},
                     Catch::Contains("two algorithms are called ToTheFirst"));
+  const papcoll::CatalogueRow split =
+      papcoll::arrival_row<papcoll::ArrivalOrder, papcoll::SplitTail>();
+  CHECK(split.name == "SplitTail");
+  CHECK(split.algorithm != nullptr);
 }
