@@ -140,6 +140,9 @@ class Pool {
   ///
   ///      32 KB   4.2 |  2.8      17 |  8.4
   ///     256 KB    31 |   15     142 |   57
+  ///
+  /// One of more than half such a cache drives out by itself what was read before, and two places
+  /// of it would only take room in the cache that all share.
   static std::size_t window() noexcept {
     static const std::size_t bytes = [] {
       const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
@@ -154,7 +157,7 @@ class Pool {
 
   /// Where in the pool the n bytes of the next call begin.
   std::size_t next_place(std::size_t n) {
-    if (n < turns_from || n > window() / 2 || !take_window()) return 0;
+    if (n < turns_from || n > window() / 4 || !take_window()) return 0;
     const std::size_t at = next_ + n <= window() ? next_ : 0;
     next_ = at + (n + most_line - 1) / most_line * most_line;
     return at;

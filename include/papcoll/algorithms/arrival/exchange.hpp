@@ -126,8 +126,11 @@ class FanOut {
 // Phases   1. Each rank writes its contribution to its slot and raises its flag.
 //          2. Each rank, once all flags are up, reads all slots and computes the result itself, or
 //             of a reduce_scatter its own block.
+//          A chunk of a reduce_scatter has a piece of each block, so that all ranks combine at the
+//          same time; what a rank wants itself it leaves where it is.
 // Cost     One flag each way: no algorithm has fewer steps after the last arrival. P·n bytes read
-//          by each rank, so P² n on the node.
+//          by each rank, so P² n on the node. Of a reduce_scatter with blocks of n bytes each rank
+//          writes and reads (P−1)·n.
 //          Of a reduce and a gather only the root reads; a bcast and a scatter are FanOut.
 // Prefer   For the smallest messages, and for two ranks up to a few KB; always for allgather.
 // Limits   One node. Above a few KB the P² n of a node's memory traffic loses to MultiLeader.
@@ -177,12 +180,33 @@ class Exchange::Run {
     writes_ = !(to_root(c) && s.rank() == c.root);
     // In place, the first combination of a chunk is written over it.
     own_stays_ = !writes_ || !c.in_place() || (s.rank() < 2 && !scatters);
+    if (scatters && !small_) cut_blocks(s, c);
     if (small_) {
       s.announce(c.in, bytes, 1);
       written_ = 1;
     } else if (!writes_) {
       s.announce(nullptr, 0, 0);
     }
+  }
+
+  /// Of a reduce_scatter: chunks with a piece of each block, if they hold an element of each.
+  void cut_blocks(Site auto& s, const Call& c) {
+    const auto ranks = static_cast<std::size_t>(s.size());
+    const std::size_t longest =
+        c.counts != nullptr ? *std::max_element(c.counts, c.counts + ranks) : c.count;
+    const std::size_t line = std::max(cache_line / chunks_.size, std::size_t{1});
+    piece_ = chunks_.per_chunk / ranks;
+    if (piece_ > line) piece_ -= piece_ % line;
+    if (piece_ == 0) return;
+    piece_ = std::min(piece_, longest);
+    chunks_.count = static_cast<std::uint32_t>((longest + piece_ - 1) / piece_);
+  }
+
+  /// Calls f(at, piece) for the elements of rank r's block that are in a chunk, `at` bytes into it.
+  void with_piece(int r, const Range& block, std::uint32_t chunk, auto&& f) const {
+    const std::size_t lo = std::min(block.lo + chunk * piece_, block.hi);
+    f(static_cast<std::size_t>(r) * piece_ * chunks_.size,
+      Range{lo, std::min(lo + piece_, block.hi)});
   }
 
   /// Has the peer room for chunk written_ in this rank's slot?
@@ -197,10 +221,30 @@ class Exchange::Run {
 
   bool write_next(Site auto& s, const Call& c) {
     if (written_ == chunks_.count || !may_write(s, c)) return false;
-    s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
-    if (++written_ == 1) s.expect_again(0, chunks_.bytes(0));
+    std::byte* const chunk = s.slot(s.rank(), written_);
+    if (piece_ != 0) {
+      write_pieces(s, c, chunk);
+    } else {
+      s.write(chunk, c.in + chunks_.offset(written_), chunks_.bytes(written_));
+    }
+    if (++written_ == 1) s.expect_again(0, bytes_of_chunk(s, 0));
     detail::show_chunks(s, written_, to_root(c) ? c.root : everyone);
     return true;
+  }
+
+  void write_pieces(Site auto& s, const Call& c, std::byte* chunk) {
+    Range block;
+    for (int r = 0; r < s.size(); ++r) {
+      block = {block.hi, block.hi + (c.counts != nullptr ? c.counts[r] : c.count)};
+      if (r == s.rank() && own_stays_) continue;
+      with_piece(r, block, written_, [&](std::size_t at, const Range& piece) {
+        s.write(chunk + at, c.in + piece.lo * chunks_.size, piece.size() * chunks_.size);
+      });
+    }
+  }
+  std::size_t bytes_of_chunk(const Site auto& s, std::uint32_t k) const noexcept {
+    if (piece_ == 0) return chunks_.bytes(k);
+    return static_cast<std::size_t>(s.size()) * piece_ * chunks_.size;
   }
 
   bool take_next(Site auto& s, const Call& c) {
@@ -209,7 +253,7 @@ class Exchange::Run {
     for (; next_ < s.size(); ++next_) {
       if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
       if (!s.arrived(next_, taken_ + 1)) {
-        if (!small_) s.expect(next_, taken_, 0, chunks_.bytes(taken_));
+        if (!small_) s.expect(next_, taken_, 0, bytes_of_chunk(s, taken_));
         return false;
       }
       if (taken_ == 0 && !detail::matched(s, next_)) return false;
@@ -226,49 +270,58 @@ class Exchange::Run {
     return true;
   }
 
-  /// What rank r brought to chunk taken_, from its element `first` on. This rank's own it reads
-  /// where its caller has it: a line that a peer has read may have moved to the peer. 2 pinned
-  /// ranks, Zen 4, µs from the slot and from the input: 8 bytes 0.14 and 0.105 (without a shared
-  /// L3 0.42 and 0.22), 512 bytes 0.26 and 0.17.
-  const std::byte* contribution(Site auto& s, const Call& c, int r, std::size_t first = 0) const {
-    const std::size_t at = first * chunks_.size;
-    if (r == s.rank() && own_stays_) return c.in + chunks_.offset(taken_) + at;
+  /// What rank r brought to chunk taken_, from `at` bytes on. This rank's own it reads
+  /// where its caller has it, from element `lo` on: a line that a peer has read may have moved to
+  /// the peer. 2 pinned ranks, Zen 4, µs from the slot and from the input: 8 bytes 0.14 and 0.105
+  /// (without a shared L3 0.42 and 0.22), 512 bytes 0.26 and 0.17.
+  const std::byte* contribution(Site auto& s, const Call& c, int r, std::size_t lo,
+                                std::size_t at) const {
+    if (r == s.rank() && own_stays_) return c.in + lo * chunks_.size;
     return (small_ ? s.small(r) : s.slot(r, taken_)) + at;
   }
 
-  /// Combines what this rank wants of the chunk. In place, a reduce_scatter writes it at or below
-  /// its place in the input, and so not over what has still to go to the slot.
+  /// Combines what this rank wants of the chunk.
   void combine(Site auto& s, const Call& c) {
+    if (piece_ != 0) {
+      return with_piece(s.rank(), wanted_, taken_,
+                        [&](std::size_t at, const Range& piece) { combine(s, c, piece, at); });
+    }
     const std::size_t begin = chunks_.first(taken_);
-    const std::size_t lo = std::max(wanted_.lo, begin);
-    const std::size_t hi = std::min(wanted_.hi, begin + chunks_.length(taken_));
-    if (lo >= hi) return;
-    const std::size_t first = lo - begin;
-    const std::size_t n = hi - lo;
-    std::byte* const out = c.out + (lo - wanted_.lo) * chunks_.size;
+    const std::size_t end = begin + chunks_.length(taken_);
+    const Range now{std::max(wanted_.lo, begin), std::min(wanted_.hi, end)};
+    combine(s, c, now, (now.lo - begin) * chunks_.size);
+  }
+
+  /// These elements, which are `at` bytes into the chunk. In place, a reduce_scatter writes them at
+  /// or below their place in the input, and so not over what has still to go to the slot.
+  void combine(Site auto& s, const Call& c, const Range& now, std::size_t at) {
+    if (now.lo >= now.hi) return;
+    const std::size_t n = now.size();
+    std::byte* const out = c.out + (now.lo - wanted_.lo) * chunks_.size;
+    const auto of = [&](int r) { return contribution(s, c, r, now.lo, at); };
     if (s.size() == 1) {
-      const std::byte* const own = contribution(s, c, 0, first);
-      if (own != out) s.read(out, own, n * chunks_.size);
+      if (of(0) != out) s.read(out, of(0), n * chunks_.size);
       return;
     }
     // In place, the root of a reduce still has its contribution in `out`: the others' first.
     if (!writes_ && c.in_place() && s.rank() > 1) {
       std::byte* const partial = s.slot(s.rank(), taken_);
-      s.reduce(partial, contribution(s, c, 0), contribution(s, c, 1), n);
+      s.reduce(partial, of(0), of(1), n);
       for (int r = 2; r < s.size(); ++r) {
-        s.reduce(r + 1 < s.size() ? partial : out, partial, contribution(s, c, r), n);
+        s.reduce(r + 1 < s.size() ? partial : out, partial, of(r), n);
       }
       return;
     }
-    s.reduce(out, contribution(s, c, 0, first), contribution(s, c, 1, first), n);
-    for (int r = 2; r < s.size(); ++r) s.reduce(out, out, contribution(s, c, r, first), n);
+    s.reduce(out, of(0), of(1), n);
+    for (int r = 2; r < s.size(); ++r) s.reduce(out, out, of(r), n);
   }
 
   void collect(Site auto& s, const Call& c) {
     for (int r = 0; r < s.size(); ++r) {
       const bool own = r == s.rank();
       if (own && c.in == c.out + static_cast<std::size_t>(r) * c.bytes()) continue;
-      const std::byte* const from = own ? c.in + chunks_.offset(taken_) : contribution(s, c, r);
+      const std::byte* const from =
+          own ? c.in + chunks_.offset(taken_) : contribution(s, c, r, 0, 0);
       s.read(c.out + static_cast<std::size_t>(r) * c.bytes() + chunks_.offset(taken_), from,
              chunks_.bytes(taken_));
     }
@@ -277,6 +330,7 @@ class Exchange::Run {
   detail::FanOut fan_out_;
   Chunks chunks_;
   Range wanted_;               ///< the elements this rank combines
+  std::size_t piece_ = 0;      ///< elements of each block in a chunk; 0: chunks are of the vector
   std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
   std::uint32_t taken_ = 0;    ///< chunks this rank has its result of
   int next_ = 0;               ///< the rank looked at next

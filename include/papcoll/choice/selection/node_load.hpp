@@ -62,6 +62,15 @@ struct NodeLoad {
     return {rounds, critical, one + others() * each, rounds};
   }
 
+  /// The same of n bytes by a rank's chunk buffers: beyond what these hold, its peers have to run
+  /// once for each chunk before it goes on. Without a limit, `n` is 0.
+  static NodeWork by_chunks(NodeWork w, double n) noexcept {
+    constexpr double chunk = 65536;
+    constexpr double buffers = 4;
+    w.turns = 1 + std::max(0.0, n / chunk - buffers);
+    return w;
+  }
+
   /// The time of a call: of ranks that share processors what all do passes one after the other.
   double nanoseconds(const NodeWork& w, double processors) const noexcept {
     if (processors >= ranks) {

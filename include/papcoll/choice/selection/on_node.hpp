@@ -202,10 +202,12 @@ inline constexpr auto candidates_on_node = [] {
     };
   } else if constexpr (C == Collective::gather) {
     return std::array{
-        staged<StaticOrder, Exchange>(
-            [](Load l) noexcept { return l.one(1, l.ranks * l.read(l.bytes), l.write(l.bytes)); }),
+        staged<StaticOrder, Exchange>([](Load l) noexcept {
+          return l.by_chunks(l.one(1, l.ranks * l.read(l.bytes), l.write(l.bytes)), l.bytes);
+        }),
         staged<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.one(1.3, l.ranks * l.read(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
+          const double written = l.in_arena ? 0 : l.write(l.bytes);
+          return l.by_chunks(l.one(1.3, l.ranks * l.read(l.bytes), written), 0);
         }),
         chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
           return l.one(l.pieces(), l.ranks * l.read(l.bytes), l.write(l.bytes));
@@ -216,10 +218,13 @@ inline constexpr auto candidates_on_node = [] {
     };
   } else if constexpr (C == Collective::scatter) {
     return std::array{
-        staged<StaticOrder, Exchange>(
-            [](Load l) noexcept { return l.one(1, l.ranks * l.write(l.bytes), l.read(l.bytes)); }),
+        staged<StaticOrder, Exchange>([](Load l) noexcept {
+          const double written = l.ranks * l.write(l.bytes);
+          return l.by_chunks(l.one(1, written, l.read(l.bytes)), l.ranks * l.bytes);
+        }),
         staged<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.one(1.3, l.in_arena ? 0 : l.others() * l.write(l.bytes), l.read(l.bytes));
+          const double written = l.in_arena ? 0 : l.others() * l.write(l.bytes);
+          return l.by_chunks(l.one(1.3, written, l.read(l.bytes)), 0);
         }),
         chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
           return l.one(l.pieces(), l.others() * l.write(l.bytes), l.read(l.bytes));
