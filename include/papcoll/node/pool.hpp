@@ -53,7 +53,7 @@ class TakenPools {
   static void give_back_to(ArenaHeap& heap, std::byte* at) noexcept { heap.give_back(at); }
 
   ArenaHeap* heap_;  ///< null: there are no arenas
-  detail::Vector<std::byte*> places_;
+  Vector<std::byte*> places_;
   /// Known once something was taken, so that a program that takes nothing does not compile it.
   void (*give_back_)(ArenaHeap&, std::byte*) noexcept = nullptr;
 };

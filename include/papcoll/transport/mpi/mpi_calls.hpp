@@ -128,8 +128,8 @@ inline PeerFailure peer_failure_of(int code) noexcept {
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
   throw mpi_error(
-      detail::joined({"papcoll: ", call, " failed in ", where, ": ",
-                      std::string(text, static_cast<std::size_t>(length)), " (code ", code, ")"}),
+      joined({"papcoll: ", call, " failed in ", where, ": ",
+              std::string(text, static_cast<std::size_t>(length)), " (code ", code, ")"}),
       code);
 }
 
