@@ -135,11 +135,7 @@ class Pool {
   /// Calls use so many bytes of the pool in turns, twice what a core's own cache holds, so that a
   /// line is written again only when the caches of those who have read it hold it no more. Such a
   /// line has to be fetched from there, which takes longer than from a cache that all share, or
-  /// from memory. Zen 4 with 1 MB of L2, µs, of one place | in turns; papcoll-bench scan, 2 pinned
-  /// ranks that share an L3, and shared_lines_bench without one (with one it gains up to 1.2):
-  ///
-  ///      32 KB   4.2 |  2.8      17 |  8.4
-  ///     256 KB    31 |   15     142 |   57
+  /// from memory.
   static std::size_t window() noexcept {
     static const std::size_t bytes = [] {
       const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);

@@ -205,7 +205,7 @@ class Exchange::Run {
 
   bool take_next(Site auto& s, const Call& c) {
     if (taken_ == chunks_.count) return false;
-    // With all_pass() calls of 8 bytes took 2 to 4 % more time (2 ranks).
+    // Not all_pass(), with which short calls take longer.
     for (; next_ < s.size(); ++next_) {
       if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
       if (!s.arrived(next_, taken_ + 1)) {
@@ -227,9 +227,7 @@ class Exchange::Run {
   }
 
   /// What rank r brought to chunk taken_, from its element `first` on. This rank's own it reads
-  /// where its caller has it: a line that a peer has read may have moved to the peer. 2 pinned
-  /// ranks, Zen 4, µs from the slot and from the input: 8 bytes 0.14 and 0.105 (without a shared
-  /// L3 0.42 and 0.22), 512 bytes 0.26 and 0.17.
+  /// where its caller has it: a line that a peer has read may have moved to the peer.
   const std::byte* contribution(Site auto& s, const Call& c, int r, std::size_t first = 0) const {
     const std::size_t at = first * chunks_.size;
     if (r == s.rank() && own_stays_) return c.in + chunks_.offset(taken_) + at;

@@ -118,7 +118,6 @@ class PolledCollectives {
     return copy;
   }
 
-  /// Waits until step() returns true, as in one of these collectives.
   [[gnu::cold, gnu::noinline]] void until(FunctionRef<bool()> step, const char* where) const {
     if (hooks_ != nullptr) hooks_->doing = where;
     Waiter waiter;
