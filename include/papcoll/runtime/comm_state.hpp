@@ -28,7 +28,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <new>
 #include <string>
 #include <utility>

@@ -10,7 +10,6 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/arena_heap.hpp>
-#include <papcoll/node/layout.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/setup/division.hpp>

@@ -3,7 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -21,7 +21,6 @@
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <pthread.h>
 #include <sys/mman.h>

@@ -2,10 +2,8 @@
 
 #include <papcoll/arrival/remote_tickets.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/copying.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>

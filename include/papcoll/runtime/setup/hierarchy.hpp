@@ -4,7 +4,7 @@
 #include <papcoll/base/kept_memory.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/layout.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/setup/division.hpp>
@@ -16,8 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <new>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -4,7 +4,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/layout.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
