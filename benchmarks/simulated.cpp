@@ -8,8 +8,8 @@
 #include "timing/statistics.hpp"
 #include "timing/together.hpp"
 
+#include <papcoll/simulate/smpi/simulated_time.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
-#include <papcoll/transport/smpi/simulated_time.hpp>
 
 #include <fmt/format.h>
 

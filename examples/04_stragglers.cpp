@@ -6,10 +6,10 @@
 //
 //     mpirun -n 4 ./04_stragglers
 
-#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/pattern/generators.hpp>
+#include <papcoll/pattern/imbalance_factors.hpp>
 
 #include <algorithm>
 #include <chrono>

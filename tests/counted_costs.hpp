@@ -3,7 +3,7 @@
 // What an order costs, counted anew: nothing of topology/mapping/mapped_order.hpp.
 
 #include <papcoll/schedule/order.hpp>
-#include <papcoll/schedule/traffic.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 #include <papcoll/topology/machine.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 
 #include "candidates/native.hpp"
 
+#include <papcoll/simulate/smpi/simulated_time.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
-#include <papcoll/transport/smpi/simulated_time.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // When each rank came to the allreduce of each step and when it left, and what follows from that.
 #pragma once
 
-#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/papcoll.hpp>
+#include <papcoll/pattern/imbalance_factors.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,6 @@
 // How many pages of a node's shared memory a communicator has taken: none that no call needs.
 
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/layout.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 

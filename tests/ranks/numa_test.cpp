@@ -2,7 +2,6 @@
 // libnuma.
 
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/layout.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 

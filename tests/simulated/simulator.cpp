@@ -21,7 +21,7 @@
 #include <papcoll/scan.hpp>
 #include <papcoll/scatter.hpp>
 #include <papcoll/simulate/simulate.hpp>
-#include <papcoll/transport/smpi/simulated_time.hpp>
+#include <papcoll/simulate/smpi/simulated_time.hpp>
 
 #include <algorithm>
 #include <cmath>

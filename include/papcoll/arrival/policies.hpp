@@ -59,7 +59,7 @@ static_assert(ArrivalPolicy<ArrivalOrder>);
 /// Positions follow the machine: those that send each other most are played by ranks that are near
 /// to each other. For any static schedule, transport, non-blocking call and part of Hierarchical.
 ///
-/// Each schedule says how its positions are laid along the machine (schedule/mapping_hint.hpp), or
+/// Each schedule says how its positions are laid along the machine (MappingHint), or
 /// what they send each other, beginning at the place of the root. The first call of a schedule with
 /// a collective and a root on a communicator finds the order, without a message; a communicator
 /// keeps the last eight. Where an order would gain nothing, or be worse than that of the ranks in

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/arrival/background_allgather.hpp>
-#include <papcoll/arrival/imbalance_factors.hpp>
+#include <papcoll/arrival/imbalance.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/pointers.hpp>
@@ -10,7 +10,6 @@
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/order.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 
@@ -189,8 +188,7 @@ class Predictions {
     agreement_.start(endpoint, rings, exchange, plans, {&mine, 1}, sequence);
   }
 
-  /// From here on the figures just exchanged are in force.
-  /// Ranks that are expected at the same time stay in this order, or in rank order if it is empty.
+  /// From here on the figures just exchanged are in force. `ranks`: as of ArrivalForecast.
   [[gnu::cold]] void adopt(PlanCache& plans, std::span<const int> ranks = {}) {
     ArrivalForecast next{agreement_.take(), ranks};
     ++generation_;

@@ -7,7 +7,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/endpoint.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>

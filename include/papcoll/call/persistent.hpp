@@ -135,7 +135,7 @@ class OwningPersistent : public Persistent {
 #include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/runtime/team_context.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 
 #include <cstddef>
 #include <cstdint>

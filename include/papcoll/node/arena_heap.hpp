@@ -180,7 +180,6 @@ class ArenaHeap : Pinned {
     free_.merge(entry);
   }
 
-  /// Changes the size of a free block.
   void resize(Blocks::iterator block, std::size_t bytes) noexcept {
     Sizes::node_type entry = free_.extract({block->second.bytes, block->first});
     block->second.bytes = bytes;

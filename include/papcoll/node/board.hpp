@@ -2,6 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/node/call_words.hpp>
+#include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 
 #include <atomic>
@@ -53,9 +54,7 @@ class BasicBoard {
   static constexpr int frames = Frames;
   static constexpr int buffers = Buffers;
   static_assert(Buffers % 2 == 0, "algorithms take two of them together");
-  /// Of a result. Accumulator, 1 MB, 4 ranks on 2 processors, Zen 4, with 4 and 16 of them: 165 and
-  /// 130 µs where the processors share an L3, 370 and 250 where they do not; 8 ranks: 280 and 240,
-  /// 490 and 340.
+  /// Of a result: more than of a slot, so that Accumulator's ranks seldom wait for a free one.
   static constexpr int results = Results;
   static_assert(Results >= Buffers);
   static constexpr std::uint32_t remembered = Remembered;  ///< arrivals of each rank, see there
@@ -315,8 +314,7 @@ class BasicBoard {
   }
   /// How much farther from the beginning of a page a frame's buffers begin than those of the frame
   /// before. Were it one place for all, two ranks' buffers of four frames would take all eight
-  /// lines that a nearest cache has for it. Allreduce of 64 bytes, 2 pinned ranks that share no
-  /// cache: 0.47 µs, with this 0.39.
+  /// lines that a nearest cache has for it.
   static constexpr std::size_t skew(std::size_t page) noexcept {
     constexpr std::size_t period = 4096;  // of the places in a nearest cache
     return (page < period ? page : period) / frames / cache_line * cache_line;
@@ -341,7 +339,6 @@ class BasicBoard {
   std::size_t frame(std::uint32_t e) const noexcept { return head_ + (e % frames) * frame_; }
   RankWords& of(int r) const noexcept { return at<RankWords>(sizeof(Abort), r); }
   FrameHead& head(std::uint32_t e) const noexcept { return at<FrameHead>(frame(e)); }
-  /// The i-th of those that begin there.
   template <class T>
   T& at(std::size_t offset, std::integral auto i) const noexcept {
     return at<T>(offset + static_cast<std::size_t>(i) * sizeof(T));
@@ -365,3 +362,16 @@ class BasicBoard {
 using NodeBoard = BasicBoard<SharedAccess>;
 
 }  // namespace papcoll::inline PAPCOLL_ABI
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// The board of a node.
+[[gnu::cold]] inline NodeBoard board_of(const Node& node, std::size_t chunk_bytes) noexcept {
+  return {node.board, node.buffers, node.size, chunk_bytes, page_bytes()};
+}
+/// Bytes of its buffers: whole pages.
+inline std::size_t board_buffers_bytes(int ranks, std::size_t chunk_bytes) noexcept {
+  return NodeBoard::buffers_bytes(ranks, chunk_bytes, page_bytes());
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -15,7 +15,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -23,7 +23,7 @@ struct PeerCosts {
   std::uint32_t call_ns = 60;     ///< of a call by itself
   std::uint32_t signal_ns = 100;  ///< from a store until a peer has seen it
   /// Of each further line, where a rank takes those of several peers, or several take the same one,
-  /// which queue: 14 to 20 on nodes of 56 to 288 cores. It is not measured.
+  /// which queue. It is not measured.
   std::uint32_t line_ns = 18;
   std::uint32_t turn_ns = 1000;   ///< until another rank that shares the processor has run
   std::uint32_t write_ps = 25;    ///< to memory that peers have read

@@ -53,7 +53,7 @@ class TakenPools {
   static void give_back_to(ArenaHeap& heap, std::byte* at) noexcept { heap.give_back(at); }
 
   ArenaHeap* heap_;  ///< null: there are no arenas
-  detail::Vector<std::byte*> places_;
+  Vector<std::byte*> places_;
   /// Known once something was taken, so that a program that takes nothing does not compile it.
   void (*give_back_)(ArenaHeap&, std::byte*) noexcept = nullptr;
 };
@@ -135,11 +135,7 @@ class Pool {
   /// Calls use so many bytes of the pool in turns, twice what a core's own cache holds, so that a
   /// line is written again only when the caches of those who have read it hold it no more. Such a
   /// line has to be fetched from there, which takes longer than from a cache that all share, or
-  /// from memory. Zen 4 with 1 MB of L2, µs, of one place | in turns; papcoll-bench scan, 2 pinned
-  /// ranks that share an L3, and shared_lines_bench without one (with one it gains up to 1.2):
-  ///
-  ///      32 KB   4.2 |  2.8      17 |  8.4
-  ///     256 KB    31 |   15     142 |   57
+  /// from memory.
   ///
   /// One of more than half such a cache drives out by itself what was read before, and two places
   /// of it would only take room in the cache that all share.

@@ -28,7 +28,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <new>
 #include <string>
 #include <utility>
@@ -41,7 +40,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 class CommState final : public Attached, public TeamHooks {
  public:
   /// The state of `comm`, made if it is not there. Throws argument_error.
-  static detail::Shared<CommState> of(MPI_Comm comm, const Options* options);
+  static Shared<CommState> of(MPI_Comm comm, const Options* options);
 
   [[gnu::cold]] CommState(CommunicatorSetup& making, const Options& options)
       : process_(making.process()), link_(making.all_ranks().comm()) {
@@ -55,7 +54,7 @@ class CommState final : public Attached, public TeamHooks {
     s.size = all_ranks.size("making a papcoll::Communicator");
     s.mpi = &link_;
     CommunicatorSetup::Known before = making.join_known();
-    detail::Shared<RankSetInfo>& known = before.ranks;
+    Shared<RankSetInfo>& known = before.ranks;
     std::string& problem = before.problem;
     const bool is_new = known == nullptr;
     if (making.any_moved()) known = find_again(all_ranks, *known);
@@ -162,9 +161,9 @@ class CommState final : public Attached, public TeamHooks {
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_null() {
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    throw argument_error(detail::joined(
-        {"papcoll: a collective or a Communicator on MPI_COMM_NULL, on rank ", rank,
-         " of MPI_COMM_WORLD: ranks outside a group must not call its collectives"}));
+    throw argument_error(
+        joined({"papcoll: a collective or a Communicator on MPI_COMM_NULL, on rank ", rank,
+                " of MPI_COMM_WORLD: ranks outside a group must not call its collectives"}));
   }
 
   /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
@@ -183,8 +182,8 @@ class CommState final : public Attached, public TeamHooks {
   /// What the ranks know of each other, after some were bound to other processors: they learn anew
   /// where all sit, and share what they shared, unless groups that are other groups now need more
   /// or less of it. Collective.
-  [[gnu::cold]] static detail::Shared<RankSetInfo> find_again(const PolledCollectives& all_ranks,
-                                                              const RankSetInfo& before) {
+  [[gnu::cold]] static Shared<RankSetInfo> find_again(const PolledCollectives& all_ranks,
+                                                      const RankSetInfo& before) {
     auto now = detail::make_shared<RankSetInfo>(before);
     now->where = find_machine(all_ranks, now->here, now->options.machine);
     const auto caches = caches_of(*now);
@@ -194,7 +193,7 @@ class CommState final : public Attached, public TeamHooks {
     return now;
   }
 
-  [[gnu::cold]] static detail::Shared<const Groups> caches_of(const RankSetInfo& known) {
+  [[gnu::cold]] static Shared<const Groups> caches_of(const RankSetInfo& known) {
     return known.here.nodes == 1 ? cache_groups(known.where.machine->places()) : nullptr;
   }
 
@@ -227,9 +226,8 @@ class CommState final : public Attached, public TeamHooks {
       }
     }
     if (here.nodes > 1) {
-      s.why_no_shared_memory =
-          detail::joined({"its ranks are on ", here.nodes,
-                          " nodes: take MpiTransport, or a communicator of one node"});
+      s.why_no_shared_memory = joined({"its ranks are on ", here.nodes,
+                                       " nodes: take MpiTransport, or a communicator of one node"});
     }
   }
 
@@ -262,14 +260,14 @@ class CommState final : public Attached, public TeamHooks {
     }
   }
 
-  [[gnu::cold]] static detail::Shared<CommState> make(MPI_Comm comm, const Options& options,
-                                                      const detail::Shared<MpiProcess>& process) {
+  [[gnu::cold]] static Shared<CommState> make(MPI_Comm comm, const Options& options,
+                                              const Shared<MpiProcess>& process) {
     if (const auto failure =
-            detail::static_shared_cast<SetupFailure>(find_attached(comm, Keyvals::get().failure))) {
+            static_shared_cast<SetupFailure>(find_attached(comm, Keyvals::get().failure))) {
       throw broken_communicator(
-          detail::joined({"papcoll: a papcoll::Communicator of this MPI communicator could not be "
-                          "made before, and MPI may not know in order what its ranks do: ",
-                          bare(failure->why())}));
+          joined({"papcoll: a papcoll::Communicator of this MPI communicator could not be "
+                  "made before, and MPI may not know in order what its ranks do: ",
+                  bare(failure->why())}));
     }
     try {
       return CommunicatorSetup::run(comm, options, process, [&](CommunicatorSetup& making) {
@@ -328,8 +326,7 @@ class CommState final : public Attached, public TeamHooks {
     link_.send_refusal(number, reason, text);
   }
   void native(const Call& call) override {
-    auto run =
-        detail::make_owned<NativeCollectives>(link_.users_ranks(), core_->rank(), core_->size());
+    auto run = make_owned<NativeCollectives>(link_.users_ranks(), core_->rank(), core_->size());
     try {
       run->run(call);
     } catch (...) {
@@ -352,9 +349,9 @@ class CommState final : public Attached, public TeamHooks {
     return process_->failures().find_failed(link_.user());
   }
 
-  detail::Shared<MpiProcess> process_;
+  Shared<MpiProcess> process_;
   MpiLink link_;
-  detail::Shared<RankSetInfo> known_;  ///< keeps them for further communicators
+  Shared<RankSetInfo> known_;  ///< keeps them for further communicators
   NodeMemory memory_;
   std::vector<int> ranks_here_;  ///< of this node
   Owned<Division> division_;     ///< null: MPI did not say what the nodes are
@@ -362,13 +359,13 @@ class CommState final : public Attached, public TeamHooks {
   bool closed_ = false;
 };
 
-inline detail::Shared<CommState> CommState::of(MPI_Comm comm, const Options* options) {
+inline Shared<CommState> CommState::of(MPI_Comm comm, const Options* options) {
   require_usable(comm);
-  auto found = detail::static_shared_cast<CommState>(find_attached(comm, Keyvals::get().comm));
+  auto found = static_shared_cast<CommState>(find_attached(comm, Keyvals::get().comm));
   if (!found) {
     const Options wanted = options ? *options : Options{};
-    auto holder = detail::make_owned<detail::Shared<Attached>>();  // before peers rely on this rank
-    const detail::Shared<MpiProcess> process = MpiProcess::get();
+    auto holder = make_owned<Shared<Attached>>();  // before peers rely on this rank
+    const Shared<MpiProcess> process = MpiProcess::get();
     process->make_room();
     found = make(comm, wanted, process);
     found->core().owner = found;

@@ -59,13 +59,13 @@ struct RankSetInfo {
   NodeRanks here;
   MachineOfRanks where;
   std::string files;  ///< see selection_texts.hpp
-  detail::Shared<NodeSegmentPool> share;
+  Shared<NodeSegmentPool> share;
   NodeSegmentPool::AreaRequest area;  ///< what a communicator has there
-  detail::Vector<pid_t> copies_from;  ///< see probe_copies()
+  Vector<pid_t> copies_from;          ///< see probe_copies()
   std::string why_no_cma;             ///< the same
-  detail::Shared<CopyChoice> copies;  /// how this rank copies for others
+  Shared<CopyChoice> copies;          /// how this rank copies for others
   /// A buffer may be from any of their arenas, which are one.
-  detail::Shared<BufferWatch> watch = detail::make_shared<BufferWatch>();
+  Shared<BufferWatch> watch = detail::make_shared<BufferWatch>();
 
   bool are(const std::vector<int>& ranks, const Options& wanted) const {
     return world_ranks == ranks && options == wanted;
@@ -81,10 +81,10 @@ struct RankSetInfo {
 class RankSetCache {
  public:
   /// `world_ranks`: the communicator's, in its order. Null: none.
-  [[gnu::cold]] detail::Shared<RankSetInfo> find(const std::vector<int>& world_ranks,
-                                                 const Options& options) {
+  [[gnu::cold]] Shared<RankSetInfo> find(const std::vector<int>& world_ranks,
+                                         const Options& options) {
     const std::lock_guard lock{mutex_};
-    for (detail::Shared<RankSetInfo>* entry = all_.begin(); entry != all_.end(); ++entry) {
+    for (Shared<RankSetInfo>* entry = all_.begin(); entry != all_.end(); ++entry) {
       if (!(*entry)->are(world_ranks, options)) continue;
       std::rotate(entry, entry + 1, all_.end());
       return all_.back();
@@ -93,7 +93,7 @@ class RankSetCache {
   }
 
   /// Instead of what was kept for the same ranks and Options, if anything.
-  [[gnu::cold]] void keep(const detail::Shared<RankSetInfo>& known) {
+  [[gnu::cold]] void keep(const Shared<RankSetInfo>& known) {
     const std::lock_guard lock{mutex_};
     all_.erase_if([&](const auto& one) { return one->are(known->world_ranks, known->options); });
     all_.push_back(known);
@@ -106,7 +106,7 @@ class RankSetCache {
     drop(most);
   }
   /// A communicator does not have its own any more.
-  [[gnu::cold]] void give_back(detail::Shared<RankSetInfo>& known) noexcept {
+  [[gnu::cold]] void give_back(Shared<RankSetInfo>& known) noexcept {
     known = nullptr;
     forget(4);
   }
@@ -124,7 +124,7 @@ class RankSetCache {
   }
 
   std::mutex mutex_;
-  detail::Vector<detail::Shared<RankSetInfo>> all_;  ///< the one wanted last is the last
+  Vector<Shared<RankSetInfo>> all_;  ///< the one wanted last is the last
 };
 
 /// State that papcoll attaches to an MPI communicator and that ends with it.
@@ -164,7 +164,7 @@ class Keyvals {
   }
 
   static int on_delete(MPI_Comm, int, void* value, void*) {
-    detail::Owned<detail::Shared<Attached>> holder{static_cast<detail::Shared<Attached>*>(value)};
+    Owned<Shared<Attached>> holder{static_cast<Shared<Attached>*>(value)};
     (*holder)->close();
     // A request of a communicator that is freed too early still asks it: it is kept for ever.
     if ((*holder)->in_use()) static_cast<void>(holder.release());
@@ -172,16 +172,15 @@ class Keyvals {
   }
 };
 
-inline detail::Shared<Attached> find_attached(MPI_Comm comm, int key) {
+inline Shared<Attached> find_attached(MPI_Comm comm, int key) {
   void* value = nullptr;
   int found = 0;
   check(MPI_Comm_get_attr(comm, key, &value, &found), "MPI_Comm_get_attr",
         "papcoll's look-up of a communicator");
-  return found != 0 ? *static_cast<detail::Shared<Attached>*>(value) : nullptr;
+  return found != 0 ? *static_cast<Shared<Attached>*>(value) : nullptr;
 }
 
-[[gnu::cold]] inline void attach(MPI_Comm comm, int key,
-                                 detail::Owned<detail::Shared<Attached>> holder) {
+[[gnu::cold]] inline void attach(MPI_Comm comm, int key, Owned<Shared<Attached>> holder) {
   // MPI calls what this leads to at a time when a plug-in may have been closed.
   stay_loaded();
   check(MPI_Comm_set_attr(comm, key, holder.get()), "MPI_Comm_set_attr",
@@ -189,8 +188,8 @@ inline detail::Shared<Attached> find_attached(MPI_Comm comm, int key) {
   static_cast<void>(holder.release());
 }
 
-[[gnu::cold]] inline void attach(MPI_Comm comm, int key, detail::Shared<Attached> state) {
-  attach(comm, key, detail::make_owned<detail::Shared<Attached>>(std::move(state)));
+[[gnu::cold]] inline void attach(MPI_Comm comm, int key, Shared<Attached> state) {
+  attach(comm, key, make_owned<Shared<Attached>>(std::move(state)));
 }
 
 /// What papcoll keeps for the process, as an attribute of MPI_COMM_SELF, whose attributes are the
@@ -199,10 +198,10 @@ class MpiProcess final : public Attached, public WaitHooks {
   using Clock = std::chrono::steady_clock;
 
  public:
-  [[gnu::cold]] static detail::Shared<MpiProcess> get() {
+  [[gnu::cold]] static Shared<MpiProcess> get() {
     const std::lock_guard lock{Keyvals::get().making_process};
     if (auto state = find_attached(MPI_COMM_SELF, Keyvals::get().process)) {
-      return detail::static_shared_cast<MpiProcess>(std::move(state));
+      return static_shared_cast<MpiProcess>(std::move(state));
     }
     auto state = detail::make_shared<MpiProcess>();
     attach(MPI_COMM_SELF, Keyvals::get().process, state);
@@ -232,13 +231,13 @@ class MpiProcess final : public Attached, public WaitHooks {
   /// For one more add() by each thread that has called it.
   [[gnu::cold]] void make_room() {
     const std::lock_guard lock{mutex_};
-    open_.erase_if([](const detail::Weak<Attached>& w) { return w.expired(); });
+    open_.erase_if([](const Weak<Attached>& w) { return w.expired(); });
     ++making_;
     if (open_.capacity() < open_.size() + making_) open_.reserve(2 * open_.size() + making_);
   }
 
   /// To be closed when MPI ends.
-  [[gnu::cold]] void add(const detail::Shared<Attached>& state) {
+  [[gnu::cold]] void add(const Shared<Attached>& state) {
     const std::lock_guard lock{mutex_};
     if (making_ != 0) --making_;
     open_.push_back(state);
@@ -296,7 +295,7 @@ class MpiProcess final : public Attached, public WaitHooks {
 
   /// Moves this thread's requests on all teams but `waiting`.
   void progress_others(const TeamCore* waiting) {
-    detail::Vector<TeamCore*> mine;
+    Vector<TeamCore*> mine;
     {
       const std::lock_guard lock{mutex_};
       for (const Busy& b : busy_) {
@@ -317,7 +316,7 @@ class MpiProcess final : public Attached, public WaitHooks {
   void poke(bool /*mpi_alone*/) override { progress_others(nullptr); }
 
   [[gnu::cold]] void close() noexcept override {
-    detail::Vector<detail::Weak<Attached>> open;
+    Vector<Weak<Attached>> open;
     {
       const std::lock_guard lock{mutex_};
       open.swap(open_);
@@ -339,15 +338,15 @@ class MpiProcess final : public Attached, public WaitHooks {
 
   MPI_Request never_ = MPI_REQUEST_NULL;
   std::mutex mutex_;  ///< of the lists; never held across a call of MPI
-  detail::Vector<detail::Weak<Attached>> open_;
+  Vector<Weak<Attached>> open_;
   std::size_t making_ = 0;  ///< communicators that may be added
-  detail::Vector<Busy> busy_;
+  Vector<Busy> busy_;
   /// When any thread last did; 0: never. Relaxed: how a wait begins depends on it, nothing else.
   std::atomic<Clock::rep> lost_slice_{0};
   ProcessId id_ = own_process();
   const ProcessFailures failures_;
   RankSetCache known_ranks_;
-  detail::Vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
+  Vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

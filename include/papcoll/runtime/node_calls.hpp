@@ -7,7 +7,6 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
-#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>

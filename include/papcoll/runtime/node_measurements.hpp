@@ -10,7 +10,6 @@
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
 #include <algorithm>
@@ -171,7 +170,7 @@ class PeerTrials {
 
   const Node& node_;
   NodeBoard board_;
-  detail::Shared<CopyChoice> choice_;
+  Shared<CopyChoice> choice_;
   Owned<PeerProbe> probe_;  ///< null: nothing was tried, or can be
   PeerCosts costs_;
   bool are_told_ = false;           ///< by begin_with()
@@ -242,7 +241,7 @@ class ProcessorCensus {
 
   NodeBoard board_;
   int rank_;
-  detail::Vector<BoundProcessors> all_;  ///< memory, by rank
+  Vector<BoundProcessors> all_;  ///< memory, by rank
   std::size_t processors_ = 0;
 };
 

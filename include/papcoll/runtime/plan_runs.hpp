@@ -10,8 +10,8 @@
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/order.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/schedule/vector_layout.hpp>

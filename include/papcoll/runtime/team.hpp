@@ -21,20 +21,16 @@
 #include <papcoll/runtime/requests.hpp>
 #include <papcoll/runtime/scheduled_calls.hpp>
 #include <papcoll/runtime/team_state.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/transport.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 

@@ -6,7 +6,7 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/arena_heap.hpp>
-#include <papcoll/node/layout.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/setup/division.hpp>
@@ -55,7 +55,7 @@ class ThreadTeamState : Pinned {
     for (int r = 0; r < ranks; ++r) {
       Node node = node_of(r, ranks, options);
       node.groups = near;
-      nodes_.push_back(detail::make_owned<const Node>(std::move(node)));
+      nodes_.push_back(make_owned<const Node>(std::move(node)));
       TeamEnvironment s;
       s.transports = transports;
       s.rank = r;
@@ -63,7 +63,7 @@ class ThreadTeamState : Pinned {
       s.node = nodes_.back().get();
       s.processes = false;
       s.machine = machine;
-      cores_.push_back(detail::make_owned<TeamCore>(std::move(s), options));
+      cores_.push_back(make_owned<TeamCore>(std::move(s), options));
       cores_.back()->set_oversubscribed(oversubscribed);
       cores_.back()->files = files;
       cores_.back()->processors_at_first = processors;
@@ -120,31 +120,31 @@ class ThreadTeamState : Pinned {
   static int checked(int ranks, const Options& options) {
     if (ranks < 1) {
       throw argument_error(
-          detail::joined({"papcoll: a thread team of ", ranks, " ranks: it needs at least one"}));
+          joined({"papcoll: a thread team of ", ranks, " ranks: it needs at least one"}));
     }
     std::string problem = options.problem();
     if (problem.empty()) problem = problem_of(options.groups, ranks);
     if (!problem.empty())
-      throw argument_error(detail::joined({"papcoll: Options of a thread team: ", problem}));
+      throw argument_error(joined({"papcoll: Options of a thread team: ", problem}));
     return ranks;
   }
 
   /// Where the threads sit, if that is described: Linux moves threads that are not bound.
-  [[gnu::cold]] static detail::Shared<const MachineOnDemand> machine_of(
-      int ranks, const MachineSource& source) {
+  [[gnu::cold]] static Shared<const MachineOnDemand> machine_of(int ranks,
+                                                                const MachineSource& source) {
     if (source.is_default()) return nullptr;
     const Machine described = source.read();
     if (described.size() == 0) {
       throw argument_error(
-          detail::joined({"papcoll: Options of a thread team: machine: ", source.name(),
-                          " describes a network alone, and threads are on one node: describe its "
-                          "places, or leave the machine out"}));
+          joined({"papcoll: Options of a thread team: machine: ", source.name(),
+                  " describes a network alone, and threads are on one node: describe its "
+                  "places, or leave the machine out"}));
     }
     std::string why;
     std::vector<Place> places =
         described_places(described, std::vector<int>(static_cast<std::size_t>(ranks), 0), why);
     if (!why.empty()) {
-      throw argument_error(detail::joined(
+      throw argument_error(joined(
           {"papcoll: Options of a thread team: machine: ", why, ": describe more cores or nodes"}));
     }
     Machine machine{std::move(places), described.network()};
@@ -195,8 +195,8 @@ class ThreadTeamState : Pinned {
   NodeBytes bytes_;
   LazyMapping memory_;
   LazyMapping division_memory_;
-  detail::Vector<detail::Owned<const Node>> nodes_;
-  detail::Vector<detail::Owned<TeamCore>> cores_;
+  Vector<Owned<const Node>> nodes_;
+  Vector<Owned<TeamCore>> cores_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

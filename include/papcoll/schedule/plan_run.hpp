@@ -9,7 +9,6 @@
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/order.hpp>
-#include <papcoll/schedule/plan_memory.hpp>
 
 #include <algorithm>
 #include <array>

@@ -6,8 +6,7 @@
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/schedule/builder.hpp>
-#include <papcoll/schedule/mapping_hint.hpp>
-#include <papcoll/schedule/traffic.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 
 #include <array>
 #include <concepts>
@@ -48,7 +47,7 @@ inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collect
 /// function where that depends on a parameter).
 /// Optional: `arguments()`, the text of its parameters where they differ from the defaults, and the
 /// way back, a static `parse(arguments)` that throws argument_error for a text it cannot read;
-/// `parameters`, an array of Parameter (schedule/parameter.hpp) for `papcoll list`;
+/// `parameters`, an array of Parameter (schedule/schedule_traits.hpp) for `papcoll list`;
 /// `needs`, capability bits of its arrival policy, if positions are not all it needs;
 /// `segment(size, element_size)`, elements of the blocks in which it pipelines allreduce, reduce
 /// and bcast among `size` positions, 0 for one block;

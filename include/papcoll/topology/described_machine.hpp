@@ -38,9 +38,10 @@ PAPCOLL_DECL std::vector<Place> described_places(const Machine& described,
 /// The ranks on the machine that `source`, which is not the default, describes. `node_of`: the
 /// lowest rank on the node of each; `places`: where Linux says that they sit, which stands where
 /// only the network is described. Collective; throws argument_error, on all ranks.
-PAPCOLL_DECL detail::Shared<const MachineOnDemand> described_machine(
-    const MachineSource& source, const RanksTell& ranks, const std::vector<int>& node_of,
-    std::vector<Place> places);
+PAPCOLL_DECL Shared<const MachineOnDemand> described_machine(const MachineSource& source,
+                                                             const RanksTell& ranks,
+                                                             const std::vector<int>& node_of,
+                                                             std::vector<Place> places);
 
 }  // namespace detail
 
@@ -93,7 +94,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   if (divides_alike(all, described.network().nodes(), node_of)) {
     return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(node_of.size())};
   }
-  detail::Vector<std::vector<Place>> by_node(static_cast<std::size_t>(described.network().nodes()));
+  Vector<std::vector<Place>> by_node(static_cast<std::size_t>(described.network().nodes()));
   for (const Place& p : described.places()) by_node[static_cast<std::size_t>(p.node)].push_back(p);
   by_node.erase_if([](const std::vector<Place>& places) { return places.empty(); });
   const std::size_t nodes = by_node.size();
@@ -135,7 +136,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   }
   problem = ranks.first_problem(ranks.context, problem);
   if (!problem.empty()) {
-    detail::throw_error<argument_error>(
+    throw_error<argument_error>(
         {"papcoll: Options of a papcoll::Communicator: machine: ", problem});
   }
   std::size_t size = bytes.size();
@@ -175,9 +176,10 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   return machine;
 }
 
-PAPCOLL_DECL detail::Shared<const MachineOnDemand> described_machine(
-    const MachineSource& source, const RanksTell& ranks, const std::vector<int>& node_of,
-    std::vector<Place> places) {
+PAPCOLL_DECL Shared<const MachineOnDemand> described_machine(const MachineSource& source,
+                                                             const RanksTell& ranks,
+                                                             const std::vector<int>& node_of,
+                                                             std::vector<Place> places) {
   const Machine described = read_on_rank_0(source, ranks);
   if (described.size() == 0) {
     return detail::make_shared<const MachineOnDemand>(
@@ -186,7 +188,7 @@ PAPCOLL_DECL detail::Shared<const MachineOnDemand> described_machine(
   std::string why;
   places = described_places(described, node_of, why);
   if (!why.empty()) {
-    detail::throw_error<argument_error>(
+    throw_error<argument_error>(
         {"papcoll: Options::machine describes a machine of too few places: ", why,
          ": describe more cores or nodes"});
   }

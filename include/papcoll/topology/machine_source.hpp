@@ -16,10 +16,10 @@ struct Place;
 
 namespace detail {
 struct RanksTell;
-using DescribeMachine = detail::Shared<const MachineOnDemand>(const MachineSource& source,
-                                                              const RanksTell& ranks,
-                                                              const std::vector<int>& node_of,
-                                                              std::vector<Place> places);
+using DescribeMachine = Shared<const MachineOnDemand>(const MachineSource& source,
+                                                      const RanksTell& ranks,
+                                                      const std::vector<int>& node_of,
+                                                      std::vector<Place> places);
 }  // namespace detail
 
 /// What describes a machine, for Options::machine: nothing, so that each rank asks Linux where it

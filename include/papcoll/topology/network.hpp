@@ -4,7 +4,6 @@
 #include <papcoll/base/vector.hpp>
 
 #include <cstddef>
-#include <string>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {

@@ -102,8 +102,8 @@ class Unpacker {
     if (left_.size() < count) refuse("some are missing");
   }
   [[noreturn]] void refuse(std::string_view why) const {
-    detail::throw_error<argument_error>({"papcoll: ", all_, " bytes are no packed machine, ", why,
-                                         ": do all ranks run the same program?"});
+    throw_error<argument_error>({"papcoll: ", all_, " bytes are no packed machine, ", why,
+                                 ": do all ranks run the same program?"});
   }
 
   std::string_view left_;

@@ -19,7 +19,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct CloseFile {
   void operator()(std::FILE* file) const noexcept { static_cast<void>(std::fclose(file)); }
 };
-using OpenFile = detail::Owned<std::FILE, CloseFile>;
+using OpenFile = Owned<std::FILE, CloseFile>;
 
 /// The first line of a small file, without its end; empty if it cannot be read.
 inline std::string line_of(const std::string& path) {

@@ -44,5 +44,53 @@ using FindTransport = decltype(find_transport);
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE
-#include <papcoll/transport/memory_transports.ipp>
+#include <papcoll/base/error.hpp>
+#include <papcoll/base/text.hpp>
+#include <papcoll/node/node_site.hpp>
+#include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/transport/shm/channel_endpoint.hpp>
+#include <papcoll/transport/transport.hpp>
+
+namespace papcoll::inline PAPCOLL_ABI {
+
+PAPCOLL_DECL std::string ShmTransport::unavailable(const TeamEnvironment& s) {
+  if (!s.processes) return "the ranks are threads: take ThreadTransport";
+  return s.node ? "" : s.why_no_shared_memory;
+}
+PAPCOLL_DECL std::unique_ptr<Endpoint> ShmTransport::connect(const TeamEnvironment& s) {
+  return detail::connect_channels<>(*s.node);
+}
+
+PAPCOLL_DECL std::string ThreadTransport::unavailable(const TeamEnvironment& s) {
+  return s.processes ? "the ranks are processes: take ShmTransport" : "";
+}
+PAPCOLL_DECL std::unique_ptr<Endpoint> ThreadTransport::connect(const TeamEnvironment& s) {
+  return detail::connect_channels<>(*s.node);
+}
+
+static_assert(TransportPolicy<ShmTransport> && TransportPolicy<ThreadTransport>);
+
+namespace detail {
+PAPCOLL_COMPILE_ONCE(const TransportTable& table_of_transport<ShmTransport>() noexcept)
+PAPCOLL_COMPILE_ONCE(const TransportTable& table_of_transport<ThreadTransport>() noexcept)
+}  // namespace detail
+
+PAPCOLL_DECL const TransportTable& default_transport(const TeamEnvironment& s) noexcept {
+  const bool by_memory = s.processes && s.node != nullptr;
+  return by_memory ? detail::table_of_transport<ShmTransport>() : *s.transports.front();
+}
+
+PAPCOLL_DECL const TransportTable& find_transport(const TeamEnvironment& s, std::string_view name) {
+  if (name.empty()) return default_transport(s);
+  if (s.processes && name == ShmTransport::name) return detail::table_of_transport<ShmTransport>();
+  for (const TransportTable* t : s.transports) {
+    if (t->name == name) return *t;
+  }
+  detail::throw_error<transport_unavailable>(
+      {"papcoll: ", name, " does not serve this kind of team (rank ", s.rank, "): take ",
+       s.processes ? ShmTransport::name : s.transports.front()->name});
+}
+
+}  // namespace papcoll::inline PAPCOLL_ABI
+
 #endif

@@ -19,7 +19,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -167,7 +166,7 @@ void check_site() noexcept {
 }
 
 template <class T>
-detail::Shared<void> make_site_of(const TeamEnvironment& s, NodeSite& node) {
+Shared<void> make_site_of(const TeamEnvironment& s, NodeSite& node) {
   auto made = detail::make_shared<std::unique_ptr<typename T::Site>>(T::make_site(s, node));
   auto* const site = made->get();
   return {std::move(made), site};

@@ -4,10 +4,10 @@
 #include "catch.hpp"
 
 #include <papcoll/arrival/arrival_monitor.hpp>
-#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/node/board.hpp>
+#include <papcoll/pattern/imbalance_factors.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include <papcoll/arrival/imbalance_factors.hpp>
+#include <papcoll/pattern/imbalance_factors.hpp>
 
 #include "catch.hpp"
 

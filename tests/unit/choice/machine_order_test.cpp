@@ -3,7 +3,7 @@
 
 #include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 
 #include <cstddef>
 #include <memory>

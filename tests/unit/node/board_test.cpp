@@ -10,7 +10,6 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>

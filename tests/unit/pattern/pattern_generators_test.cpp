@@ -1,5 +1,5 @@
-#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/pattern/generators.hpp>
+#include <papcoll/pattern/imbalance_factors.hpp>
 
 #include "catch.hpp"
 

@@ -16,7 +16,7 @@
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/persistent.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/shared_vector.hpp>
 #include <papcoll/thread_team.hpp>

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/algorithms/static/ring.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 
 #include <cstddef>
 #include <memory>

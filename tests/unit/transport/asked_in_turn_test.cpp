@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/transport/mpi/asked_in_turn.hpp>
+#include <papcoll/transport/mpi/mpi_endpoint.hpp>
 
 #include <cstddef>
 #include <vector>

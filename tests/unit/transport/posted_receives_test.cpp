@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <papcoll/transport/smpi/posted_receives.hpp>
+#include <papcoll/simulate/smpi/posted_receives.hpp>
 
 #include <cstdint>
 #include <vector>

@@ -11,7 +11,7 @@
 #include <papcoll/base/vector.hpp>
 #include <papcoll/baselines/free_places.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/schedule/traffic.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>
 #include <papcoll/topology/mapping/read_traffic.hpp>

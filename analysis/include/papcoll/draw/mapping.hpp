@@ -3,7 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/draw/svg.hpp>
 #include <papcoll/schedule/order.hpp>
-#include <papcoll/schedule/traffic.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>

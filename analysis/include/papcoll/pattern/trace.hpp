@@ -1,9 +1,9 @@
 #pragma once
 
-#include <papcoll/arrival/imbalance_factors.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/floating_order.hpp>
+#include <papcoll/pattern/imbalance_factors.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -249,7 +249,7 @@ class Exchange::Run {
 
   bool take_next(Site auto& s, const Call& c) {
     if (taken_ == chunks_.count) return false;
-    // With all_pass() calls of 8 bytes took 2 to 4 % more time (2 ranks).
+    // Not all_pass(), with which short calls take longer.
     for (; next_ < s.size(); ++next_) {
       if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
       if (!s.arrived(next_, taken_ + 1)) {
@@ -270,10 +270,8 @@ class Exchange::Run {
     return true;
   }
 
-  /// What rank r brought to chunk taken_, from `at` bytes on. This rank's own it reads
-  /// where its caller has it, from element `lo` on: a line that a peer has read may have moved to
-  /// the peer. 2 pinned ranks, Zen 4, µs from the slot and from the input: 8 bytes 0.14 and 0.105
-  /// (without a shared L3 0.42 and 0.22), 512 bytes 0.26 and 0.17.
+  /// What rank r brought to chunk taken_, from `at` bytes on. This rank's own it reads where its
+  /// caller has it, from element `lo` on: a line that a peer has read may have moved to the peer.
   const std::byte* contribution(Site auto& s, const Call& c, int r, std::size_t lo,
                                 std::size_t at) const {
     if (r == s.rank() && own_stays_) return c.in + lo * chunks_.size;

@@ -41,8 +41,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          there is. By copies of the kernel: n·(P−1)/P bytes of inputs and as many of results are
 //          copied once each. Reduce_scatter: a rank reads n bytes and writes n/P.
 // Prefer   Balanced arrivals, from a few KB in the arena. Elsewhere it is the algorithm named
-//          above: the kernel's copies were slower than staged chunks, 2 ranks, 16 KB to 64 MB
-//          (papcoll-bench allreduce --algorithm PeerSlices --peer-access copied; or best).
+//          above: staged chunks are quicker than the kernel's copies.
 // Limits   One node. Nothing is combined before the last has come: SplitTail, where ranks are late.
 // Contract Reproducible: every element is combined in rank order; in two levels, by groups.
 //
@@ -52,8 +51,6 @@ namespace papcoll::inline PAPCOLL_ABI {
 //
 // Source   J. M. Hashmi et al., "Designing efficient shared address space reduction collectives for
 //          multi-/many-cores", IPDPS 2018, where the address space is shared by XPMEM.
-//
-// A long header: the same phases serve all collectives, each with its own slices.
 
 /// One call of one rank.
 class PeerSlices::Run {
@@ -75,8 +72,8 @@ class PeerSlices::Run {
   enum class Way { unknown, direct, copies, staged };
 
   /// With its inputs a block stays in a nearest cache of 32 KB until it is copied to the other
-  /// outputs. 2 ranks, 128 KB to 2 MB: 12 % less time than by 64 KB. The kernel's copies cost the
-  /// more the shorter they are, and those past the caches wait at the end of each.
+  /// outputs. The kernel's copies cost the more the shorter they are, and those past the caches
+  /// wait at the end of each.
   static constexpr std::size_t block_bytes = 8192;
 
   void begin(Site auto& s, const Call& c) {
@@ -298,7 +295,7 @@ class PeerSlices::Run {
   }
 
   /// What runs where ranks have no slices, which the way and the collective tell: made when it is
-  /// known. With an optional of each, calls of 8 bytes took up to 30 ns more (2 ranks).
+  /// known. A union, since calls of 8 bytes take longer with an optional of each.
   union WithoutSlices {
     WithoutSlices() noexcept {}  // NOLINT(modernize-use-equals-default): it would be deleted
     detail::DirectCopies copies;

@@ -300,10 +300,10 @@ class AlltoallPhases {
 
   [[noreturn, gnu::cold]] void refuse_lengths(int sender, int receiver, std::size_t has,
                                               std::size_t expected) const {
-    detail::throw_error<peer_error>({"papcoll: the ranks' counts do not match in alltoallv: rank ",
-                                     team_.shown(sender), " has ", has, " bytes for rank ",
-                                     team_.shown(receiver), ", which expects ", expected,
-                                     " of it: both must pass the same number"});
+    throw_error<peer_error>({"papcoll: the ranks' counts do not match in alltoallv: rank ",
+                             team_.shown(sender), " has ", has, " bytes for rank ",
+                             team_.shown(receiver), ", which expects ", expected,
+                             " of it: both must pass the same number"});
   }
 
   /// Calls f(i, r) for each member i of this group and each rank r of another.

@@ -4,7 +4,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <array>
@@ -128,32 +128,29 @@ class HierarchyTeam : Pinned {
 
 namespace detail {
 
+template <Collective... Cs>
+using PhaseList = std::type_identity<CollectiveList<Cs...>>;
+
 /// The collectives that the phases of a hierarchical collective are.
 template <Collective C>
-struct PhasesOf : std::type_identity<CollectiveList<C>> {};
+struct PhasesOf : PhaseList<C> {};
 template <>
 struct PhasesOf<Collective::allreduce>
-    : std::type_identity<
-          CollectiveList<Collective::reduce, Collective::allreduce, Collective::bcast>> {};
+    : PhaseList<Collective::reduce, Collective::allreduce, Collective::bcast> {};
 template <>
 struct PhasesOf<Collective::allgather>
-    : std::type_identity<
-          CollectiveList<Collective::gather, Collective::allgather, Collective::bcast>> {};
+    : PhaseList<Collective::gather, Collective::allgather, Collective::bcast> {};
 template <>
 struct PhasesOf<Collective::reduce_scatter>
-    : std::type_identity<
-          CollectiveList<Collective::reduce, Collective::reduce_scatter, Collective::scatter>> {};
+    : PhaseList<Collective::reduce, Collective::reduce_scatter, Collective::scatter> {};
 template <>
 struct PhasesOf<Collective::alltoall>
-    : std::type_identity<
-          CollectiveList<Collective::gather, Collective::alltoall, Collective::scatter>> {};
+    : PhaseList<Collective::gather, Collective::alltoall, Collective::scatter> {};
 template <>
 struct PhasesOf<Collective::scan>
-    : std::type_identity<CollectiveList<Collective::reduce, Collective::exscan, Collective::scan>> {
-};
+    : PhaseList<Collective::reduce, Collective::exscan, Collective::scan> {};
 template <>
-struct PhasesOf<Collective::exscan>
-    : std::type_identity<CollectiveList<Collective::reduce, Collective::exscan>> {};
+struct PhasesOf<Collective::exscan> : PhaseList<Collective::reduce, Collective::exscan> {};
 
 }  // namespace detail
 }  // namespace papcoll::inline PAPCOLL_ABI

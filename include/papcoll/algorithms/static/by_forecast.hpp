@@ -8,12 +8,11 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -2,8 +2,8 @@
 
 #include <papcoll/algorithms/static/shapes.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 
 #include <algorithm>
 

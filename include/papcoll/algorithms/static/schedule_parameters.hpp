@@ -3,7 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/schedule/parameter.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -68,10 +68,9 @@ bool read_number(std::string_view text, std::size_t least, Number& number) noexc
                                                     const Parameter& parameter,
                                                     std::string_view kind, std::string_view text,
                                                     std::string_view example) {
-  detail::throw_error<argument_error>(
-      {"papcoll: ", schedule, " needs ", kind, " of at least ", parameter.least, " as its ",
-       parameter.name, ", but was given '", text, "'",
-       (example.empty() ? "" : detail::joined({": write ", example}))});
+  throw_error<argument_error>({"papcoll: ", schedule, " needs ", kind, " of at least ",
+                               parameter.least, " as its ", parameter.name, ", but was given '",
+                               text, "'", (example.empty() ? "" : joined({": write ", example}))});
 }
 
 }  // namespace detail

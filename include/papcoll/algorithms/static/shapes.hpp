@@ -4,7 +4,7 @@
 #include <papcoll/base/function_ref.hpp>
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/range.hpp>
-#include <papcoll/schedule/traffic.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {
 

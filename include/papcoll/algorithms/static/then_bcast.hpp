@@ -26,7 +26,7 @@ using PartServing = std::conditional_t<part_serves<S, Tag>, S, Binomial>;
                                        std::string_view needs) {
   if (part && part.serves(c)) return;
   const std::string why = part ? joined({", and ", part.name(), " does not"}) : std::string{};
-  detail::throw_error<argument_error>({"papcoll: ", needs, why});
+  throw_error<argument_error>({"papcoll: ", needs, why});
 }
 
 /// Emits a part of the schedule of this name. Throws argument_error as require_part().

@@ -10,8 +10,8 @@
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
-#include <papcoll/schedule/parameter.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 
 #include <algorithm>
 #include <array>

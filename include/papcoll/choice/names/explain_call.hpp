@@ -33,7 +33,7 @@ PAPCOLL_DECL std::vector<AlgorithmCount> algorithm_counts_of(const TeamCore& tea
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/runtime/team.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 
 #include <string>
 

@@ -80,11 +80,11 @@ namespace detail {
 /// A team's arena, which the memory that users have of it keeps.
 struct ArenaPart final : TeamPart {
   static constexpr PartKind kind = PartKind::arena;
-  detail::Shared<Arena> arena;
+  Shared<Arena> arena;
 };
 
-inline const detail::Shared<Arena>& arena_of(TeamCore& core) {
-  detail::Shared<Arena>& arena = core.parts.get<ArenaPart>().arena;
+inline const Shared<Arena>& arena_of(TeamCore& core) {
+  Shared<Arena>& arena = core.parts.get<ArenaPart>().arena;
   if (arena == nullptr) {
     const TeamEnvironment& s = core.surroundings();
     arena = detail::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node,
@@ -99,7 +99,7 @@ class PackedMemory final : public TeamPart {
  public:
   static constexpr PartKind kind = PartKind::packed_memory;
 
-  explicit PackedMemory(detail::Shared<Arena> arena) noexcept : arena_(std::move(arena)) {}
+  explicit PackedMemory(Shared<Arena> arena) noexcept : arena_(std::move(arena)) {}
   ~PackedMemory() override { release(); }
 
   /// At least n bytes, whose contents do not matter. Throws std::bad_alloc.
@@ -128,9 +128,9 @@ class PackedMemory final : public TeamPart {
     if (in_arena_ != nullptr) arena_->deallocate(std::exchange(in_arena_, nullptr));
   }
 
-  detail::Shared<Arena> arena_;
+  Shared<Arena> arena_;
   std::byte* in_arena_ = nullptr;
-  detail::KeptMemory own_;  ///< where the arena has no room
+  KeptMemory own_;  ///< where the arena has no room
   std::size_t bytes_ = 0;
 };
 

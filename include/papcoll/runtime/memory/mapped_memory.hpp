@@ -14,7 +14,6 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <vector>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -70,8 +69,8 @@ bool parse_number(std::string_view text, Number& number, int base) noexcept {
 }
 
 /// The mappings of a text as /proc/self/maps has it, which must live as long.
-[[gnu::cold]] inline detail::Vector<Mapping> parse_mappings(std::string_view text) {
-  detail::Vector<Mapping> all;
+[[gnu::cold]] inline Vector<Mapping> parse_mappings(std::string_view text) {
+  Vector<Mapping> all;
   while (!text.empty()) {
     Mapping m;
     if (parse_mapping(cut(text, '\n'), m)) all.push_back(m);
@@ -151,7 +150,7 @@ inline bool has_all_below(std::uintptr_t address, std::string_view maps) noexcep
 }
 
 /// The same of all pages of a range.
-[[gnu::cold]] inline std::string why_not_moved(const detail::Vector<Mapping>& mappings,
+[[gnu::cold]] inline std::string why_not_moved(const Vector<Mapping>& mappings,
                                                const AddressRange& pages) {
   std::uintptr_t next = pages.begin;
   for (const Mapping& m : mappings) {

@@ -21,7 +21,6 @@
 #include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -134,7 +133,7 @@ inline AddressRange in_place(const Mapping& m, const AddressRange& pages, const 
   const auto view = reinterpret_cast<std::uintptr_t>(seen);
   const AddressRange all_seen{view, view + pages.bytes()};
   std::string maps;
-  detail::Vector<Mapping> mappings;
+  Vector<Mapping> mappings;
   const Mapping* own = nullptr;
   std::uint64_t first = 0;
   std::size_t bytes_in_place = 0;
@@ -217,7 +216,7 @@ class RegisteredBuffer : Pinned {
     if (getpid() != process_) {
       fill_hole(memory_.pages);
       // The arena is the parent's. It would tell the peers that this rank has left.
-      static_cast<void>(new (std::nothrow) detail::Shared<Arena>(std::move(arena_)));
+      static_cast<void>(new (std::nothrow) Shared<Arena>(std::move(arena_)));
       return;
     }
     if (move_back(memory_.pages, seen_pages()) == RestoreResult::all) arena_->deallocate(start_);
@@ -238,7 +237,7 @@ class RegisteredBuffer : Pinned {
     throw argument_error(joined({what, ": register memory that malloc or new gives"}));
   }
 
-  static const detail::Shared<Registrations>& registrations_of(TeamCore& core) {
+  static const Shared<Registrations>& registrations_of(TeamCore& core) {
     if (core.registrations() == nullptr)
       core.set_registrations(detail::make_shared<Registrations>());
     return core.registrations();
@@ -246,8 +245,8 @@ class RegisteredBuffer : Pinned {
 
   std::byte* seen_pages() const noexcept { return memory_.seen_at(memory_.pages.begin); }
 
-  detail::Shared<Arena> arena_;
-  detail::Shared<Registrations> known_;
+  Shared<Arena> arena_;
+  Shared<Registrations> known_;
   RegisteredMemory memory_;
   std::byte* start_ = nullptr;  ///< what it has of the arena
   pid_t process_;

@@ -24,7 +24,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,8 +59,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// itself when it connects to the dead rank.
 class CommunicatorSetup final : WaitHooks, Pinned {
  public:
-  [[gnu::cold]] CommunicatorSetup(MPI_Comm comm, const Options& options,
-                                  detail::Shared<MpiProcess> process)
+  [[gnu::cold]] CommunicatorSetup(MPI_Comm comm, const Options& options, Shared<MpiProcess> process)
       : process_(std::move(process)),
         deadline_(options.deadline),
         all_ranks_(comm, options.deadline, *this) {
@@ -77,14 +75,14 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   }
 
   const PolledCollectives& all_ranks() const noexcept { return all_ranks_; }
-  const detail::Shared<MpiProcess>& process() const noexcept { return process_; }
+  const Shared<MpiProcess>& process() const noexcept { return process_; }
 
   /// What all ranks know of each other from a communicator of the same ranks and Options, and this
   /// one's memory on the node; or null. Where this rank alone could not have the memory, `problem`
   /// says why: the others learn of it by the vote in which they begin.
   struct Known {
-    detail::Shared<RankSetInfo> ranks;
-    detail::Shared<CommunicatorSegment> area;
+    Shared<RankSetInfo> ranks;
+    Shared<CommunicatorSegment> area;
     std::string problem;
   };
   /// After the ranks have met.
@@ -132,7 +130,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   /// Finds this rank's node, where MPI need not be asked for it: a node is a machine, unless MPI
   /// was told to pretend more of them, or some process does not know its own.
   [[gnu::cold]] bool find_known_nodes(NodeRanks& here) const {
-    detail::Vector<std::uint64_t> machines;
+    Vector<std::uint64_t> machines;
     for (const Hello& h : met_) {
       if (h.id.machine == 0 || h.pretends) return false;
       machines.push_back(h.id.machine);
@@ -155,8 +153,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   /// Makes something of `make(making)`. A failure of MPI that is due to a peer's death is told as
   /// such.
   template <class Make>
-  static auto run(MPI_Comm comm, const Options& options, detail::Shared<MpiProcess> process,
-                  Make&& make) {
+  static auto run(MPI_Comm comm, const Options& options, Shared<MpiProcess> process, Make&& make) {
     CommunicatorSetup making{comm, options, std::move(process)};
     try {
       making.meet();
@@ -261,9 +258,9 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   [[gnu::cold]] void watch() override {
     for (std::size_t r = 0; r < peers_.size(); ++r) {
       if (static_cast<int>(r) == rank_ || !peers_[r].has_ended()) continue;
-      throw lost_rank(detail::joined({"papcoll: rank ", r,
-                                      " died while a papcoll::Communicator was made, seen on rank ",
-                                      rank_, " in ", doing, ": ", recovery_advice}),
+      throw lost_rank(joined({"papcoll: rank ", r,
+                              " died while a papcoll::Communicator was made, seen on rank ", rank_,
+                              " in ", doing, ": ", recovery_advice}),
                       static_cast<int>(r));
     }
     const int failed = process_->failures().find_failed(all_ranks_.comm());
@@ -276,23 +273,23 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   [[gnu::cold]] void expired() override {
     const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_);
     throw deadline_exceeded(
-        detail::joined({"papcoll: rank ", rank_, " waited longer than ", deadline.count(),
-                        " ms, the deadline of its Options, in ", doing,
-                        " for a papcoll::Communicator: a peer is stopped, lost or never made "
-                        "the call"}));
+        joined({"papcoll: rank ", rank_, " waited longer than ", deadline.count(),
+                " ms, the deadline of its Options, in ", doing,
+                " for a papcoll::Communicator: a peer is stopped, lost or never made "
+                "the call"}));
   }
 
-  detail::Shared<MpiProcess> process_;
+  Shared<MpiProcess> process_;
   std::chrono::nanoseconds deadline_;
   PolledCollectives all_ranks_;
   int rank_ = 0;
   std::vector<int> world_ranks_;
-  detail::Vector<ProcessId> peers_;  ///< those that can be watched
-  detail::Vector<Hello> met_;
-  detail::Shared<RankSetInfo> known_;
+  Vector<ProcessId> peers_;  ///< those that can be watched
+  Vector<Hello> met_;
+  Shared<RankSetInfo> known_;
   std::uint64_t tuning_ = 0;
-  detail::Shared<CommunicatorSegment> area_;  ///< made by this rank
-  bool all_know_ = false;                     ///< the same, and have the areas
+  Shared<CommunicatorSegment> area_;  ///< made by this rank
+  bool all_know_ = false;             ///< the same, and have the areas
   bool any_moved_ = false;
   bool fell_back_ = false;
 };
@@ -341,8 +338,7 @@ class SetupFailure final : public Attached {
   }
   problem = first_problem(all_ranks, problem, where);
   if (!problem.empty()) {
-    throw argument_error(
-        detail::joined({"papcoll: Options of a papcoll::Communicator: ", problem}));
+    throw argument_error(joined({"papcoll: Options of a papcoll::Communicator: ", problem}));
   }
   texts.resize(static_cast<std::size_t>(first.back()));
   if (!texts.empty()) all_ranks.bcast(texts.data(), texts.size(), 0, where);

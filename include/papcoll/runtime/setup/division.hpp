@@ -2,10 +2,8 @@
 
 #include <papcoll/arrival/remote_tickets.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/copying.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/board.hpp>
-#include <papcoll/node/layout.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
@@ -106,10 +104,10 @@ struct Division {
   /// at most: all of those of all groups count as room that shared memory must have.
   static constexpr std::size_t chunk_bytes_by_caches = 4096;
 
-  std::vector<int> nodes;               ///< of each rank, the lowest rank of its node
-  int here = 0;                         ///< this rank's
-  bool shares_memory = false;           ///< the ranks of a node have memory in common
-  detail::Shared<const Groups> caches;  ///< on one node, see cache_groups()
+  std::vector<int> nodes;       ///< of each rank, the lowest rank of its node
+  int here = 0;                 ///< this rank's
+  bool shares_memory = false;   ///< the ranks of a node have memory in common
+  Shared<const Groups> caches;  ///< on one node, see cache_groups()
   HierarchyMemory memory;
   bool is_planned = false;  ///< hierarchy_of() has planned one, if there is one
 

@@ -4,7 +4,7 @@
 #include <papcoll/base/kept_memory.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/layout.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/setup/division.hpp>
@@ -16,8 +16,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <new>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -141,10 +139,10 @@ struct Hierarchy : Pinned {
 namespace detail {
 
 /// This rank's part of a team within `parent`; ranks of it are `members` of the parent.
-[[gnu::cold]] inline detail::Owned<TeamCore> make_inner(TeamCore& parent, const InnerTeam& team,
-                                                        const std::vector<int>& members, int number,
-                                                        Node& node, std::size_t chunk_bytes,
-                                                        const HierarchyMemory& memory) {
+[[gnu::cold]] inline Owned<TeamCore> make_inner(TeamCore& parent, const InnerTeam& team,
+                                                const std::vector<int>& members, int number,
+                                                Node& node, std::size_t chunk_bytes,
+                                                const HierarchyMemory& memory) {
   const TeamEnvironment& outer = parent.surroundings();
   TeamEnvironment s;
   s.transports = outer.transports;
@@ -183,14 +181,14 @@ namespace detail {
   } else {
     s.why_no_shared_memory = "not all ranks of the group share memory: take MpiTransport";
   }
-  auto core = detail::make_owned<TeamCore>(std::move(s), options);
+  auto core = make_owned<TeamCore>(std::move(s), options);
   core->set_oversubscribed(parent.waiter().oversubscribed);
   core->belong_to(parent, members);
   return core;
 }
 
 /// Gives a team the hierarchy that is planned for it; its teams are made later.
-inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans> plans,
+inline Hierarchy& plan_teams(TeamCore& core, Shared<const HierarchyPlans> plans,
                              std::size_t level = 0) {
   auto h = detail::make_shared<Hierarchy>();
   h->groups = plans->plans()[level].groups;
@@ -210,7 +208,7 @@ inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans
 /// Makes the teams of a hierarchy as far as this rank is in them, and theirs, and keeps the boards
 /// that others initialise in `boards`. Local.
 [[gnu::cold]] inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory,
-                                     detail::Vector<std::atomic<std::uint32_t>*>& boards) {
+                                     Vector<std::atomic<std::uint32_t>*>& boards) {
   const HierarchyPlan& plan = h.plans->plans()[h.level];
   const std::size_t chunk_bytes = h.plans->chunk_bytes();
   const int group = plan.groups.group_of(core.rank());
@@ -245,7 +243,7 @@ inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans
 
 /// The same, and waits until all boards are initialised.
 [[gnu::cold]] inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory) {
-  detail::Vector<std::atomic<std::uint32_t>*> boards;
+  Vector<std::atomic<std::uint32_t>*> boards;
   make_teams(core, h, memory, boards);
   core.waiter().until(
       [&boards] {

@@ -26,7 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Where the ranks of a communicator sit, as all of them learn it when it is made.
 struct MachineOfRanks {
-  detail::Shared<const MachineOnDemand> machine;
+  Shared<const MachineOnDemand> machine;
   std::vector<int> nodes;       ///< of each rank, the lowest rank of its node
   bool oversubscribed = false;  ///< more ranks on this node than processors they may run on
   std::size_t count = 0;        ///< of the processors that they may run on
@@ -72,10 +72,10 @@ static_assert(sizeof(Whereabouts) <= 32 && std::has_unique_object_representation
   report.node = here.ranks.front();
   report.place = {mine.package, mine.numa, mine.l3, mine.core};
   report.processors = BoundProcessors::of(found.processors);
-  detail::Vector<Whereabouts> all(static_cast<std::size_t>(all_ranks.size(where)));
+  Vector<Whereabouts> all(static_cast<std::size_t>(all_ranks.size(where)));
   all_ranks.allgather(&report, sizeof report, all.data(), where);
 
-  detail::Vector<BoundProcessors> here_on;
+  Vector<BoundProcessors> here_on;
   here_on.reserve(here.ranks.size());
   std::vector<Place> places;
   places.reserve(all.size());

@@ -2,8 +2,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/schedule/order.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>

@@ -4,7 +4,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/layout.hpp>
+#include <papcoll/node/board.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
@@ -52,7 +52,7 @@ class NodeMemory : Pinned {
   }
 
   /// Makes the area, as the node's first rank. Throws system_error.
-  [[gnu::cold]] static detail::Shared<CommunicatorSegment> make_area(const RankSetInfo& known) {
+  [[gnu::cold]] static Shared<CommunicatorSegment> make_area(const RankSetInfo& known) {
     auto area = CommunicatorSegment::make(known.share);
     if (known.here.nodes == 1) {
       Node node;
@@ -75,7 +75,7 @@ class NodeMemory : Pinned {
     request.ranks = known.here.ranks;
     std::size_t arena_bytes = known.options.arena_bytes;
     request.bytes = NodeSegmentPool::bytes(request.ranks.size(), arena_bytes);
-    detail::Owned<ShmSegment> segment;
+    Owned<ShmSegment> segment;
     try {
       segment = ShmSegment::create(all_ranks, request);
     } catch (const transport_unavailable& why) {  // perhaps for want of address space
@@ -96,7 +96,7 @@ class NodeMemory : Pinned {
         known.options.copy_method, last_level_cache_bytes() / known.here.ranks.size());
 
     std::string problem;
-    detail::Shared<CommunicatorSegment> area;
+    Shared<CommunicatorSegment> area;
     std::uint64_t number = 0;  // of the area, from 1; 0: none
     if (known.here.ranks.front() == rank) {
       problem = caught([&] {
@@ -123,7 +123,7 @@ class NodeMemory : Pinned {
 
   /// Takes an area that all ranks of the node have.
   [[gnu::cold]] void lay_out(const RankSetInfo& known, const Groups* caches,
-                             detail::Shared<CommunicatorSegment> area) {
+                             Shared<CommunicatorSegment> area) {
     const Layout layout{known.here, known.options, caches};
     area_ = std::move(area);
     NodeSegmentPool& share = area_->share();
@@ -165,9 +165,7 @@ class NodeMemory : Pinned {
   const Node& node() const noexcept { return node_; }
 
   /// Before the first call: which ranks of the node are near each other.
-  void set_groups(detail::Shared<const Groups> groups) noexcept {
-    node_.groups = std::move(groups);
-  }
+  void set_groups(Shared<const Groups> groups) noexcept { node_.groups = std::move(groups); }
 
   /// `broken` is where the communicator's board says that it is.
   void watch(const std::atomic<std::uint32_t>& broken) {
@@ -207,7 +205,7 @@ class NodeMemory : Pinned {
     NodeBytes inner;
   };
 
-  detail::Shared<CommunicatorSegment> area_;
+  Shared<CommunicatorSegment> area_;
   Node node_{};
   HierarchyMemory hierarchy_;
 };

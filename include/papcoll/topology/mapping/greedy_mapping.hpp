@@ -2,7 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/schedule/traffic.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 #include <papcoll/topology/machine.hpp>
 
 #include <cstddef>

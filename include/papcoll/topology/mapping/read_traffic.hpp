@@ -5,7 +5,7 @@
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/schedule.hpp>
-#include <papcoll/schedule/traffic.hpp>
+#include <papcoll/schedule/schedule_traits.hpp>
 
 #include <cstddef>
 #include <cstdint>

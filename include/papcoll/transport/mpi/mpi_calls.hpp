@@ -2,7 +2,7 @@
 
 // Calls of MPI: what MPI libraries differ in, under names of papcoll's own, errors as exceptions,
 // handles that are freed, and counts beyond what an int holds. Simulated ranks have what their
-// library lacks in transport/smpi/nonblocking_collectives.hpp, by the same names.
+// library lacks in simulate/smpi/nonblocking_collectives.hpp, by the same names.
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
@@ -15,7 +15,7 @@
 #include <utility>
 
 #ifdef SMPI_H
-#include <papcoll/transport/smpi/nonblocking_collectives.hpp>
+#include <papcoll/simulate/smpi/nonblocking_collectives.hpp>
 #else
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
@@ -128,8 +128,8 @@ inline PeerFailure peer_failure_of(int code) noexcept {
   int length = 0;
   if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
   throw mpi_error(
-      detail::joined({"papcoll: ", call, " failed in ", where, ": ",
-                      std::string(text, static_cast<std::size_t>(length)), " (code ", code, ")"}),
+      joined({"papcoll: ", call, " failed in ", where, ": ",
+              std::string(text, static_cast<std::size_t>(length)), " (code ", code, ")"}),
       code);
 }
 

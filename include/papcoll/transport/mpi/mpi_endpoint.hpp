@@ -1,25 +1,54 @@
 #pragma once
 
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/plan_run.hpp>
-#include <papcoll/transport/mpi/asked_in_turn.hpp>
 #include <papcoll/transport/mpi/link.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/transport.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <exception>
 #include <functional>
 #include <span>
 #include <string>
 #include <utility>
 
 #include <sched.h>
+
+namespace papcoll::inline PAPCOLL_ABI::detail {
+
+/// Which of many messages under way MPI is asked for, so that asking takes the same time however
+/// many there are: the newest, since who has many under way often waits for one that was just
+/// begun, and some of the others, all of them in turn.
+class AskedInTurn {
+ public:
+  static constexpr std::size_t at_once = 64;
+  struct Range {
+    std::size_t first;
+    std::size_t count;
+  };
+
+  static Range newest(std::size_t all) noexcept {
+    const std::size_t count = std::min(all, at_once);
+    return {all - count, count};
+  }
+  Range next(std::size_t all) noexcept {
+    const std::size_t first = next_ < all ? next_ : 0;
+    next_ = first + at_once;
+    return {first, std::min(all - first, at_once)};
+  }
+
+ private:
+  std::size_t next_ = 0;
+};
+
+}  // namespace papcoll::inline PAPCOLL_ABI::detail
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -95,7 +124,6 @@ class MpiEndpoint : public Endpoint {
     return ask(some, call, {0, requests_.size()});
   }
 
-  /// The same of some of them.
   template <class Ask>
   bool ask(Ask* some, const char* call, InTurn::Range range) {
     if (range.count == 0) return false;
@@ -115,8 +143,8 @@ class MpiEndpoint : public Endpoint {
         std::swap(indices_[k], indices_[k - 1]);
       }
     }
-    // complete() starts further steps: take the list away first. What waits for a send should not
-    // also wait until this rank has combined what it received.
+    // complete() starts further steps: take the list away first. Sends come first: what waits
+    // for one should not also wait until this rank has combined what it received.
     ended_works_.clear();
     std::size_t sends = 0;
     for (const OpKind kind : {OpKind::send, OpKind::receive}) {

@@ -85,7 +85,6 @@ class NativeCollectives {
   static constexpr const char* where = "a collective by MPI's own means";
   static constexpr std::size_t piece_bytes = std::size_t{1} << 18;  ///< of each rank at a time
 
-  /// Bytes of block i of the call's.
   static std::size_t length(const Call& c, std::size_t i) noexcept {
     return (c.is_uneven() ? c.counts[i] : c.count) * c.reducer.size;
   }
@@ -124,7 +123,6 @@ class NativeCollectives {
     return end;
   }
 
-  /// A call that only moves blocks, by what its buffers hold on each rank.
   [[gnu::cold]] void exchange(const Call& c) {
     using Buffers = CollectiveTraits::Buffers;
     const Buffers mine = buffers_of(c.collective, is_root(c, rank_));

@@ -101,9 +101,9 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// May the ranks of a node copy from each other's private memory (cross-memory attach)? Each tries
 /// it on all others. Collective, with the same answer on all ranks: the processes of this node's
 /// ranks, or none and, in `why_no_cma`, why not.
-[[gnu::cold]] inline detail::Vector<pid_t> probe_copies(const PolledCollectives& all_ranks,
-                                                        const NodeRanks& here, PeerAccess wanted,
-                                                        std::string& why_no_cma) {
+[[gnu::cold]] inline Vector<pid_t> probe_copies(const PolledCollectives& all_ranks,
+                                                const NodeRanks& here, PeerAccess wanted,
+                                                std::string& why_no_cma) {
   if (wanted != PeerAccess::best && wanted != PeerAccess::copied) {
     why_no_cma = "the Options forbid it";
     return {};
@@ -118,9 +118,9 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   std::uint64_t secret = 0;
   std::string problem = caught<system_error>([&] { secret = ShmTicket::draw().nonce[0]; });
   const Probe mine{reinterpret_cast<std::uintptr_t>(&secret), secret, getpid()};
-  detail::Vector<Probe> all(static_cast<std::size_t>(all_ranks.size(where)));
+  Vector<Probe> all(static_cast<std::size_t>(all_ranks.size(where)));
   all_ranks.allgather(&mine, sizeof mine, all.data(), where);
-  detail::Vector<pid_t> pids;
+  Vector<pid_t> pids;
   for (const int r : here.ranks) {
     pids.push_back(static_cast<pid_t>(all[static_cast<std::size_t>(r)].pid));
   }
@@ -133,7 +133,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
       if (seen != theirs.value) problem = "found another process than was meant";
     }
   } catch (const system_error& e) {
-    problem = detail::joined({"the kernel refuses it (", std::strerror(e.number), ")"});
+    problem = joined({"the kernel refuses it (", std::strerror(e.number), ")"});
   }
   why_no_cma = first_problem(all_ranks, problem, where);
   if (!why_no_cma.empty()) pids.clear();

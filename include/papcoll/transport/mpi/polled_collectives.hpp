@@ -118,7 +118,6 @@ class PolledCollectives {
     return copy;
   }
 
-  /// Waits until step() returns true, as in one of these collectives.
   [[gnu::cold, gnu::noinline]] void until(FunctionRef<bool()> step, const char* where) const {
     if (hooks_ != nullptr) hooks_->doing = where;
     Waiter waiter;
@@ -142,7 +141,7 @@ class PolledCollectives {
   }
 
  private:
-  using Memory = detail::Owned<std::byte[]>;
+  using Memory = Owned<std::byte[]>;
 
   /// Where a peer has just died, MPI may fail to connect to it before the next look after peers:
   /// the death is what is told.
@@ -196,7 +195,7 @@ inline std::string first_problem(const PolledCollectives& all_ranks, std::string
   const std::size_t n = std::min(mine.size(), text.size() - 1);
   if (n != 0) std::memcpy(text.data(), mine.data(), n);
   all_ranks.bcast(text.data(), text.size(), first, where);
-  return detail::joined({"rank ", first, ": ", text.data()});
+  return joined({"rank ", first, ": ", text.data()});
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

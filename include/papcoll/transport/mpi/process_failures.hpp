@@ -80,7 +80,7 @@ class ProcessFailures {
   [[gnu::cold]] Agreed agree(const PolledCollectives& ranks, int flags) const {
     constexpr const char* where = "papcoll's agreement after a death";
     const ErrorsReturned guard{ranks.comm(), where};
-    auto agreed = detail::make_owned<int>(flags);
+    auto agreed = make_owned<int>(flags);
     int code = MPI_SUCCESS;
     if (iagree_ == nullptr) {
       code = agree_(ranks.comm(), agreed.get());

@@ -20,7 +20,6 @@
 #include <limits>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include <sched.h>
 
@@ -43,8 +42,7 @@ class RmaAtomics final : public RemoteAtomics {
 
   /// Home is outside MPI for so long when it is tried how long an operation on its memory takes,
   static constexpr std::chrono::milliseconds outside{2};
-  /// and this is too long. A ticket costs each rank two or three in a row, and a chain pays for
-  /// large messages only: at 10 GB/s, 1 MB takes 100 µs.
+  /// and this is too long: a ticket costs each rank two or three in a row.
   static constexpr std::chrono::microseconds bearable{50};
   static constexpr int tries = 3;  ///< since a rank may miss them for want of a processor
 
@@ -138,7 +136,6 @@ class RmaAtomics final : public RemoteAtomics {
   /// Words of this class's own, behind the others.
   enum OwnWords : std::size_t { trial_word, parting_word, own_words };
 
-  /// What an operation under way reads and writes.
   struct Operand {
     std::int64_t value = 0;
     std::int64_t before = 0;
@@ -238,7 +235,7 @@ class RmaAtomics final : public RemoteAtomics {
                   "MPI_Iprobe", where);
   }
 
-  /// MPI may still use what an operation under way points to.
+  /// MPI may still use the operand of an operation under way.
   void leak() noexcept {
     window_ = MPI_WIN_NULL;
     if (request_ != MPI_REQUEST_NULL) static_cast<void>(operand_.release());

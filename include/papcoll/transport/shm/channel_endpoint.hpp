@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -121,7 +120,7 @@ class ChannelEndpoint final : public Endpoint {
     return {w.sequence, w.block, w.number};
   }
 
-  /// Both ends do it: reading what has no page yet takes one, too.
+  /// Both ends reserve: reading what has no page yet takes one, too.
   void reserve(const Channel& c, bool& done) {
     if (done) return;
     node_.reserve(reinterpret_cast<const std::byte*>(&c), sizeof(Channel));

@@ -216,8 +216,8 @@ class NodeSegmentPool : Pinned {
   std::size_t made_ = 0;           ///< areas, as this rank has made them
   std::vector<std::size_t> free_;  ///< of these
   std::size_t in_use_ = 0;         ///< areas that this rank has
-  detail::Vector<Retired> retired_;
-  detail::Vector<const CommunicatorSegment*>
+  Vector<Retired> retired_;
+  Vector<const CommunicatorSegment*>
       areas_;  ///< of which is known where they say that they are broken
 };
 
@@ -226,8 +226,7 @@ class NodeSegmentPool : Pinned {
 class CommunicatorSegment final : public NodePages {
  public:
   /// By rank 0, which tells the others its number. Throws system_error.
-  [[gnu::cold]] static detail::Shared<CommunicatorSegment> make(
-      const detail::Shared<NodeSegmentPool>& share) {
+  [[gnu::cold]] static Shared<CommunicatorSegment> make(const Shared<NodeSegmentPool>& share) {
     const std::size_t number = share->take_number();
     try {
       const NodeSegmentPool::AreaRequest& request = share->request_;
@@ -242,8 +241,8 @@ class CommunicatorSegment final : public NodePages {
 
   /// By the others. Throws system_error or bad_alloc. Then it is as if this rank had joined and
   /// left, so that the others do not wait for it.
-  [[gnu::cold]] static detail::Shared<CommunicatorSegment> join(
-      const detail::Shared<NodeSegmentPool>& share, std::size_t number) {
+  [[gnu::cold]] static Shared<CommunicatorSegment> join(const Shared<NodeSegmentPool>& share,
+                                                        std::size_t number) {
     try {
       return detail::make_shared<CommunicatorSegment>(share, number);
     } catch (...) {
@@ -254,7 +253,7 @@ class CommunicatorSegment final : public NodePages {
   }
 
   /// For make() and join().
-  [[gnu::cold]] CommunicatorSegment(detail::Shared<NodeSegmentPool> share, std::size_t number)
+  [[gnu::cold]] CommunicatorSegment(Shared<NodeSegmentPool> share, std::size_t number)
       : share_(std::move(share)),
         number_(number),
         process_(getpid()),
@@ -331,12 +330,12 @@ class CommunicatorSegment final : public NodePages {
 
   NodeSegmentPool::Words& words() const noexcept { return share_->words(number_); }
 
-  detail::Shared<NodeSegmentPool> share_;
+  Shared<NodeSegmentPool> share_;
   std::size_t number_;
   pid_t process_;
   LazyMapping memory_;
   TakenPools pools_;
-  detail::Vector<const std::atomic<std::uint32_t>*> breaks_;
+  Vector<const std::atomic<std::uint32_t>*> breaks_;
 };
 
 inline void NodeSegmentPool::watch(CommunicatorSegment& area,

@@ -31,8 +31,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 [[noreturn]] inline void throw_system_error(const std::string& what, int number) {
-  throw system_error(
-      detail::joined({"papcoll: ", what, ": ", std::generic_category().message(number)}), number);
+  throw system_error(joined({"papcoll: ", what, ": ", std::generic_category().message(number)}),
+                     number);
 }
 
 }  // namespace detail

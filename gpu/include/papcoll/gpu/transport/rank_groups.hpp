@@ -3,8 +3,8 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/schedule/endpoint.hpp>
+#include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/order.hpp>
-#include <papcoll/schedule/plan_cache.hpp>
 #include <papcoll/schedule/plan_run.hpp>
 #include <papcoll/schedule/schedule.hpp>
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <papcoll/simulate/smpi/posted_receives.hpp>
+#include <papcoll/simulate/smpi/simulated_time.hpp>
 #include <papcoll/transport/mpi/mpi_endpoint.hpp>
-#include <papcoll/transport/smpi/posted_receives.hpp>
-#include <papcoll/transport/smpi/simulated_time.hpp>
 
 #include <span>
 
