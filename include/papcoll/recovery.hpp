@@ -37,8 +37,8 @@ PAPCOLL_DECL bool tells_of_death(int mpi_code) noexcept;
 /// broken_communicator for a Communicator whose MPI communicator was freed; so do agree() and
 /// revoke().
 PAPCOLL_DECL Communicator shrink(const Communicator& comm);
-/// The same for an MPI communicator: with the Options of its Communicator, if there is one, else
-/// with the defaults.
+/// As shrink(const Communicator&), for an MPI communicator: with the Options of its Communicator if
+/// there is one, else with the defaults.
 PAPCOLL_DECL Communicator shrink(MPI_Comm comm);
 /// With Options for the ranks of `comm`: where making its Communicator has failed.
 PAPCOLL_DECL Communicator shrink(MPI_Comm comm, const Options& options);
@@ -52,14 +52,14 @@ PAPCOLL_DECL Communicator shrink(MPI_Comm comm, const Options& options);
 /// where done() gives false after peer_lost. Where no_recovery() says why, it is an allreduce, and
 /// throws what that throws.
 PAPCOLL_DECL bool agree(MPI_Comm comm, bool done);
-/// The same for a Communicator.
+/// As agree(MPI_Comm, bool), for a Communicator.
 PAPCOLL_DECL bool agree(const Communicator& comm, bool done);
 
 /// Breaks the communicator on all of its ranks: those in papcoll's calls on it get peer_lost, those
 /// in MPI calls on it an error that tells_of_death(). shrink() does so by itself; this is for
 /// further communicators, in which ranks may wait for one that goes to shrink(). Local.
 PAPCOLL_DECL void revoke(MPI_Comm comm);
-/// The same for a Communicator.
+/// As revoke(MPI_Comm), for a Communicator.
 PAPCOLL_DECL void revoke(const Communicator& comm);
 
 namespace detail {

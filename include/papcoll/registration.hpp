@@ -101,7 +101,7 @@ class [[nodiscard]] Registration {
     why_.clear();
   }
 
-  /// Does anything of the buffer lie in the arena?
+  /// Returns true if any page of the buffer is in the arena.
   bool is_shared() const noexcept { return moved_ != nullptr; }
   /// Why nothing was moved (ranks that share no memory, a buffer without a whole page), or nothing.
   const std::string& no_sharing() const noexcept { return why_; }

@@ -28,7 +28,7 @@ class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allo
   /// `team`: the Communicator whose collectives will be given the memory.
   template <Team C>
   explicit shared_allocator(C& team) : arena_(detail::arena_of(detail::core_of(team))) {}
-  /// The same arena, for other elements.
+  /// Constructs an allocator of the same arena for elements of another type.
   template <class U>
   shared_allocator(const shared_allocator<U>& other) noexcept : arena_(other.arena()) {}
 

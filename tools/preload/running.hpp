@@ -55,8 +55,9 @@ struct Next {
   const char* name;
 };
 
-/// Has MPI refused a call for its arguments? Then this rank had no part in it. All other errors are
-/// of calls that all ranks were in, such as one of a buffer that was too short on this rank.
+/// Returns true if MPI has refused a call for its arguments, so that this rank took no part in it.
+/// All other errors are of calls that all ranks were in, such as one of a buffer that was too short
+/// on this rank.
 [[gnu::cold, gnu::noinline]] inline bool is_refusal(int code) {
   int error_class = MPI_ERR_OTHER;
   MPI_Error_class(code, &error_class);
@@ -112,7 +113,7 @@ template <class Left>
   return is_active() ? Communicators::known(comm) : nullptr;
 }
 
-/// Is this call MPI's, too, and nothing more to be known of it?
+/// Returns true if this call is left to MPI, too, and nothing more has to be found out.
 [[gnu::always_inline]] inline bool is_left_for_now(const Communicator& c) noexcept {
   return c.left == Fate::first_calls && !communicators().is_due(c) &&
          c.calls % measured_one_in != 0;

@@ -38,10 +38,10 @@ struct Hockney {
   friend bool operator==(const Hockney&, const Hockney&) = default;
 };
 
-/// The same, and how long a message keeps its port beside its bytes, in seconds: all of alpha in
-/// Hockney's own model, less where one message's latency passes while the next one leaves (LogGP's
-/// g), nothing in a network that only delays. What goes from hand to hand does not tell them apart;
-/// pipelines do.
+/// Hockney's model, and the gap: the seconds for which a message occupies its port beside its
+/// bytes: all of alpha in Hockney's own model, less where one message's latency passes while the
+/// next one leaves (LogGP's g), nothing in a network that only delays. What goes from hand to hand
+/// does not tell them apart; pipelines do.
 struct HockneyWithGap : Hockney {
   double gap = alpha;  ///< seconds
 

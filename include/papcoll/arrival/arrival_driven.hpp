@@ -35,7 +35,7 @@ struct ArrivalAlgorithm;
 template <class Arrival, class Schedule>
 struct ArrivalDriven {};
 
-/// Is the schedule an arrival-driven algorithm under the arrival policy?
+/// True if the schedule is an arrival-driven algorithm under the arrival policy.
 template <class Arrival, class Schedule>
 concept IsArrivalDriven = requires {
   typename ArrivalDriven<Arrival, Schedule>::Schedule;

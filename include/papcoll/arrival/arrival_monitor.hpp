@@ -26,7 +26,7 @@ struct Imbalance {
   std::uint64_t waiting = 0;
   /// How long the call itself took, from the last arrival on; 0 where only arrivals are watched.
   std::uint64_t own = 0;
-  /// The same for each byte of the call, in picoseconds.
+  /// The time that the call takes for each of its bytes, in picoseconds.
   std::uint64_t own_ps_a_byte = 0;
   /// Across nodes: by how much the last node was later than the others in the mean, and its number,
   /// if it was the same one in all of the calls, and alone; else −1.
@@ -187,7 +187,7 @@ class CostListener {
   virtual void add(const CallCost& cost) noexcept = 0;
   /// All that is known by now was added; so many periods have gone since the last time.
   virtual void settle(std::uint32_t periods) noexcept = 0;
-  /// Is there something to be found out by the next calls?
+  /// Returns true if the next calls are to try a candidate.
   bool is_trying() const noexcept { return is_trying_; }
   /// How often that has led to another choice.
   std::uint32_t changes() const noexcept { return changes_; }
@@ -233,14 +233,14 @@ class BasicArrivalMonitor {
 
   BasicArrivalMonitor(Board board, int rank) noexcept : board_(board), rank_(rank) {}
 
-  /// May this call be noted? Of others nobody looks at what was.
+  /// Returns true if this call may be recorded. What is recorded of other calls is never read.
   bool watches(std::uint32_t epoch) const noexcept {
     return (epoch + static_cast<std::uint32_t>(Board::frames) - 1) / period % stride_ ==
            stride_ - 1;
   }
   /// Of how many such calls, whose choice is made, one is timed: as often as if all were watched.
   std::uint32_t timed_one_in() const noexcept { return 256 / stride_; }
-  /// Is such a call to be noted?
+  /// Returns true if a call of this kind is to be recorded.
   static constexpr bool notes(std::uint32_t epoch, ArrivalClass kind) noexcept {
     if (kind.is_large()) return true;
     const std::uint32_t group = epoch / noted_one_in;
@@ -290,7 +290,8 @@ class BasicArrivalMonitor {
   /// What is agreed on for calls of a kind.
   const Imbalance& of(ArrivalClass kind) const noexcept { return recent_[kind.index].agreed(); }
   std::uint32_t looks() const noexcept { return looks_; }
-  /// Has a call been seen whose cost all ranks have noted? Agreed on, too.
+  /// Returns true if a call has been seen whose cost all ranks have recorded. All ranks agree on
+  /// it, too.
   bool has_costs() const noexcept { return has_costs_; }
   /// Changes whenever a look has led to another view.
   std::uint32_t generation() const noexcept { return generation_; }

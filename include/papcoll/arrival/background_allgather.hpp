@@ -81,10 +81,10 @@ class BackgroundAllgather {
     plan_run_.start(endpoint, plans.get(exchange, shape, order).plan, order, call, sequence, 1);
   }
 
-  /// One was started, and its figures have not been taken yet?
+  /// Returns true if an allgather was started and its figures have not been read yet.
   bool is_under_way() const noexcept { return endpoint_ != nullptr; }
 
-  /// Started, and not complete?
+  /// Returns true if an allgather was started and is not complete.
   bool is_in_flight() const noexcept { return is_under_way() && !plan_run_.done(); }
   std::uint32_t sequence() const noexcept { return plan_run_.sequence(); }
 

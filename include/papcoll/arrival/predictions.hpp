@@ -95,7 +95,7 @@ class ArrivalForecast {
   const Order& inward() const noexcept { return inward_; }
   const Order& outward() const noexcept { return outward_; }
 
-  /// Would it lead to the same plans as o?
+  /// Returns true if it leads to the same plans as o.
   bool is_like(const ArrivalForecast& o) const {
     if (early_first_ != o.early_first_) return false;
     for (std::size_t r = 0; r < lateness_.size(); ++r) {

@@ -170,7 +170,7 @@ class AnyPredictor {
     return p;
   }
 
-  /// Is there one?
+  /// Returns true if there is a predictor.
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   /// With its parameters, as parse() reads it: "MovingAverage:16".

@@ -114,7 +114,8 @@ class RemoteTicketCounter {
     return false;
   }
 
-  /// Knows all that it has to find out, and others know what it has to tell?
+  /// Returns true if this rank has found out all that it needs, and the others can read all that it
+  /// has to publish.
   bool done() const noexcept { return state_ == State::done; }
 
   int ticket() const noexcept { return ticket_; }  ///< −1: not yet known, as with the others
@@ -204,8 +205,9 @@ class RemoteTicketCounter {
     }
   }
 
-  /// The same again after a pause, each longer than the last: what is waited for stands at home, so
-  /// this rank has to operate there, and should do so seldom. It waits twice as long at most.
+  /// Asks again after a pause, each pause longer than the last, and at most twice as long a wait in
+  /// all. The awaited word is in this rank's own memory, which it has to access by remote
+  /// operations, and should seldom.
   void ask_later() noexcept {
     then_ = state_;
     state_ = State::pause;

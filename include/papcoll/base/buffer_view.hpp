@@ -84,7 +84,7 @@ class BufferView {
   std::size_t length() const noexcept { return length_; }
   /// The steps from run to run, as nested() was told.
   std::span<const Step> steps() const noexcept { return {steps_.data(), dimensions_}; }
-  /// Do both lay elements alike?
+  /// Returns true if both place elements alike.
   friend bool operator==(const BufferView& a, const BufferView& b) noexcept {
     return a.length_ == b.length_ && a.steps_ == b.steps_ && a.runs_ == b.runs_;
   }

@@ -59,7 +59,7 @@ struct counts {
 
   /// How many there are.
   std::size_t size() const noexcept { return size_; }
-  /// Is number i less than 0?
+  /// Returns true if number i is negative.
   bool is_negative(std::size_t i) const noexcept { return is_signed_ && bits(i) >> 63U != 0; }
   /// Number i, which is not negative.
   std::size_t operator[](std::size_t i) const noexcept { return bits(i); }
@@ -318,7 +318,7 @@ template <Buffer R>
 using element_of =
     std::remove_cv_t<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;
 
-/// Can the elements of a buffer be written to?
+/// True if the elements of the buffer can be written to.
 template <Buffer R>
 inline constexpr bool is_writable =
     !std::is_const_v<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;

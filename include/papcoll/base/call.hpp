@@ -14,7 +14,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The same on all ranks.
+/// Returns a hash of a name, equal on all ranks.
 constexpr std::uint32_t hash_of_name(std::string_view name) noexcept {
   std::uint32_t hash = 0;
   for (const char c : name) hash = hash * 31 + static_cast<unsigned char>(c);
@@ -47,9 +47,8 @@ struct CallTrial {
   std::uint8_t candidate = 0;   ///< the number of what runs, up to 15
   std::uint8_t candidates = 0;  ///< how many are tried, up to 7; 0: the choice is made
 
-  /// Does each rank note what its call of that number costs? Of calls that take long always, of
-  /// others whose choice is made now and then.
-  /// `one_in`: so often, a power of two.
+  /// Returns true if every rank records the cost of its call with this number: always for long
+  /// calls, for others in one of `one_in` calls, a power of two.
   constexpr bool is_timed(std::uint32_t epoch, bool is_long,
                           std::uint32_t one_in = 256) const noexcept {
     if (kind == 0) return false;
@@ -113,15 +112,16 @@ struct Call {
   const PlanOf* plan = nullptr;
   void* stream = nullptr;  ///< of a device, in whose order the call's own work is done; else null
 
-  /// Is the input where the output goes?
+  /// Returns true if the input is in the output.
   bool in_place() const noexcept { return input_in_output || in == out; }
-  /// Do ranks give or get blocks that differ? Of a reduce_scatter, all know that.
+  /// Returns true if the lengths of blocks may differ between ranks. In a reduce_scatter every rank
+  /// knows all of them.
   bool is_uneven() const noexcept {
     return counts != nullptr && collective != Collective::reduce_scatter;
   }
-  /// May the bits, and the algorithm, depend on who came when?
+  /// Returns true if the bits, and the algorithm, may depend on who arrives when.
   bool by_arrivals() const noexcept { return traits_of(contract).by_arrivals; }
-  /// May they on what else differs from run to run?
+  /// Returns true if they may depend on anything else that differs from run to run.
   bool by_conditions() const noexcept { return traits_of(contract).by_conditions; }
   /// Bytes of `count` elements.
   std::size_t bytes() const noexcept { return count * reducer.size; }

@@ -85,7 +85,7 @@
 #define PAPCOLL_ASAN 0
 #endif
 
-// May copies be made by instructions that sanitizers do not see?
+// 1 if copies may use instructions that sanitizers do not see.
 #define PAPCOLL_COPIES_BY_INSTRUCTION (PAPCOLL_X86 && !PAPCOLL_TSAN && !PAPCOLL_ASAN)
 
 // Functions that nvcc compiles for host and device; for other compilers nothing.

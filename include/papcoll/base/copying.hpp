@@ -74,8 +74,8 @@ struct CopyRule {
   }
 };
 
-/// Does the processor say that rep movsb is fast: enhanced (ERMS), or also short (FSRM)? To ask is
-/// slow on virtual machines, some 30 µs.
+/// Returns true if the processor reports fast rep movsb, for long copies (ERMS) or also for short
+/// ones (FSRM). Slow on virtual machines, which trap cpuid.
 inline bool has_fast_string_copies() noexcept {
 #if PAPCOLL_COPIES_BY_INSTRUCTION
   unsigned a = 0;
@@ -109,7 +109,7 @@ class CopyChoice {
 
   const CopyRule& rule() const noexcept { return rules_[now()]; }
 
-  /// Does a probe choose the method? Until one has, copies are plain.
+  /// Returns true if a probe has chosen the method; until then copies are plain.
   bool is_probed() const noexcept { return is_probed_; }
   bool is_found() const noexcept { return now() != not_found; }
   void found(CopyMethod faster) noexcept {

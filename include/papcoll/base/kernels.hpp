@@ -20,7 +20,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 template <class Lane, std::size_t Bytes>
 struct VectorRegister {
   typedef Lane type __attribute__((vector_size(Bytes)));
-  /// The same at any address, in memory that holds objects of any type.
+  /// The vector type without alignment, for memory that holds objects of any type.
   typedef Lane loose __attribute__((vector_size(Bytes), aligned(1), may_alias));
 };
 

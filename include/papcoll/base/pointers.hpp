@@ -183,7 +183,7 @@ class Shared {
   }
 
   void reset() noexcept { *this = Shared{}; }
-  /// Does nobody else share the object?
+  /// Returns true if this is the only share of the object.
   bool is_only() const noexcept { return count_ != nullptr && count_->sharers() == 1; }
   SharedCount* count() const noexcept { return count_; }
   SharedCount* release_count() noexcept {
@@ -270,7 +270,7 @@ template <class T, class... As>
   return {made, &made->object};
 }
 
-/// The same share, by a derived class that the object is of.
+/// Returns a share of the same object, by a derived class that the object has.
 template <class T, class U>
 Shared<T> static_shared_cast(Shared<U> from) noexcept {
   T* const object = static_cast<T*>(from.get());

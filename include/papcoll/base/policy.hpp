@@ -23,11 +23,12 @@ enum class NumericalContract : unsigned char {
 /// contract takes.
 struct ContractTraits {
   std::string_view name;  ///< as in algorithms' names
-  bool same_on_all;       ///< do all ranks get the same bits?
-  bool by_arrivals;       ///< may bits, and the algorithm, depend on who came when?
-  /// On what else differs from run to run: what calls cost, where buffers lie, who else runs?
+  bool same_on_all;       ///< all ranks get the same bits
+  bool by_arrivals;       ///< bits, and the algorithm, may depend on who arrives when
+  /// True if they may depend on anything else that differs from run to run: what calls cost, where
+  /// buffers are, what else runs.
   bool by_conditions;
-  bool in_rank_order;  ///< are contributions combined in rank order?
+  bool in_rank_order;  ///< contributions are combined in rank order
 };
 
 /// Of all contracts, by their values.

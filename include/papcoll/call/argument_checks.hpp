@@ -56,8 +56,8 @@ consteval std::uint32_t name_hash() noexcept {
   return name.find("lambda") == std::string_view::npos ? text_hash(name) : 1U;
 }
 
-/// The same number on all ranks that use the same type. Closures, whose names tell apart what is
-/// the same code in two places, all have one number: two different lambdas look alike.
+/// Returns a number of the type, equal on all ranks. All closures have one number, since the name
+/// of a closure depends on the place of its code: two different lambdas look alike.
 template <class T>
 consteval std::uint32_t type_hash() noexcept {
   return name_hash<typename sized_integer<T>::type>();
@@ -109,7 +109,7 @@ struct Caller {
   std::size_t ranks() const noexcept { return static_cast<std::size_t>(size()); }
 
  private:
-  /// Are they, of all ranks together, more than PTRDIFF_MAX bytes?
+  /// Returns true if they are, over all ranks, more than PTRDIFF_MAX bytes.
   [[gnu::cold, gnu::pure]] bool are_too_many(std::size_t count,
                                              std::size_t bytes_of_one) const noexcept;
 };
@@ -122,7 +122,8 @@ inline void check_pointers(const Caller& caller, const void* in, std::size_t in_
                  "the output is a null pointer: pass a buffer, or a count of 0");
 }
 
-/// Has each rank a place of its own in the longer buffer? Then one address twice is not in place.
+/// Returns true if each rank's block has its own place in the longer buffer, where equal addresses
+/// do not mean in place.
 constexpr bool has_own_place(Collective c) noexcept {
   const auto [in, out] = buffers_of(c, true);
   return in == Holds::own_block || (out == Holds::own_block && !is_reduction(c));

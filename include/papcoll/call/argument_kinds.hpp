@@ -87,7 +87,7 @@ struct Match {
   bool by_pointer = false;  ///< buffers are pointers
   bool is_unknown = false;  ///< the call finds out how much comes
 
-  /// The same with a mistake.
+  /// Returns this match with a mistake.
   constexpr Match with(Mistake m) const noexcept {
     Match other = *this;
     other.mistake = m;

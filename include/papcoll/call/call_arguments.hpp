@@ -98,7 +98,8 @@ PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t
 
 /// Checks the arguments of a call whose ranks have as many elements, and makes them one.
 PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a);
-/// The same of ranks that differ. Of a reduce_scatter, counts are the lengths of `received`.
+/// Make the calls whose blocks differ in length. In a reduce_scatter the counts are the lengths of
+/// `received`.
 PAPCOLL_DECL MakeUneven make_alltoallv_call, make_allgatherv_call, make_rooted_call,
     make_uneven_reduce_scatter_call;
 
@@ -260,7 +261,7 @@ PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
   if (c == Collective::reduce_scatter && !a.by_count && a.in == a.out) out = a.out_length;
   const bool has_one_buffer = (traits.flags & CollectiveTraits::one_buffer) != 0;
   if (has_one_buffer) in = out = n;
-  // Does one of the buffers have a block of each rank, and the other this rank's?
+  // True if one buffer has a block of each rank, and the other this rank's block alone.
   const bool has_own_block =
       traits.vector == VectorOf::block_per_rank && traits.combines == Combines::no_ranks;
   const bool own_block_in_place = has_own_block && in_place && is_root;

@@ -68,7 +68,7 @@ struct CheckedLayout {
 
 // -- Steps
 
-/// Is it blocks of neighbours, equally far apart?
+/// Returns true if the layout is blocks of contiguous elements at equal distances.
 inline bool is_of_blocks(const BufferLayout& l, std::size_t size) noexcept {
   return l.dimensions == 2 &&
          l.strides[1] == static_cast<std::ptrdiff_t>(units_of_element(l, size));

@@ -366,6 +366,6 @@ struct this_policy_is_made_of_others_and_they_are_missing {};
 
 /// Declares a collective's blocking, non-blocking and persistent function.
 #define PAPCOLL_COLLECTIVE(name) PAPCOLL_FUNCTIONS(name, name, false)
-/// The same of a v-form, of that collective.
+/// Declares the functions of a v-form of `collective`.
 #define PAPCOLL_UNEVEN_COLLECTIVE(name, collective) PAPCOLL_FUNCTIONS(name, collective, true)
 // clang-format on

@@ -55,7 +55,7 @@ struct Region {
   }
 };
 
-/// Has r, of one dimension at most, one of the `n` bytes from `at` on?
+/// Returns true if r, of one dimension at most, contains one of the `n` bytes from `at` on.
 inline bool has_one_of(const Region& r, std::uintptr_t at, std::size_t n) noexcept {
   if (at < r.first) return at + n > r.first;
   const std::size_t from = at - r.first;
@@ -66,8 +66,8 @@ inline bool has_one_of(const Region& r, std::uintptr_t at, std::size_t n) noexce
   return in_piece < r.bytes || (piece + 1 < r.pieces[0] && in_piece + n > r.apart[0]);
 }
 
-/// Have two, of pieces, a byte in common? Columns of one matrix are told apart in a few steps; else
-/// the larger one is halved until the halves lie apart.
+/// Returns true if two regions of pieces share a byte. Columns of one matrix are separated in a few
+/// steps; otherwise the larger region is halved until the halves do not overlap.
 inline bool pieces_share_bytes(const Region& a, const Region& b) noexcept {
   if (a.first + a.extent() <= b.first || b.first + b.extent() <= a.first) return false;
   if (a.dimensions == 0 && b.dimensions <= 1) return has_one_of(b, a.first, a.bytes);
@@ -119,7 +119,7 @@ inline void sort_by_place(detail::Vector<PlacedBlock>& all) {
   if (!std::is_sorted(all.begin(), all.end(), before)) std::sort(all.begin(), all.end(), before);
 }
 
-/// Have two lists a byte in common? Throws std::bad_alloc.
+/// Returns true if two lists share a byte. Throws std::bad_alloc.
 inline bool lists_share_bytes(const Region& a, const Region& b) {
   detail::Vector<PlacedBlock> all;
   all.reserve(a.runs->size() + b.runs->size());
@@ -148,7 +148,7 @@ inline std::pair<std::uintptr_t, std::uintptr_t> extent_of(const Region& r) noex
   return all;
 }
 
-/// Have two regions, neither of which is empty, a byte in common? Throws std::bad_alloc.
+/// Returns true if two regions, neither of them empty, share a byte. Throws std::bad_alloc.
 inline bool share_bytes(const Region& a, const Region& b) {
   const auto [first_of_a, end_of_a] = extent_of(a);
   const auto [first_of_b, end_of_b] = extent_of(b);

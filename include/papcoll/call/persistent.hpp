@@ -63,7 +63,7 @@ class Persistent {
   bool test() { return request_.test(); }
   /// As Request::wait(): returns when what was started is complete.
   void wait() { request_.wait(); }
-  /// Was it started, and has neither test() nor wait() found it complete since?
+  /// Returns true if it was started, and neither test() nor wait() has found it complete since.
   bool under_way() const noexcept { return !request_.complete(); }
 
  private:
@@ -96,7 +96,7 @@ PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& 
 template <class In, class Out>
 class OwningPersistent : public Persistent {
  public:
-  /// Is the output one of the buffers?
+  /// True if the output is one of the buffers that are kept.
   static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
 
   OwningPersistent() = default;

@@ -59,7 +59,8 @@ class Request {
     if (core_ != nullptr) await();
   }
 
-  /// Has test() or wait() found it complete? Moves nothing along.
+  /// Returns true if the request is empty, or if test() or wait() has found it complete. Makes no
+  /// progress itself.
   bool complete() const noexcept { return core_ == nullptr; }
 
  private:
@@ -104,7 +105,7 @@ PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<co
 template <class In, class Out>
 class OwningRequest : public Request {
  public:
-  /// Is the output one of the buffers?
+  /// True if the output is one of the buffers that are kept.
   static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
 
   OwningRequest() = default;

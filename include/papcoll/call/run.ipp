@@ -105,7 +105,7 @@ PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedu
   require_able(caller.core, caller.called(), schedule, needs, call);
 }
 
-/// The same of a schedule in whatever order a spec names.
+/// Checks a schedule in the order that a spec names.
 PAPCOLL_DECL void check_named_schedule(const Caller& caller, const AlgorithmSpec& spec,
                                        const Call& call) {
   if (const TicketedAlgorithm* const drawn = spec.tickets) {

@@ -55,7 +55,7 @@ void offer_transports(TeamCore& core) {
   if constexpr (requires { Of::offer_transports(core); }) Of::offer_transports(core);
 }
 
-/// The same for a call on memory of devices.
+/// The team of a call on device memory.
 template <class C>
 TeamCore& core_for_devices(C&& team) {
   TeamCore& core = core_of(team);
@@ -87,7 +87,7 @@ PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec,
 /// What a call runs by that is made again and again, of a spec that leaves nothing open.
 PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 
-/// The same three of a spec that leaves something open, which is chosen: see automatic.hpp.
+/// The functions of a spec that leaves the algorithm open, which automatic.hpp then chooses.
 template <Collective C>
 struct Chosen {
   static void run(const Caller& caller, const AlgorithmSpec& spec, Call& call);
@@ -104,7 +104,8 @@ struct CallActions {
   Settled (*settle)(const Caller&, const AlgorithmSpec&, Call&);
 };
 
-/// Has this file what chooses? Files with PAPCOLL_COMPILED need not; automatic.hpp says yes.
+/// True in a file that includes what chooses algorithms (automatic.hpp). Files with
+/// PAPCOLL_COMPILED need not.
 template <class Tag>
 inline constexpr bool chooses = !PAPCOLL_HAS_SHARED_CODE;
 

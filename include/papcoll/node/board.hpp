@@ -18,13 +18,15 @@ using Stamp = std::uint64_t;
 constexpr Stamp make_stamp(std::uint32_t epoch, std::uint32_t chunks) noexcept {
   return (Stamp{epoch} << 32) | chunks;
 }
-/// Does a stamp say "chunks below `chunks` of this epoch"? A stamp in the epoch's frame is of this
-/// epoch or older. How much older is unknown (a word that no algorithm uses for a while, or the
-/// failure word, stays as it was), so epochs are compared for equality, not by their difference.
+/// Returns true if a tagged count says "chunks below `chunks` of this epoch". A count in the
+/// epoch's slot is of this epoch or older. How much older is unknown (a word that no algorithm uses
+/// for a while, or the failure word, stays as it was), so epochs are compared for equality, not by
+/// their difference.
 constexpr bool reached(Stamp now, std::uint32_t epoch, std::uint32_t chunks) noexcept {
   return now >> 32 == epoch && static_cast<std::uint32_t>(now) >= chunks;
 }
-/// May wrap: the two are never far apart.
+/// Returns true if `now` is `wanted` or a later epoch. Compares by signed difference, so wraparound
+/// is harmless while the two differ by less than 2³¹.
 constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
   return static_cast<std::int32_t>(now - wanted) >= 0;
 }
@@ -144,10 +146,11 @@ class BasicBoard {
     Atomic<std::uint64_t> refused_before[refusals];
   };
 
-  /// Is the rank at work on buffers of its peers? Stored 1 before it looks at the failure and abort
-  /// words, by a peer read after it has set one of them: both sequentially consistent, so that a
-  /// rank that gives up either is seen by the reader or sees it (and waits for the 0, release).
-  /// Written by its owner; after the owner's death, when that is seen, by anybody, and then only 0.
+  /// 1 while the rank reads or writes buffers of its peers. Stored before it looks at the failure
+  /// and abort words, by a peer read after it has set one of them: both sequentially consistent, so
+  /// that a rank that gives up either is seen by the reader or sees it (and waits for the 0,
+  /// release). Written by its owner; after the owner's death, when that is seen, by anybody, and
+  /// then only 0.
   struct alignas(cache_line) Reading {
     Atomic<std::uint32_t> now;
   };
@@ -169,8 +172,8 @@ class BasicBoard {
     Atomic<std::uint64_t> bound[2];
   };
 
-  /// Have these chunk buffers pages? 1 once a rank has seen to it: release, and acquired by those
-  /// who then need not. Nobody sets it where pages come by themselves.
+  /// 1 once a rank has made sure that these chunk buffers have pages. Stored with release, and
+  /// loaded with acquire by those who then need not. Stays 0 where pages come by themselves.
   using Reserved = Atomic<std::uint32_t>;
 
   /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is

@@ -58,7 +58,7 @@ struct CallWords {
     return detail::joined({"the ranks' calls do not match: ", contrast(a, rank_a, b, rank_b)});
   }
 
-  /// The same, where of the other rank's call only the hash is known.
+  /// As difference() above, for a rank of whose call only the hash is known.
   [[gnu::cold, gnu::noinline]] std::string difference(int rank, std::uint32_t other_hash, int other,
                                                       int ranks) const {
     if (other_hash == CallWords{0, invalid}.hash()) {
@@ -77,7 +77,7 @@ struct CallWords {
          "operator and policies"});
   }
 
-  /// Does each rank know the counts of its own blocks only?
+  /// Returns true if each rank knows the counts of its own blocks only.
   bool has_own_counts() const noexcept { return elements() == own_counts; }
 
  private:

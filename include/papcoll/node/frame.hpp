@@ -24,7 +24,7 @@ class CallFrame {
  public:
   // --- for whoever runs algorithms
 
-  /// Have all ranks left the call that used this frame before?
+  /// Returns true if all ranks have left the call that used this epoch slot before.
   bool enter() noexcept {
     const std::uint32_t wanted = epoch_ - Board::frames;
     if (epoch_reached(all_left_, wanted)) return true;
@@ -39,9 +39,10 @@ class CallFrame {
     return true;
   }
 
-  /// The call that used this frame before, and that all have left: did it succeed, or have all
-  /// heard that it did not? Else some left it before its fault was found, and are told in this one,
-  /// which then fails on all ranks: each decides so by what is on the board.
+  /// Returns true if the call that used this epoch slot before, and that all have left, succeeded,
+  /// or if all ranks know that it failed. Otherwise some left it before its fault was found; they
+  /// learn of it in this call, which then fails on all ranks: each decides so by what is in the
+  /// control block.
   [[gnu::cold]] bool last_in_frame_matched() noexcept {
     Unheard& u = unheard_[epoch_ % Board::frames];
     if (u.asks != Asks::nothing) [[unlikely]] {
@@ -100,8 +101,8 @@ class CallFrame {
   bool failed() const noexcept {
     return says_failure(look_at(board_.failure(epoch_).stamp), Board::Failure::told);
   }
-  /// Has it failed, or is some rank about to say why it has? A rank that fails a call before it
-  /// comes to it shows that first.
+  /// Returns true if the call has failed, or a rank is about to write why. A rank that fails a call
+  /// before it arrives in it sets that state first.
   bool is_failing() const noexcept {
     return says_failure(look_at(board_.failure(epoch_).stamp), Board::Failure::found);
   }
@@ -111,7 +112,7 @@ class CallFrame {
     return text_of(board_.failure(epoch_));
   }
 
-  /// Is this rank between begin and leave?
+  /// Returns true if this rank is between begin and leave.
   bool under_way() const noexcept {
     return board_.left(rank_).epoch.load(std::memory_order_relaxed) != epoch_;
   }
@@ -232,12 +233,12 @@ class CallFrame {
   Stamp failure_stamp(std::uint32_t state) const noexcept {
     return make_stamp(epoch_, rounds_ << Board::Failure::state_bits | state);
   }
-  /// Of the call under way, in this state or a later one?
+  /// Returns true if the word says that the call in progress failed, in this state or a later one.
   bool says_failure(Stamp s, std::uint32_t state) const noexcept {
     s &= ~Stamp{Board::Failure::after_another};
     return s >= failure_stamp(state) && s <= failure_stamp(Board::Failure::told);
   }
-  /// Does its text tell why the call failed that used this frame before?
+  /// Returns true if its text says why the call failed that used this epoch slot before.
   bool tells_of_earlier(Stamp s) const noexcept {
     const std::uint32_t earlier = epoch_ - Board::frames;
     const std::uint32_t round = earlier > epoch_ ? rounds_ - 1 : rounds_;
@@ -276,7 +277,7 @@ class CallFrame {
         std::memory_order_relaxed);
   }
 
-  /// Of the call that used this frame before, which failed: has a rank not heard of it?
+  /// Returns true if a rank does not know that the call failed which used this epoch slot before.
   [[gnu::cold, gnu::noinline]] bool any_unheard() const noexcept {
     for (int r = 0; r < size(); ++r) {
       if ((earlier_record(r) & knows_failure) == 0) return true;
@@ -284,9 +285,9 @@ class CallFrame {
     return false;
   }
 
-  /// In the call that used this frame before, did ranks differ in a length? Only those who were
-  /// still in it have heard of that. Where the call under way has failed already, its text has the
-  /// earlier one's at its end.
+  /// Returns true if ranks differed in a length in the call that used this epoch slot before. Only
+  /// those that were still in it know. If the call in progress has failed already, its text ends
+  /// with that of the earlier one.
   [[gnu::noinline]] bool earlier_call_failed() const noexcept {
     const Stamp now = look_at(board_.failure(epoch_).stamp);
     if (says_failure(now, Board::Failure::found)) return (now & Board::Failure::after_another) != 0;

@@ -62,7 +62,7 @@ class PeerMemory {
              bool prefers_pulls = false)
       : base_(base), bytes_(bytes), pids_(std::move(pids)), prefers_pulls_(prefers_pulls) {}
 
-  /// The same for some of the node's ranks, named by their numbers here.
+  /// The access to some of the node's ranks, whose new numbers are their indices in `ranks`.
   PeerMemory among(const std::vector<std::size_t>& ranks) const {
     PeerMemory some{*this};
     some.pids_.clear();
@@ -72,13 +72,13 @@ class PeerMemory {
     return some;
   }
 
-  /// Is there memory that processes read and write where it is?
+  /// Returns true if there is memory that the node's processes read and write in place.
   bool maps() const noexcept { return bytes_ != 0; }
-  /// May private memory of processes be copied?
+  /// Returns true if private memory of the other processes can be copied (cross-memory attach).
   bool pulls() const noexcept { return !pids_.empty(); }
-  /// Rather than go through staged chunks, where both would do?
+  /// Returns true if such copies are preferred to staging in chunks where both are possible.
   bool prefers_pulls() const noexcept { return pulls() && prefers_pulls_; }
-  /// Is all memory everyone's?
+  /// Returns true if all ranks share one address space.
   bool is_common() const noexcept { return base_ == nullptr; }
 
   /// A buffer of this rank. One that is only partly in the node's memory counts as private.
@@ -139,8 +139,8 @@ class NodePages : Pinned {
   virtual std::byte* map_again(const std::byte*, std::size_t) const { return nullptr; }
   /// `broken` is where a board in this memory says that it is broken: 0, or why.
   virtual void watch(const std::atomic<std::uint32_t>& /*broken*/) {}
-  /// Is a team broken that has the same arenas, and not left by all of its ranks? Threads may ask
-  /// at once.
+  /// Returns true if a team that has the same arenas is broken, and not all of its ranks have left
+  /// it. May be called by several threads at once.
   virtual bool any_broken() noexcept { return false; }
 };
 

@@ -335,7 +335,7 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
     return board_.abort().reason.load(std::memory_order_seq_cst) != 0;
   }
 
-  /// Do all ranks see so much of each other's pools, if there are pages?
+  /// Returns true if all ranks can map n bytes of each other's pools, provided there are pages.
   bool may_share_pool(std::size_t n) const noexcept {
     return node_ != nullptr && n <= node_->pool_bytes && peers().place(node_->pool, n).mapped != 0;
   }

@@ -17,8 +17,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What things cost between ranks of one node: nanoseconds, and picoseconds a byte. The same on all
-/// ranks.
+/// What operations cost between ranks of one node, in nanoseconds, and picoseconds a byte. Equal on
+/// all ranks.
 struct PeerCosts {
   std::uint32_t call_ns = 60;     ///< of a call by itself
   std::uint32_t signal_ns = 100;  ///< from a store until a peer has seen it
@@ -174,8 +174,8 @@ class PeerProbe {
     return *std::launder(reinterpret_cast<Part*>(memory_ + number * sizeof(Part)));
   }
 
-  /// Has the partner gone that far? Not by `until`, or, if this rank has `enough`, not before it
-  /// left: false.
+  /// Returns true if the partner has reached the step. Gives up at `until`; or, if this rank has
+  /// `enough`, when the partner has left without it.
   static bool reaches(const Part& theirs, std::uint64_t step, bool enough,
                       Clock::time_point until) noexcept {
     for (unsigned spins = 1;; ++spins) {

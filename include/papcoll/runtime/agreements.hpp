@@ -49,7 +49,7 @@ class Agreements final : public TeamPart {
     if (watch_ == nullptr) make_watch(nodes);
     return *watch_;
   }
-  /// The same of what their requests cost.
+  /// The watch over the costs of the ranks' requests.
   RemoteArrivalMonitor& requests() {
     if (requests_ == nullptr) make_requests();
     return *requests_;

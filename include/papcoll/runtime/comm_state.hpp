@@ -122,7 +122,8 @@ class CommState final : public Attached, public TeamHooks {
         NodeBoard::Abort::revoked + static_cast<std::uint32_t>(core_->rank()));
   }
 
-  /// Has every rank passed true? Throws broken_communicator, and what a call may throw.
+  /// Returns true if every rank has passed true. Throws broken_communicator, and what a call may
+  /// throw.
   [[gnu::cold]] bool agree(bool mine) {
     core_->require_usable();
     core_->or_fail_everywhere([&] { mine = link_.agree(mine); });

@@ -81,7 +81,8 @@ class TeamMessages {
     if (calls.differ) team_.mismatch(calls.describe());
   }
 
-  /// May a call of this sequence number be in flight beside those that are? Moves them.
+  /// Returns true if a call of this sequence number may be in flight beside those that are. Makes
+  /// progress on them.
   bool has_room(Endpoint& e, std::uint32_t sequence) {
     bool blocked = team_.has_requests() && team_.plan_runs.blocks(e, sequence);
     team_.parts.each([&](TeamPart& part) { blocked |= part.blocks(e, sequence); });
@@ -188,8 +189,8 @@ class InvalidCalls {
     return assertion_level >= 2 && team_.size() > 1 ? 2 : 1;
   }
 
-  /// Has a peer refused a non-blocking call that this rank has started? Throws peer_error; the team
-  /// is broken then.
+  /// Throws peer_error if a peer has refused a non-blocking call that this rank has started; the
+  /// team is broken then.
   void look_for_refused_requests() {
     const int r = team_.node.find_refused_request(team_.calls.requests());
     if (r < 0) return;

@@ -33,8 +33,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Has stay_loaded() been called in this object? Hidden, so that each has its own. Relaxed: nothing
-/// follows from it, and twice does no harm.
+/// True once stay_loaded() was called in this shared object. Hidden, so that each object has its
+/// own. Relaxed: nothing depends on it, and calling twice does no harm.
 [[gnu::visibility("hidden")]] inline std::atomic<bool> stays_loaded{false};
 
 /// Keeps the object whose code this is, such as a plug-in, loaded until the process ends. For
@@ -71,7 +71,8 @@ struct RankSetInfo {
     return world_ranks == ranks && options == wanted;
   }
 
-  /// The same on all ranks, and another where they share something else or sit elsewhere.
+  /// Returns a number equal on all ranks; it differs if they share something else or run on other
+  /// processors.
   std::uint64_t id() const noexcept { return share->segment().id() ^ where.id; }
 };
 
@@ -136,7 +137,7 @@ class Attached : Pinned {
   /// for peers; may be called more than once.
   virtual void close() noexcept = 0;
 
-  /// Does something of the user's refer to it that does not keep it alive?
+  /// Returns true if an object of the user's that does not keep it alive refers to it.
   virtual bool in_use() const noexcept { return false; }
 };
 
@@ -285,7 +286,7 @@ class MpiProcess final : public Attached, public WaitHooks {
     }
   }
 
-  /// Are requests under way on other teams than `core`?
+  /// Returns true if requests are in flight on teams other than `core`.
   bool is_busy(const TeamCore* core) {
     const std::lock_guard lock{mutex_};
     for (const Busy& b : busy_) {

@@ -41,7 +41,7 @@ class NodeCallTracker : Pinned {
     }
   }
 
-  /// Do all ranks of the team share a board?
+  /// Returns true if all ranks of the team share a control block.
   bool is_there() const noexcept { return shared_.has_value(); }
 
   // --- what needs the board
@@ -73,8 +73,9 @@ class NodeCallTracker : Pinned {
     basis_.mismatch(site.failure_text());
   }
 
-  /// Did this rank pass messages, or begin to, in the call that used the present frame before? If
-  /// that did not match, one may be left that nobody has taken.
+  /// Returns true if this rank passed messages, or began to, in the call that used the present
+  /// epoch slot before. If that call did not match, a message may be left that no rank has
+  /// received.
   bool last_in_frame_passed_messages() const noexcept {
     const std::uint32_t before = shared_->site.epoch() - NodeBoard::frames;
     return with_messages_[before % NodeBoard::frames] == make_stamp(before, 1);
@@ -222,7 +223,8 @@ class NodeCallTracker : Pinned {
     if (shared_) shared_->trials.begin(basis_.waiter());
   }
 
-  /// Are there more ranks than processors on the node? Of the teams within this one, too.
+  /// Sets whether there are more ranks than processors on the node, for the teams within this one,
+  /// too.
   [[gnu::cold]] void set_oversubscribed(bool yes) noexcept {
     basis_.waiter().oversubscribed = yes;
     ++generation_from_;
@@ -281,7 +283,7 @@ class NodeCallTracker : Pinned {
     if (monitor.looks(epoch)) look(epoch);
   }
 
-  /// The same of a call whose arrival is noted.
+  /// As enter(), for a call whose arrival is recorded.
   [[gnu::noinline]] void enter_noted(const Call* call, ArrivalClass kind, bool times) {
     NodeSite& site = shared_->site;
     const Waiter::Clock::time_point arrival = Waiter::Clock::now();

@@ -105,7 +105,7 @@ class RefusedRequests {
     return (std::uint64_t{here_.size()} << 32) | hash;
   }
 
-  /// Has this rank refused the same before?
+  /// Returns true if this rank has refused the same calls before.
   bool has_refused(std::uint64_t before) const noexcept {
     const auto count = static_cast<std::size_t>(before >> 32);
     if (count > here_.size()) return false;
@@ -186,13 +186,13 @@ class NodeRendezvous {
     if (word().fetch_add(1, std::memory_order_seq_cst) + 1 == all_) bells_.ring_all();
   }
 
-  /// Are all there?
+  /// Returns true if every rank of the node has arrived, and none has closed the rendezvous.
   bool is_open() const noexcept {
     const std::uint32_t came = word().load(std::memory_order_seq_cst);
     return (came & closed) == 0 && came >= all_;
   }
 
-  /// Has a rank closed it?
+  /// Returns true if a rank has closed it.
   bool is_closed() const noexcept { return (word().load(std::memory_order_seq_cst) & closed) != 0; }
 
   /// This rank cannot go on. False: too late, all are there, and this one has to go with them.

@@ -29,7 +29,8 @@ class TeamPart : Pinned {
  public:
   virtual ~TeamPart() = default;
 
-  /// Is something of it in flight that is too old to be so beside a call of this number?
+  /// Returns true if it has something in flight that is too old to be so beside a call of this
+  /// number.
   virtual bool blocks(const Endpoint& /*e*/, std::uint32_t /*sequence*/) noexcept { return false; }
   /// Lets what nobody waits for come to its end, since the ranks part here. True: nothing is left.
   virtual bool settle() noexcept { return true; }

@@ -81,7 +81,7 @@ class RequestRuns {
     return oldest_;
   }
 
-  /// Has a request one?
+  /// Returns true if a request holds one.
   bool any_taken() const noexcept { return taken_ != 0; }
 
   /// After the team broke. `leak`: something may still use their memory.
@@ -163,8 +163,8 @@ class PlanRuns {
                                 call, sequence, window_);
   }
 
-  /// Is a request under way that is too old to be in flight beside a call of this number? If one
-  /// is, the oldest is.
+  /// Returns true if a request is in flight that is too old to be so beside a call of this number.
+  /// If there is one, the oldest is.
   bool blocks(const Endpoint& e, std::uint32_t sequence) noexcept {
     const PlanRun* const oldest = requests_.oldest();
     return oldest != nullptr && sequence - oldest->sequence() >= e.sequences_at_once();

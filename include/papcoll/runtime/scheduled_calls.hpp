@@ -39,10 +39,10 @@ class Tickets final : public TeamPart {
  public:
   static constexpr PartKind kind = PartKind::tickets;
 
-  /// Is it not known yet whether there are any?
+  /// Returns true until open() or refuse() has settled whether the team has tickets.
   bool are_open() const noexcept { return !board_ && none_.empty(); }
 
-  /// Does the team draw any?
+  /// Returns true if the team draws tickets.
   bool are_drawn() const noexcept { return board_ != nullptr; }
 
   /// Why calls that want them run in predicted order, or nothing if they do not, or if there were
@@ -272,7 +272,8 @@ class ScheduledCalls {
     messages_.meet_on_node(t, [] {});
   }
 
-  /// Are there tickets? Asked by all ranks in the same call, of which the first makes them.
+  /// Returns true if the team has tickets. All ranks ask in the same call; the first such call
+  /// creates them.
   bool has_tickets(const TransportTable& t) {
     Tickets& tickets = team_.parts.get<Tickets>();
     if (team_.size() > 1 && tickets.are_open()) open_tickets(tickets, t);

@@ -75,12 +75,13 @@ class TeamCore final : public TeamState {
   detail::Division* division = nullptr;  ///< null: it is never divided, or is part of a team
   detail::Weak<void> owner;  ///< it is part of something that has it for as long as it lives
 
-  /// More ranks than processors on the node, when the team is made?
+  /// Sets whether there are more ranks than processors on the node; called when the team is made.
   void set_oversubscribed(bool yes) noexcept {
     was_oversubscribed_ = yes;
     node.set_oversubscribed(yes);
   }
-  /// The same for calls whose choice must stay, though processors may change.
+  /// As it was when the team was made, for calls whose choice must stay although processors may
+  /// change.
   bool was_oversubscribed() const noexcept { return was_oversubscribed_; }
 
   /// The buffers that this rank has registered; null: it never has.
@@ -113,7 +114,7 @@ class TeamCore final : public TeamState {
     return parts.get<Agreements>(*this).predictions_by(predictor);
   }
 
-  /// Does the team draw tickets of a transport?
+  /// Returns true if the team draws tickets of a transport.
   bool draws_tickets() const noexcept {
     const Tickets* const tickets = parts.find<Tickets>();
     return tickets != nullptr && tickets->are_drawn();
@@ -139,7 +140,8 @@ class TeamCore final : public TeamState {
   Hierarchy* hierarchy() const noexcept { return hierarchy_.get(); }
   TeamCore* intra() const noexcept { return static_cast<TeamCore*>(within(0)); }
   TeamCore* inter() const noexcept { return static_cast<TeamCore*>(within(1)); }
-  /// Several nodes, or groups, at least one of several ranks that have memory in common?
+  /// Returns true if there are several nodes or groups, and at least one has several ranks that
+  /// share memory.
   bool has_groups() const noexcept { return has_groups_; }
 
   // --- calls by schedules, see TeamRequests and ScheduledCalls
@@ -168,7 +170,7 @@ class TeamCore final : public TeamState {
     run_on(&node.site(), words_of(call, algorithm.id), algorithm, call);
   }
 
-  /// The same of a call whose words_of(), by the algorithm, are known.
+  /// As run(algorithm, call), for a call whose words_of() by the algorithm are known.
   void run(const ArrivalAlgorithm& algorithm, const CallWords& words, const Call& call) {
     run_on(&node.site(), words, algorithm, call);
   }

@@ -240,7 +240,7 @@ class TeamState : public TeamContext, public WaitHooks {
   [[gnu::cold]] void fail_everywhere(const std::string& why) noexcept {
     fail_everywhere(why, NodeBoard::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
   }
-  /// The same in the handler of `problem`.
+  /// As fail_everywhere(why), in the handler of `problem`.
   [[gnu::cold]] void fail_everywhere(const std::exception& problem) noexcept {
     fail_everywhere(problem.what(), detail::handled_reason(*this));
   }
@@ -257,7 +257,8 @@ class TeamState : public TeamContext, public WaitHooks {
     if (std::exchange(requests_, 0) != 0) hooks().outstanding(false);
   }
 
-  /// May something still read the memory of calls that were in flight when the team broke?
+  /// Returns true if the memory of calls that were in flight when the team broke may still be
+  /// accessed.
   bool holds_on() const noexcept { return holds_on_; }
 
   /// Completes the exchanges that nobody waits for, since the ranks part here. True: none is left.
@@ -275,8 +276,8 @@ class TeamState : public TeamContext, public WaitHooks {
     each_within([reason](TeamState& team) { team.abort_node(reason); });
   }
 
-  /// Can it say in time that a peer died? Among ranks that share no memory, only while those of a
-  /// group that do are in a call together.
+  /// Returns true if the team can notice a peer's death in time. Among ranks without shared memory
+  /// only while those of a group that share memory are in a call together.
   bool tells_of_death() const noexcept { return node.is_there() || in_phases; }
 
   /// What has failed, as in NodeBoard::Abort: what any team around this one was told, or what the

@@ -222,7 +222,7 @@ class PlanAssembler final : public StepSink {
 
   Operand operand(const Piece& p) const noexcept { return memory_.operand(p.location, p.range.lo); }
 
-  /// Do the pieces stand one after the other in memory?
+  /// Returns true if the pieces are contiguous in memory.
   [[gnu::cold]] bool are_neighbours(const Pieces& pieces) const noexcept {
     for (std::size_t i = 1; i < pieces.size(); ++i) {
       const Piece& a = pieces[i - 1];

@@ -29,7 +29,7 @@ class StepDependencies {
     dependencies_.push_back({earlier, later});
   }
 
-  /// The same for all steps of a chain.
+  /// As depend(), on all steps of a chain.
   [[gnu::cold]] void depend_on_chain(std::uint32_t later, std::uint32_t chain) {
     for (; chain != 0; chain = links_[chain - 1].next) depend(later, links_[chain - 1].step);
   }

@@ -67,9 +67,9 @@ class Endpoint : Pinned {
   /// the stream. All others call perform_locally().
   virtual bool start(const TransportOp& work) = 0;
 
-  /// Does it run local steps of this kind, once started, one after the other in that order, as the
-  /// stream of a GPU does? Such a step is started before others of such kinds that it depends on
-  /// are complete.
+  /// Returns true if it runs local steps of this kind in the order in which they were started, one
+  /// after the other, as the stream of a GPU does. Such a step is started before others of such
+  /// kinds that it depends on are complete.
   virtual bool in_order(OpKind) const noexcept { return false; }
 
   /// All steps of a call whose buffers are not in the host's memory are complete. What its stream
@@ -91,7 +91,8 @@ class Endpoint : Pinned {
   /// back what peers have mapped. abandon() may follow.
   virtual void end() noexcept {}
 
-  /// May the exception whose handler this is called in be because a peer has died?
+  /// Returns true if the exception in whose handler it is called may be the effect of a peer's
+  /// death.
   virtual bool may_be_of_death() const noexcept { return false; }
 
   /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
@@ -107,7 +108,8 @@ class Endpoint : Pinned {
     return nothing;
   }
 
-  /// After abandon(): may something below still touch the memory of a call that was in flight?
+  /// After abandon(): returns true if the memory of a call that was in flight may still be accessed
+  /// by a lower layer.
   virtual bool holds_on() const noexcept { return false; }
 };
 

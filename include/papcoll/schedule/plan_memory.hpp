@@ -106,13 +106,13 @@ class PlanMemory {
     return in_area(r, take_area(r.size()));
   }
 
-  /// Can messages be sent from there?
+  /// Returns true if messages can be sent from there.
   bool is_direct(ElementLocation location) const noexcept {
     if (location.where == ElementLocation::in) return in_direct_;
     return location.where != ElementLocation::out || out_direct_;
   }
 
-  /// May what stands there be combined with something in place? Not the input.
+  /// Returns true if elements there can be combined in place; the input's cannot.
   bool is_writable(ElementLocation location) const noexcept {
     return location.where != ElementLocation::in && is_direct(location);
   }

@@ -75,7 +75,8 @@ class PlanRun : Pinned {
     if (done()) end();
   }
 
-  /// The same where it will be known only later which rank plays which position: know() tells.
+  /// As start(), but before it is known which rank plays which position. A step whose peer is
+  /// unknown is parked until know() names it.
   void start_before_known(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, int size,
                           const Call& call, std::uint32_t sequence, std::size_t window) {
     known_.clear();

@@ -116,7 +116,7 @@ const ScheduleTable& schedule_table() noexcept;
 template <class S>
 inline constexpr S default_schedule{};
 
-/// Does a schedule combine contributions out of rank order?
+/// True if a schedule combines contributions out of rank order.
 template <class S>
 constexpr bool commutative_only_of(const S& s) {
   if constexpr (requires { s.commutative_only(); }) {
@@ -159,7 +159,7 @@ class AnySchedule {
     return s;
   }
 
-  /// Is there one?
+  /// Returns true if it holds a schedule.
   explicit operator bool() const noexcept { return table_ != nullptr; }
   /// The name without parameters.
   std::string_view base_name() const noexcept { return table_->name; }
@@ -171,9 +171,9 @@ class AnySchedule {
     return table_->commutative_only == nullptr ? table_->always_commutative_only
                                                : table_->commutative_only(self_);
   }
-  /// Does it serve the collective?
+  /// Returns true if the schedule serves the collective.
   bool serves(Collective c) const noexcept { return table_->serves(c); }
-  /// Does its alltoall serve parts of sizes that differ?
+  /// Returns true if its alltoall serves blocks that differ in length.
   bool own_parts_only() const noexcept { return table_->own_parts_only; }
   /// Elements of the blocks in which it pipelines; 0: one block.
   std::size_t segment(int size, std::size_t element_size) const {

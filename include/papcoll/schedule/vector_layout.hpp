@@ -185,7 +185,7 @@ class Placements {
   return l;
 }
 
-/// The same in rank order.
+/// Returns the layout with blocks in rank order.
 [[gnu::cold]] inline Layout layout_of(const Shape& s) {
   const Order order = Order::identity(s.size);
   return layout_of(s, order, BlockOrder{s, order});

@@ -67,8 +67,8 @@ PAPCOLL_DECL detail::Shared<const MachineOnDemand> described_machine(
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Would rank r at places[r] be on a node together with those that it shares memory with, and no
-/// others?
+/// Returns true if each rank r, at places[r], is on a node with those ranks that it shares memory
+/// with, and with no others.
 [[gnu::cold]] PAPCOLL_DECL bool divides_alike(std::span<const Place> places, int nodes,
                                               const std::vector<int>& node_of) {
   if (places.size() < node_of.size()) return false;

@@ -58,7 +58,8 @@ struct Groups {
     return static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
   }
 
-  /// Are the ranks of each group neighbours, so that groups follow each other in rank order?
+  /// Returns true if the ranks of each group are consecutive, and groups follow each other in rank
+  /// order.
   bool contiguous() const noexcept { return std::is_sorted(of.begin(), of.end()); }
 };
 
@@ -80,7 +81,7 @@ using GroupColours = std::vector<std::vector<int>>;
   return {};
 }
 
-/// The same number where the colours are the same.
+/// Returns a hash of the colours.
 inline std::uint64_t hash_of(const GroupColours& levels) noexcept {
   std::uint64_t h = 14695981039346656037U;
   for (const auto& level : levels) {

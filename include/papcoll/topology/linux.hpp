@@ -21,13 +21,13 @@ inline constexpr const char* linux_root = "/sys/devices/system";
 /// Linux's numbers, L3 caches and cores those of their lowest processors.
 PAPCOLL_DECL Place linux_place(const std::string& root = linux_root);
 
-/// The same of a thread that is bound to these processors.
+/// Returns the place of a thread that is bound to these processors.
 PAPCOLL_DECL Place linux_place(const ProcessorSet& binding, const std::string& root = linux_root);
 
 /// The data caches of the processor that this thread runs on.
 PAPCOLL_DECL CacheSizes linux_caches(const std::string& root = linux_root);
 
-/// The same of a processor.
+/// Returns the cache sizes of a processor.
 PAPCOLL_DECL CacheSizes linux_caches(int processor, const std::string& root = linux_root);
 
 namespace detail {
@@ -43,7 +43,7 @@ inline std::uint16_t as_object(int number) noexcept {
 /// machines.
 PAPCOLL_DECL std::size_t last_level_cache_bytes(int processor, const std::string& root);
 
-/// The same by that of the processor that this thread runs on.
+/// Returns the last-level cache's size at the processor on which this thread runs.
 PAPCOLL_DECL std::size_t last_level_cache_bytes();
 
 }  // namespace detail

@@ -144,7 +144,7 @@ class Machine {
   /// The machine of some of its ranks, which are then 0, 1, … in the order given.
   Machine among(std::span<const int> ranks) const;
 
-  /// The same places and network, whatever made it.
+  /// Returns true if places and network are equal, whatever described them.
   friend bool operator==(const Machine& a, const Machine& b) {
     return a.places_ == b.places_ && a.network_ == b.network_;
   }

@@ -58,7 +58,7 @@ class Network {
   /// Hops from one node to another; 0 to itself.
   double hops(int from, int to) const noexcept;
 
-  /// Is it a tree, whose links are known?
+  /// Returns true if it is a tree, whose links are known.
   bool is_tree() const noexcept { return hops_.empty(); }
   /// Of a tree: the links of its vertices, the nodes first.
   const detail::Vector<Uplink>& uplinks() const noexcept { return uplinks_; }
@@ -94,7 +94,7 @@ class LinkLoads {
   void add(int from, int to, double bytes) noexcept;
   /// The most of all links, in bytes over the link's width.
   double heaviest() const noexcept;
-  /// The same of the links of one node.
+  /// The most of the links of one node, in bytes over the link's width.
   double of_node(int node) const noexcept;
 
  private:

@@ -166,7 +166,8 @@ struct BoundProcessors {
   return count;
 }
 
-/// Are there more ranks than processors? Not if it is unknown how many these are: 0.
+/// Returns true if there are more ranks than processors; false if the number of processors is
+/// unknown, 0.
 constexpr bool outnumber(std::size_t ranks, std::size_t processors) noexcept {
   return processors != 0 && ranks > processors;
 }

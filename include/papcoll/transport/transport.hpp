@@ -128,7 +128,8 @@ struct TransportTable {
   /// Makes a rank's site of that kind; null: the kind is NodeSite, and the team has one.
   detail::Shared<void> (*make_site)(const TeamEnvironment&, NodeSite&) = nullptr;
 
-  /// Does it serve what is compiled for NodeSite, as are all algorithms that papcoll chooses?
+  /// Returns true if it serves what is compiled for NodeSite, as are all algorithms that papcoll
+  /// chooses.
   bool takes_node_site() const noexcept { return site == SiteKind::of<NodeSite>(); }
 };
 

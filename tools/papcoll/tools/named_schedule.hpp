@@ -118,7 +118,7 @@ Collective collective_meant(const std::string& algorithm, Serves&& serves_one,
                        ": it serves " + joined(serves));
 }
 
-/// The same of a schedule.
+/// The collective that is meant with a schedule.
 inline Collective collective_meant(const AnySchedule& schedule, const std::string& named) {
   return collective_meant(
       schedule.name(), [&](Collective c) { return schedule.serves(c); }, named);

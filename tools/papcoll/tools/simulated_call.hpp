@@ -179,7 +179,7 @@ class SimulatedCall {
     return collective_meant(schedule, collective_);
   }
 
-  /// The same of an arrival-driven algorithm.
+  /// The collective that is meant with an arrival-driven algorithm.
   Collective collective(const CatalogueRow& row) const {
     return collective_meant(std::string(row.name), row.serves, collective_);
   }

@@ -178,7 +178,8 @@ class ScotchMachine {
   /// The longest way between two places.
   SCOTCH_Num longest() const noexcept { return distance_.front(); }
 
-  /// The same of a machine that is turned, on each level, so that leaf `first` is the first.
+  /// Returns the number of a leaf after the machine is turned, on each level, so that leaf `first`
+  /// comes first.
   std::size_t turned(std::size_t leaf, std::size_t first) const noexcept {
     std::size_t result = 0;
     std::size_t stride = 1;

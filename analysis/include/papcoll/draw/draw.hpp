@@ -20,7 +20,7 @@
 
 // Pictures of static schedules, as SVG. Above what the plans of all ranks say: trees, or the rounds
 // in which messages go. Below it the plans' simulation over time, with the critical path. They are
-// meant for 2 to 32 ranks; more are drawn, but who can read them?
+// meant for 2 to 32 ranks; with more they are drawn, too, but hard to read.
 
 namespace papcoll::inline PAPCOLL_ABI {
 

@@ -20,7 +20,8 @@ inline std::vector<DrawnRound> rounds_of(const MessageGraph& graph) {
   return rounds;
 }
 
-/// Do messages go from and to the same ranks, to be combined or not; and carry the same, if asked?
+/// Returns true if messages go from and to the same ranks, and are combined in both rounds or in
+/// none; and, if asked for, carry the same.
 inline bool are_alike(const DrawnRound& a, const DrawnRound& b, bool with_pieces = false) {
   using Key = std::tuple<int, int, bool, std::size_t, std::size_t>;
   const auto keys = [with_pieces](const DrawnRound& round) {

@@ -74,7 +74,7 @@ class TreePanel {
   static constexpr double between_rows = 22;
   static constexpr double small = 10;  ///< font
 
-  /// Do not all pieces of the tree go along all of its edges?
+  /// Returns true if some piece of the tree does not go along all of its edges.
   static bool is_divided(const MessageGraph& graph, const MessageTree& t) {
     std::size_t moved = 0;
     for (const DrawnMessage& m : graph.messages) {

@@ -86,7 +86,7 @@ class Communicators : Pinned {
     return known;
   }
 
-  /// Has it been noted?
+  /// Returns true if the communicator was recorded.
   bool is_known(MPI_Comm comm) const noexcept {
     void* value = nullptr;
     int is_there = 0;

@@ -44,7 +44,7 @@ class Describe {
     return message(n, type, root, in);
   }
 
-  /// The same with a count for each rank's block of the result.
+  /// Gatherv, allgatherv: as block(), with a count for each rank's block of the result.
   template <class Count>
   Message block_of(const void* in, Count n, MPI_Datatype type, const Count* counts,
                    MPI_Datatype of_result, int root = no_root) const noexcept {

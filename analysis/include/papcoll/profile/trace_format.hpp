@@ -310,7 +310,7 @@ constexpr std::uint64_t packed(const TotalKey& k) noexcept {
          (std::uint64_t{k.flags & 0xffU} << 8U) | k.size_class;
 }
 
-/// The same back.
+/// The key that packed() made a number of.
 constexpr TotalKey unpacked(std::uint64_t key) noexcept {
   return {static_cast<std::uint32_t>((key >> 24U) & 0xffffffffU),
           static_cast<MpiCollective>((key >> 16U) & 0xffU),

@@ -184,7 +184,7 @@ class Sequences {
     } else {
       return left_out_before(member, number);
     }
-    // Was it ahead before? Then that began when it first differed.
+    // If it was ahead before, that began when it first differed.
     while (at > 0) {
       const std::optional<CallOf> before = of(member, at - 1);
       if (!before || same(before, of_others(member, at - 1)) ||

@@ -64,7 +64,7 @@ class LinkCosts {
     return l;
   }
 
-  /// Is nothing said, so that the model's costs are those of all?
+  /// Returns true if no costs are given, so that the model's apply to all links.
   bool empty() const noexcept { return size_ == 0; }
 
   /// How many ranks it speaks of; 0: empty().

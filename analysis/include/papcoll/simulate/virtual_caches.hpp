@@ -156,7 +156,7 @@ class VirtualCaches {
     return colours_.empty() || colours_[a] == colours_[b];
   }
 
-  /// Is it found with another rank, and with one that does not share the last-level cache?
+  /// Returns true if it was found with another rank, one that does not share the last-level cache.
   static bool is_apart(std::size_t found) noexcept { return found >= 3 + of_a_pair; }
   static constexpr std::size_t number(Found f) noexcept { return static_cast<std::size_t>(f); }
 
@@ -248,7 +248,7 @@ class VirtualCaches {
       return found;
     });
   }
-  /// The same past the caches: nobody holds them afterwards.
+  /// Writes n bytes past the caches: no cache holds them afterwards.
   void write_past(const std::byte* p, std::size_t n) noexcept {
     each(p, n, [&](const std::byte* at) {
       Line& l = line(at);

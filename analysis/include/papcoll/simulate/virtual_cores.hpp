@@ -60,7 +60,8 @@ class VirtualCores {
   double now() const noexcept { return ranks_[current_].clock; }
   const NodeCosts& costs() const noexcept { return costs_; }
   VirtualCaches& caches() noexcept { return caches_; }
-  /// Are the bytes of calls moved and combined? Short ones, which may be words, always are.
+  /// Returns true if the bytes of calls are moved and combined. Short ones, which may be words,
+  /// always are.
   bool moves(std::size_t n) const noexcept { return moves_data_ || n <= words; }
 
   /// Its processor is busy.

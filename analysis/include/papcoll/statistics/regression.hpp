@@ -80,7 +80,7 @@ class NormalEquations {
   }
 
   bool solvable() const noexcept { return solvable_; }
-  /// Does any observation depend on it?
+  /// Returns true if any observation depends on unknown i.
   bool matters(std::size_t i) const noexcept { return unit_[i] != 0; }
   /// In its own unit, so that it can be compared with the others.
   double scaled(std::size_t i) const noexcept { return row(i)[N]; }

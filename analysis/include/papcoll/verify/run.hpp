@@ -11,7 +11,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// When does a send complete?
+/// When a send completes.
 enum class Sends : unsigned char {
   rendezvous,  ///< when the receive has been started, too
   buffered,    ///< at once

@@ -23,7 +23,7 @@ using papcoll::detail::TypeList;
 template <class Op>
 inline constexpr Op built_in_op{};
 
-/// Has T the operation of Op? Bits are combined of integers only.
+/// True if T has the operation of Op; operations on bits exist for integers only.
 template <class T, class Op>
 concept Combinable = requires(const Op& op, const T& x) {
   op(x, x);
@@ -42,7 +42,7 @@ class BuiltInTable {
 
   consteval BuiltInTable() { add(BuiltInOperators{}, BuiltInTypes{}); }
 
-  /// Does find() work?
+  /// Returns true if the entries are in the order that find() needs.
   consteval bool is_sorted() const { return std::is_sorted(entries_, entries_ + size_); }
 
  private:

@@ -94,7 +94,7 @@ class Accumulator::Run {
     s.announce(nullptr, 0, 0);
   }
 
-  /// Are accumulators of this call in this rank's slot?
+  /// Returns true if this rank's chunk buffers hold accumulators of this call.
   bool keeps(const Site auto& s) const {
     const std::uint32_t before = s.results() + s.buffers() * static_cast<std::uint32_t>(s.rank());
     return before < std::min(window_, chunks_.count);
@@ -138,8 +138,9 @@ class Accumulator::Run {
     return true;
   }
 
-  /// Has everyone taken the result that was in the chunk's accumulator before? And if that is in
-  /// a rank's slot, has the rank come with the same call, so that it does not write there?
+  /// Returns true if chunk k's accumulator may be overwritten: every rank has read its former
+  /// result, and the rank whose chunk buffer holds it, if any, has arrived with a matching call and
+  /// so does not write there itself.
   bool is_free(Site auto& s, const Call& c, std::uint32_t k) {
     const int keeper = keeper_of(s, k);
     if (keeper >= 0 && s.pending()[keeper] == 0) return false;

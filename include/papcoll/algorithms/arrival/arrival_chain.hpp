@@ -130,7 +130,7 @@ class ArrivalChain::Run {
     for (int t = 0; t < ticket_; ++t) lowest_ = lowest_ && s.rank() < s.holder(t);
   }
 
-  /// Is there room for the next chunk of this rank's sum?
+  /// Returns true if there is room for the next chunk of this rank's sum.
   bool room(Site auto& s) {
     if (mine_ != nullptr) return lends_output_ || s.use_pool();
     if (added_ < s.buffers()) return true;

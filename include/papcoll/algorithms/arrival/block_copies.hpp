@@ -128,7 +128,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     return true;
   }
 
-  /// Is rank r there, with the one block's length in the line of its flag?
+  /// Returns true if rank r has arrived and published the length of its one block beside its flag.
   static bool is_with_length(const Site auto& s, int r) {
     return s.arrived(r, with_length) && !s.arrived(r, all);
   }

@@ -136,8 +136,8 @@ class CombiningTree::Run : detail::ChunkReduction<CombiningTree::Run, NodeBoard:
     return take_top(s, c, k) ? Outcome::done : Outcome::failed;
   }
 
-  /// Is the child over ranks lo…hi−1 there? Sets failed_, and everyone throws, if it is of
-  /// another call.
+  /// Returns true if the child over ranks lo…hi−1 is complete. If it belongs to another call, sets
+  /// failed_, and every rank throws.
   bool find_child(Site auto& s, int lo, int hi, std::uint32_t k, Child& child) {
     if (hi - lo == 1) {
       if (!s.arrived(lo, 0) || !buffers_.has_input(s, lo, k)) return false;

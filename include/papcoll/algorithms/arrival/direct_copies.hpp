@@ -143,7 +143,7 @@ class DirectCopies {
     return std::min(s.size(), static_cast<int>((piece + 1) * givers_)) - 1;
   }
 
-  /// Are those there whose data the piece is?
+  /// Returns true if the ranks whose data the piece holds have arrived.
   bool has_come(Site auto& s, const Call& c, std::uint32_t piece) const {
     if (bcast_) return is_there(s, c.root);
     for (int r = first_giver(piece); r <= last_giver(s, piece); ++r) {
@@ -202,7 +202,7 @@ class DirectCopies {
 
   // --- the root of a bcast
 
-  /// Have all who have come the whole message?
+  /// Returns true if every rank that has arrived has the whole message.
   bool all_have_all(Site auto& s, const Call& c) const {
     for (int r = 0; r < s.size(); ++r) {
       if (r != c.root && is_there(s, r) && !has_all(s, r)) return false;

@@ -83,7 +83,7 @@ class FanOut {
     return true;
   }
 
-  /// Has everyone read the chunk that chunk done_ overwrites?
+  /// Returns true if every rank has read the chunk that chunk done_ overwrites.
   bool room(Site auto& s, const Call& c) {
     return all_pass(next_, s.size(), [&](int r) {
       return r == c.root || (s.arrived(r, done_ - s.buffers() + 1) && matched(s, r));
@@ -185,7 +185,7 @@ class Exchange::Run {
     }
   }
 
-  /// Has the peer room for chunk written_ in this rank's slot?
+  /// Returns true if the peer has room for chunk written_ in this rank's chunk buffers.
   bool may_write(Site auto& s, const Call& c) const {
     if (to_root(c)) {
       return written_ < s.buffers() || s.arrived(c.root, written_ - s.buffers() + 1);

@@ -116,7 +116,7 @@ class LeaderFanRun {
     return true;
   }
 
-  /// Does anybody else want the result?
+  /// Returns true if any other rank wants the result.
   bool is_shared(Site auto& s, const Call& c) const {
     return s.size() != 1 && !(c.collective == Collective::reduce && takes_);
   }

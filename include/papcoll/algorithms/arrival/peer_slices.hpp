@@ -113,15 +113,15 @@ class PeerSlices::Run {
     return o;
   }
 
-  /// Can all ranks reach what they need of rank r?
+  /// Returns true if all ranks can reach what they need of rank r.
   bool good(const Call& c, int r, const BufferDescriptor& o) const {
     if (may_copy_) return true;
     const bool copies_itself = c.collective == Collective::reduce && r == c.root;
     return o.in.mapped != 0 && (o.out.mapped != 0 || copies_itself);
   }
 
-  /// Once all have come: is everyone's reached where it is? All ranks see the same. False while
-  /// that is not known, or if the call has failed.
+  /// Returns true if every rank's buffers are reached in place; all ranks get the same answer.
+  /// Returns false until all have arrived, and if the call has failed.
   bool choose_way(Site auto& s, const Call& c) {
     const bool all_came = detail::all_pass(next_, s.size(), [&](int r) {
       if (r == s.rank()) return true;

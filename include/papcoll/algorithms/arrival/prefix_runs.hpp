@@ -142,7 +142,7 @@ class PrefixRuns::Run {
     return Way::pool;
   }
 
-  /// Are a rank's buffers read where they are?
+  /// Returns true if peers read a rank's buffers in place.
   static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
 
   // --- giving
@@ -162,7 +162,7 @@ class PrefixRuns::Run {
     return true;
   }
 
-  /// Have the ranks above their results of the chunk that chunk k would overwrite?
+  /// Returns true if the ranks above have read the results that chunk k overwrites.
   bool has_room(Site auto& s, std::uint32_t k) {
     const std::uint32_t window = s.buffers() / 2;
     if (k < window) return true;
@@ -224,7 +224,7 @@ class PrefixRuns::Run {
     return true;
   }
 
-  /// Is the chunk of rank p there? Looks at its call first.
+  /// Checks rank p's call first, then returns true if its chunk is published.
   bool has(Site auto& s, int p, What what) {
     if (!s.arrived(p, done_ + 1)) {
       if (fits_slot_ && !in_line_) s.expect(p, 2 * done_, 0, chunks_.bytes(done_));
@@ -339,7 +339,7 @@ class PrefixRuns::Run {
     return all_above(s, all);
   }
 
-  /// Have all ranks above so many chunks of their results?
+  /// Returns true if all ranks above have read that many chunks of their results.
   bool all_above(Site auto& s, std::uint32_t chunks) {
     return detail::all_pass(next_above_, s.size(),
                             [&](int r) { return r <= s.rank() || s.stage(r, chunks); });

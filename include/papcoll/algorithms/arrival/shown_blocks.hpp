@@ -32,12 +32,13 @@ class ExchangedBlocks {
   ExchangedBlocks(const Call& c, int rank, int size) noexcept
       : call_(&c), rank_(rank), size_(size), has_root_(is_rooted(c.collective)) {}
 
-  /// Has this rank one block for all, or one for each?
+  /// Returns true if this rank has one block for all, false if it has one for each rank.
   bool shares_one() const noexcept {
     return call_->collective == Collective::allgather || call_->collective == Collective::gather;
   }
 
-  /// Does rank `from` give rank `to` anything? A rank takes its own block, too, but in place.
+  /// Returns true if rank `from` has a block for rank `to`. A rank's own block counts, too, except
+  /// in place.
   bool gives(int from, int to) const noexcept {
     if (!has_root_) return true;
     return (call_->collective == Collective::gather ? to : from) == call_->root;
@@ -136,7 +137,7 @@ class ShownBlocks {
     const bool one = c.collective == Collective::allgather || c.collective == Collective::gather;
     return c.bytes() * static_cast<std::size_t>(one ? 1 : ranks - 1);
   }
-  /// Are rank r's blocks with its flag?
+  /// Returns true if rank r's blocks are in the cache line of its flag.
   bool in_line(const Site auto& s, const Call& c, int r) const noexcept {
     if (c.counts == nullptr || uneven_) return in_line_;
     return line_bytes(c, r, s.size()) <= inline_bytes;
@@ -248,10 +249,10 @@ class ShownBlocks {
     return uneven_ ? static_cast<std::size_t>(s.size()) * sizeof(Entry) : 0;
   }
 
-  /// Is a rank's input read where it is?
+  /// Returns true if peers read a rank's input in place.
   static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
 
-  /// Would blocks that come be written over those that have to go?
+  /// Returns true if received blocks overwrite blocks that are still to be sent.
   static bool blocks_in_place(const Call& c) noexcept {
     return c.collective == Collective::alltoall && c.in_place();
   }
@@ -326,7 +327,7 @@ class ShownBlocks {
     return true;
   }
 
-  /// Have all takers so many pieces of their blocks?
+  /// Returns true if every receiver has copied that many pieces of its blocks.
   bool all_took(Site auto& s, std::uint32_t pieces) {
     return all_pass(next_taker_, s.size(), [&](int r) {
       return r == s.rank() || !blocks_.gives(s.rank(), r) || s.stage(r, pieces);

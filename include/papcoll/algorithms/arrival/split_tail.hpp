@@ -105,7 +105,8 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
     return Outcome::done;
   }
 
-  /// Up to which ticket can the chunk be completed? What it has, if there is nothing to do.
+  /// Returns the ticket up to which the chunk can be completed; the one that it has reached if
+  /// there is nothing to do.
   int mergeable(Site auto& s, const Call& c, std::uint32_t k, const Chunk& chunk) {
     int end = chunk.count;
     while (end < known_ && buffers_.has_input(s, s.pending()[end], k)) ++end;

@@ -92,7 +92,7 @@ struct Hierarchical {
 /// The name in listings, and in names of algorithms.
 inline constexpr std::string_view hierarchical_name = "Hierarchical";
 
-/// Has it phases for the collective? For all of them.
+/// Returns true if there are phases for the collective: for every one.
 constexpr bool hierarchical_serves(Collective) noexcept { return true; }
 /// One sentence about it, for listings.
 inline constexpr std::string_view hierarchical_sentence =
@@ -113,7 +113,7 @@ class HierarchyTeam : Pinned {
   virtual int rank() const = 0;
   /// A rank as messages call it.
   virtual int shown(int rank) const = 0;
-  /// Can the algorithm named for groups do this by itself?
+  /// Returns true if the algorithm that is named for groups serves the collective.
   virtual bool serves_intra(Collective c) const = 0;
   /// Runs a call among this rank's group.
   virtual void intra(const Call& call) = 0;

@@ -115,9 +115,9 @@ struct Fold {
   constexpr int core_position(int p) const noexcept {
     return p < 2 * pairs() ? p / 2 : p - pairs();
   }
-  /// Does its lower neighbour speak for p?
+  /// Returns true if p hands its data to its lower neighbour, the proxy of both.
   constexpr bool folded_away(int p) const noexcept { return p < 2 * pairs() && p % 2 == 1; }
-  /// Does p speak for its upper neighbour?
+  /// Returns true if p is the proxy of its upper neighbour.
   constexpr bool speaks_for_two(int p) const noexcept { return p < 2 * pairs() && p % 2 == 0; }
 };
 

@@ -104,7 +104,7 @@ namespace detail {
 
 // In suara_choice.hpp. Templates, so that a file compiles them only for a Suara that it runs.
 
-/// The same algorithms on their best grid by the closed forms, or on one as square as can be.
+/// Suara's algorithms on the grid that the closed forms rate best, or on one as square as possible.
 template <class = void>
 AnySuara on_best_grid(AnySuara s, int p, std::size_t bytes);
 
@@ -266,7 +266,7 @@ struct AnySuara {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnySuara>() noexcept)
 
-/// The same of schedules that are types.
+/// Suara of schedules that are known as types.
 template <class... Dims>
 struct Suara {
   using policy_kind = SchedulePolicyKind;

@@ -45,7 +45,7 @@ void each_grid(SuaraChoice& c, std::size_t d, int n, bool flat, const auto& f) {
   }
 }
 
-/// The same for both ways to fill gaps.
+/// Calls f for every grid of p positions, with both ways to fill gaps.
 void each_grid(SuaraChoice c, int p, bool flat, const auto& f) {
   for (const bool folded : {false, true}) {
     c.folded = folded;

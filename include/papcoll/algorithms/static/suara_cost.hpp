@@ -64,7 +64,7 @@ inline constexpr std::array suara_parts{
     SuaraPart::linear, SuaraPart::nonoverlapping, SuaraPart::recursive_doubling,
     SuaraPart::ring,   SuaraPart::segmented_ring, SuaraPart::rabenseifner};
 
-/// May the part be used for an operator that does not commute?
+/// Returns true if the part combines in rank order, as an operator that does not commute needs.
 constexpr bool keeps_order(SuaraPart part) noexcept {
   return part != SuaraPart::ring && part != SuaraPart::segmented_ring;
 }
@@ -76,12 +76,12 @@ struct SuaraModel {
   double segment = 8192;   ///< bytes, of segmented rings: the published one
   std::size_t window = 4;  ///< blocks in flight: what Options::window is if nothing is said
   bool commutative = true;
-  bool shared_ports = false;  ///< do messages under way at once share a port, or take turns?
+  bool shared_ports = false;  ///< messages in flight at once share a port; false: take turns
 
   /// The published parameters where messages are delayed by alpha, keep no port meanwhile, and
   /// share it: what the simulator's defaults are with Ports::shared.
   SuaraModel() : SuaraModel(HockneyWithGap{Hockney{}, 0}) { shared_ports = true; }
-  /// The same for all of them.
+  /// Constructs a model in which all links cost the same.
   explicit SuaraModel(const HockneyWithGap& all) : link(all) { machine.fill(all); }
 
   const HockneyWithGap& of(SuaraPart part) const noexcept {
@@ -173,9 +173,9 @@ namespace detail {
   return 0;
 }
 
-/// The same along a dimension of a grid that is not all segmented rings: no block is cut there, and
-/// few messages are let go at once, so that a segmented ring runs block by block, of which one
-/// begins while the one before is at its last message.
+/// The seconds along one dimension of a grid that is not all segmented rings. No block is cut
+/// there, and few messages are let go at once, so that a segmented ring runs block by block, of
+/// which one begins while the one before is at its last message.
 [[gnu::cold]] inline double seconds_along(const SuaraModel& model, SuaraPart part, int p,
                                           double m) noexcept {
   if (part != SuaraPart::segmented_ring || p < 2) return seconds_of(model, part, p, m);

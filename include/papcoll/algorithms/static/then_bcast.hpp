@@ -101,7 +101,7 @@ struct AnyReduceThenBcast {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyReduceThenBcast>() noexcept)
 
-/// The same of parts that are types.
+/// ReduceThenBcast of parts that are known as types.
 template <class R, class B>
 struct ReduceThenBcast {
   using policy_kind = SchedulePolicyKind;
@@ -183,7 +183,7 @@ struct AnyGatherThenBcast {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyGatherThenBcast>() noexcept)
 
-/// The same of parts that are types.
+/// GatherThenBcast of parts that are known as types.
 template <class G, class B>
 struct GatherThenBcast {
   using policy_kind = SchedulePolicyKind;

@@ -139,7 +139,7 @@ struct HeapTree {
     }
   }
 
-  /// The same, the one with less below it first.
+  /// Calls f for the children of a position, the one with the smaller subtree first.
   void for_children_up(int position, FunctionRef<void(int)> f) const {
     const long long node = node_of(position);
     if (node == 0) return for_children_down(position, f);

@@ -192,7 +192,7 @@ template <class Describe>
   }
 }
 
-/// The same of a call that runs in the memory of a node.
+/// Explains a call that runs in the memory of a node.
 [[gnu::cold]] inline void explain_on_node(Explanation& e, const Call& call, const CallTrial& trial,
                                           const SelectionInputs& s, const Chooser& chooser) {
   explain_candidates(e, shortlist(chooser.on_node, call, s), trial, s, "node", [&](std::size_t i) {
@@ -207,7 +207,7 @@ template <class Describe>
   return among_nodes ? joined({"Hierarchical:auto,", among_nodes.base_name()}) : "Hierarchical";
 }
 
-/// The same of a call that passes messages.
+/// Explains a call that passes messages.
 [[gnu::cold]] inline void explain_by_messages(Explanation& e, const Call& call,
                                               const CallTrial& trial, const SelectionInputs& s,
                                               const Chooser& chooser) {

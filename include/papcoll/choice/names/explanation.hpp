@@ -16,8 +16,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 struct CallTraits {
   std::size_t element_size = sizeof(double);  ///< bytes
   bool commutative = true;                    ///< the operator, if there is one
-  bool non_blocking = false;                  ///< is it one that returns a Request?
-  /// Do the blocks differ in length, as those of alltoallv, allgatherv, gatherv and scatterv do?
+  bool non_blocking = false;                  ///< the call returns a Request
+  /// True if the lengths of blocks may differ, as in alltoallv, allgatherv, gatherv and scatterv.
   bool uneven = false;
   /// What is promised of its bits.
   NumericalContract contract = NumericalContract::rank_consistent;

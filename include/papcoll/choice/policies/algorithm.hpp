@@ -43,11 +43,11 @@ struct AlgorithmSpec {
   /// What is promised of the bits.
   NumericalContract contract = NumericalContract::rank_consistent;
 
-  /// Is the algorithm left open?
+  /// Returns true if the algorithm is left open.
   bool is_automatic() const noexcept {
     return arrival == nullptr && !schedule && hierarchical == nullptr;
   }
-  /// Of one that leaves the algorithm open: is all but the contract left out?
+  /// Returns true if all but the contract is left open. Requires is_automatic().
   bool is_free() const noexcept { return !order && transport == nullptr && transport_name.empty(); }
   /// Names an algorithm whose positions ranks draw. Where there are no tickets, they are predicted.
   void follow_tickets(const TicketedAlgorithm& drawn) {

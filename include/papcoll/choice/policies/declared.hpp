@@ -49,7 +49,7 @@ inline constexpr bool is_complete = requires {
   sizeof(P);
 };
 
-/// Does an arrival policy imply a schedule whose header is not included?
+/// True if an arrival policy implies a schedule whose header is not included.
 template <class P>
 inline constexpr bool implies_what_is_not_included = false;
 template <class P>

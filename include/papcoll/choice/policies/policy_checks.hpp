@@ -140,7 +140,7 @@ constexpr const Requirement* why_malformed() noexcept {
   return first_requirement(unmet);
 }
 
-/// Is all that the policies name defined here, and not only declared?
+/// True if all that the policies name is defined here, and not only declared.
 template <class... Ps>
 consteval bool are_included() {
   if constexpr (!(is_complete<Ps> && ...)) {
@@ -155,7 +155,7 @@ consteval bool are_included() {
   }
 }
 
-/// Has this file what runs an arrival-driven algorithm, or need it not?
+/// True if this file can run the arrival-driven algorithm, or need not.
 template <class Arrival, class Schedule>
 inline constexpr bool has_run = true;
 template <class Arrival, class Schedule>
@@ -238,7 +238,7 @@ struct NamedPolicies {
   static constexpr bool has_schedule = !std::same_as<Schedule, Unnamed>;
   static constexpr bool has_transport = !std::same_as<Transport, Unnamed>;
 
-  /// Is the schedule one whose positions ranks draw?
+  /// True if ranks draw their positions in the schedule.
   static constexpr bool draws_tickets = [] {
     if constexpr (requires { typename ArrivalDriven<Arrival, Named>::ByTicket; }) {
       return std::same_as<Schedule, typename ArrivalDriven<Arrival, Named>::ByTicket>;

@@ -131,7 +131,7 @@ inline bool choose_on_node(AlgorithmSpec& s, Call& call, const SelectionInputs& 
   return true;
 }
 
-/// The same by messages: flat, or by nodes.
+/// Chooses for a call that passes messages: flat, or by nodes.
 inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                                const Chooser& chooser) {
   const MessageLoad load{call, inputs};

@@ -56,8 +56,8 @@ inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& ca
                    prior_of(all[leaders.ids[0]], chunk, among));
 }
 
-/// Does a call on one node go by the groups of ranks that share a cache, and not by one of these
-/// candidates?
+/// Returns true if a call on one node is to go by the groups of ranks that share a cache, instead
+/// of by one of these candidates.
 inline bool goes_by_caches(std::span<const NodeCandidate> all, const Shortlist& list,
                            const Call& call, const SelectionInputs& s) noexcept {
   return s.cache_groups > 1 && !s.oversubscribed && call.by_arrivals() &&

@@ -36,7 +36,7 @@ class SelectionCache {
     return c.algorithm;
   }
 
-  /// Of a call that find() found nothing for: does it go by caches?
+  /// Returns true if a call that find() has nothing for goes by caches.
   bool goes_by_caches(const Call& call, std::uint32_t generation,
                       std::uint32_t epoch) const noexcept {
     return of_[place_of(call)].is_of(call, generation, epoch);

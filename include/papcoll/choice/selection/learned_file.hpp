@@ -42,7 +42,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
                  made_by.processor, ", and this one has ", here.processors, " ", here.processor});
 }
 
-/// May a file of this text be replaced by what was learned? Not one that has been something else.
+/// Returns true if a file with this text may be replaced by what was learned: it is empty, or was
+/// written as such a file.
 [[gnu::cold]] inline bool may_be_replaced(std::string_view text) noexcept {
   return text.find("papcoll_selection") != std::string_view::npos ||
          text.find_first_not_of(" \n") == std::string_view::npos;

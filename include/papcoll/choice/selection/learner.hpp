@@ -130,7 +130,7 @@ class CallLearner final : public CostListener {
     }
   }
 
-  /// Has the choice for a kind been told by begin_settled(), and stands?
+  /// Returns true if the choice for a kind was set by begin_settled() and still holds.
   bool was_told(std::uint16_t kind) const noexcept {
     const Kind* const k = find(kind);
     return k != nullptr && k->is_settled && k->was_told;
@@ -285,7 +285,7 @@ class CallLearner final : public CostListener {
       return true;
     }
 
-    /// Is the choice to be made again? Returns whether it is.
+    /// Returns true if the choice is to be made again.
     bool watch(std::uint32_t looks) noexcept {
       constexpr std::uint32_t soon = 16;  // looks: the first calls cost more than later ones
       if (was_told && again == 0) {
@@ -338,8 +338,8 @@ class CallLearner final : public CostListener {
     }
   };
 
-  /// Are its blocks of clearly another size than those of its kind? Calls that follow are of that
-  /// kind.
+  /// Returns true if its blocks clearly differ in size from those of its kind. Later calls then
+  /// belong to that kind.
   bool is_of_other_blocks(const CallCost& cost) noexcept {
     if (cost.block_bits == 0) return false;
     const auto differ = [](unsigned a, unsigned b) { return a > b + 1 || b > a + 1; };

@@ -203,8 +203,8 @@ inline constexpr std::size_t suara_from = 8192;
   return {schedule_of(model, choice, s.size, m), choice.seconds};
 }
 
-/// What Suara an allreduce may run by. The same on all ranks: it goes by bytes, operator, number of
-/// ranks and thresholds.
+/// Returns the Suara that an allreduce may run by. Depends on bytes, operator, number of ranks and
+/// thresholds alone, so all ranks get the same.
 inline SuaraOfLength best_suara(const Call& call, const SelectionInputs& s) {
   if (s.suara == nullptr) return search_for_suara(call, s);
   const std::size_t bytes = call.bytes();

@@ -45,8 +45,8 @@ struct NodeLoad {
   NodeWork all(double rounds, double each) const noexcept {
     return {rounds, each, ranks * each, rounds};
   }
-  /// The same in slices of which each rank combines one. In two levels a rank waits once more, for
-  /// those of its group and its counterparts in the others instead of for all.
+  /// The work of a reduction in slices, of which each rank combines one. In two levels a rank waits
+  /// once more, for those of its group and its counterparts in the others instead of for all.
   NodeWork slices(double rounds, double each) const noexcept {
     NodeWork w = all(rounds, each);
     if (groups == 1) return w;

@@ -19,19 +19,19 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Do ranks wait long enough for the last one that it pays to begin without it? Not where bits must
-/// not depend on arrivals: neither may the algorithm.
+/// Returns true if ranks wait so long for the last one that beginning without it pays. Always false
+/// if bits, and so the algorithm, may not depend on arrivals.
 inline bool is_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
   return call.by_arrivals() && s.imbalance.waiting > s.imbalanced_from(call.bytes());
 }
 
-/// The same of a call on one node: of two ranks of an allreduce one has nothing to combine until
-/// the other comes.
+/// As is_imbalanced(), for a call on one node; false for an allreduce of two ranks, one of which
+/// has nothing to combine until the other comes.
 inline bool goes_by_arrivals(const Call& call, const SelectionInputs& s) noexcept {
   return is_imbalanced(call, s) && (s.size > 2 || call.collective != Collective::allreduce);
 }
 
-/// Were all buffers in the arena, and may that be acted on?
+/// Returns true if all buffers were in the arena, and the choice may depend on that.
 inline bool is_in_arena(const Call& call, const SelectionInputs& s) noexcept {
   return call.by_conditions() && s.imbalance.in_arena;
 }
@@ -252,7 +252,7 @@ inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept
   return before != 0 ? before : any;
 }
 
-/// May the call run so, with the same bits as by any other candidate that may?
+/// Returns true if the candidate may run the call, with the same bits as any other that may.
 inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
   const ArrivalAlgorithm& a = *c.algorithm;
   if (c.for_late && !goes_by_arrivals(call, s)) return false;

@@ -27,7 +27,7 @@ inline Hierarchy* hierarchy_for(TeamCore& team, const HierarchicalSpec& hierarch
   return h != nullptr && h->by_caches && !hierarchical.by_caches ? nullptr : h;
 }
 
-/// Does a rank know all counts that the part's schedule asks for?
+/// Returns true if a rank knows all counts that the part's schedule needs.
 inline bool knows_its_counts(const AlgorithmSpec& part, const Call& call) {
   return !call.own_counts || call.knows_all_counts || part.schedule.own_parts_only();
 }

@@ -14,9 +14,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a choice goes by where nothing was measured: the network as closed forms see it, and where
-/// one way gives way to the next. The same on every rank: a choice must be.
-/// A selection file (selection_file.hpp, written by `papcoll-bench --tune`) overrides them by the
+/// What a choice depends on where nothing was measured: the network as closed forms see it, and the
+/// sizes at which one algorithm takes over from another. Equal on all ranks, as a choice must be. A
+/// selection file (selection_file.hpp, written by `papcoll-bench --tune`) overrides them by the
 /// names of their group and their own.
 struct Thresholds {
   /// Calls by messages.

@@ -182,8 +182,8 @@ inline void learn_from_call(TeamCore& team, const Call& call, const Chooser& cho
   }
 }
 
-/// Do ranks that share no memory count the team's calls, and tell each other what they cost? Not in
-/// the phases of other calls.
+/// Returns true if ranks without shared memory count the team's calls and notify each other of
+/// their costs. False in the phases of other calls.
 inline bool counts_calls(const TeamCore& team) noexcept {
   return !team.on_one_node() && !team.is_inner() && team.size() > 1;
 }

@@ -33,15 +33,15 @@ struct ProcessId {
   /// Of the calling process.
   static ProcessId own() noexcept { return {own_machine(), own_namespace(), getpid()}; }
 
-  /// Do the numbers of processes mean the same to both?
+  /// Returns true if process numbers mean the same to both: they share a PID namespace.
   bool sees(const ProcessId& other) const noexcept {
     return machine != 0 && pid_namespace != 0 && machine == other.machine &&
            pid_namespace == other.pid_namespace;
   }
 
-  /// Has the process ended? Zombies have. Asked by a process that sees() it; two or three system
-  /// calls, 1 to 2 µs. The answer is no where the kernel has given the number to a new process
-  /// meanwhile, and where it has no pidfd_open (Linux before 5.3).
+  /// Returns true if the process has ended; zombies have. Requires that the calling process sees()
+  /// it. Two or three system calls. Returns false where the kernel has given the number to a new
+  /// process meanwhile, and where there is no pidfd_open (Linux before 5.3).
   bool has_ended() const noexcept {
     if (pid <= 0) return false;
     const auto fd = static_cast<int>(::syscall(pidfd_open, static_cast<pid_t>(pid), 0U));
@@ -108,8 +108,9 @@ class PeerLiveness : Pinned {
     fcntl(fd_, F_SETLK, &lock);
   }
 
-  /// Has the rank's process ended, or closed its watch? Then it touches no memory of its peers any
-  /// more: the kernel takes a process's memory before its locks. One system call.
+  /// Returns true if the rank's process has ended, or closed its watch. Then it accesses no memory
+  /// of its peers any more: the kernel releases a process's memory before its locks. One system
+  /// call.
   bool is_gone(int r) const noexcept {
     struct flock lock = byte_of(r);
     // A question that fails says nothing about r.

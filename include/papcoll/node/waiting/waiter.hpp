@@ -194,7 +194,7 @@ class Waiter {
     explicit MpiAtWork(const WaitTimes& times) noexcept : times_(times), idle_(times.idle_poke) {}
 
     bool at_work() const noexcept { return turns_ > 0; }
-    /// Shall this turn poke nothing but MPI, and be told of?
+    /// Returns true if this turn is to make progress in MPI alone, and to report it.
     bool pokes_mpi() noexcept {
       return turns_ > 0 && ++polls_ % times_.turns_a_look_at_requests != 0;
     }

@@ -34,8 +34,8 @@ inline std::byte* address_of(std::uintptr_t address) noexcept {
   return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// Is any of the range on the stack of the calling thread, or where it runs now, if that is another
-/// (a fiber's)? The kernel names the main thread's.
+/// Returns true if any of the range is on the stack of the calling thread, or on the one in use now
+/// if that is another (a fiber's). /proc names the main thread's stack only.
 inline bool is_on_own_stack(const AddressRange& range) noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (range.contains({here, here + 1})) return true;

@@ -152,7 +152,7 @@ class CallInArena {
     if (any_) meet_other_addresses();
   }
 
-  /// Is any of its buffers in the arena now?
+  /// Returns true if any registered buffer is in the arena now.
   bool any() const noexcept { return any_; }
   Call& call() noexcept { return call_; }
 
@@ -202,7 +202,7 @@ class WatchedBuffers : Pinned {
   WatchedBuffers(const void* in, const void* out) noexcept
       : in_(reinterpret_cast<std::uintptr_t>(in)), out_(reinterpret_cast<std::uintptr_t>(out)) {}
 
-  /// Was the memory of one of them freed?
+  /// Returns true if the memory of one of them was freed.
   bool freed() const noexcept { return freed_.load(std::memory_order_relaxed); }
 
   /// So many bytes were freed. A buffer lies in one block of them, or in none.

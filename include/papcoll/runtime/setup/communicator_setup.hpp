@@ -111,19 +111,20 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     known_ = nullptr;
     fell_back_ = !keeps;
   }
-  /// Did they, for this communicator only? What they have then may be less than what they know.
+  /// Returns true if the ranks did so, for this communicator only. What they have then may be less
+  /// than what they know.
   bool fell_back() const noexcept { return fell_back_; }
 
   /// A program that computes had this process's processor for a time slice, while this or lately
   /// another communicator was made: the team's waits need not lose another one to learn of it.
   bool lost_a_slice() const noexcept { return all_ranks_.yield_took() > WaitTimes{}.slice; }
   const std::vector<int>& world_ranks() const noexcept { return world_ranks_; }
-  /// May further communicators of these ranks and Options do without asking? What a file says of
-  /// the machine may change.
+  /// Returns true if further communicators of these ranks and Options need not ask again. The
+  /// contents of a machine's file may change.
   static bool is_kept(const Options& options) {
     return options.machine.is_default() || options.machine.in_code() != nullptr;
   }
-  /// Has all of them MPI_COMM_WORLD?
+  /// Returns true if all ranks are those of MPI_COMM_WORLD.
   [[gnu::cold]] bool is_of_world() const noexcept {
     return std::none_of(world_ranks_.begin(), world_ranks_.end(),
                         [](int r) { return r == MPI_UNDEFINED; });

@@ -88,7 +88,7 @@ class Connections {
     return nothing;
   }
 
-  /// Does connecting the transport block in MPI until all ranks are there?
+  /// Returns true if connecting the transport blocks in MPI until all ranks have come.
   bool connecting_blocks(const TransportTable& t) const noexcept {
     return parent_ == nullptr && (t.offers & capability::node_memory) == 0 &&
            substitution_.empty() && find(t) == nullptr;

@@ -243,7 +243,7 @@ inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans
   h.has_teams = true;
 }
 
-/// The same, and waits until all boards are initialised.
+/// Creates the teams, and waits until all their control blocks are initialised.
 [[gnu::cold]] inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory) {
   detail::Vector<std::atomic<std::uint32_t>*> boards;
   make_teams(core, h, memory, boards);

@@ -181,7 +181,7 @@ class NodeMemory : Pinned {
   /// memory to tell by.
   int find_dead() const { return area_ == nullptr ? -1 : area_->find_dead(); }
 
-  /// Has that rank's process ended, or left the communicator?
+  /// Returns true if that rank's process has ended, or left the communicator.
   bool is_gone(int r) const noexcept { return area_ != nullptr && area_->is_gone(r); }
 
   /// This rank leaves the communicator.

@@ -113,7 +113,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   return all;
 }
 
-/// The same number where what the user's tuning file says is the same.
+/// Returns a hash of the user's tuning file; 0 if there is none.
 [[gnu::cold]] inline std::uint64_t hash_of_tuning(std::string_view all) noexcept {
   return all.empty() ? 0 : hash_of_text(next_text(all));
 }

@@ -46,10 +46,11 @@ class MpiLink : Pinned {
   bool connected() const noexcept { return static_cast<bool>(private_); }
   /// Collectives on the user's communicator, in which ranks wait as connect_by() says.
   const detail::PolledCollectives& users_ranks() const noexcept { return all_ranks_; }
-  /// The same on the private one.
+  /// The collectives on the private communicator.
   [[gnu::cold]] detail::PolledCollectives all_ranks() { return all_ranks_.on(comm()); }
 
-  /// Has every rank passed true? Collective, and waited for as the first use of the link.
+  /// Returns true if every rank has passed true. Collective, and waited for as the first use of the
+  /// link.
   [[gnu::cold]] bool agree(bool mine) const {
     return all_ranks_.allreduce(mine ? 1 : 0, MPI_MIN, "papcoll::agree") != 0;
   }
@@ -151,7 +152,7 @@ class MpiLink : Pinned {
     char text[496] = {};
   };
 
-  /// Must whoever hears of it throw now, whatever call he is in?
+  /// Returns true if a rank that reads the refusal must throw at once, in whatever call.
   static bool at_once(const Refusal& r) noexcept { return r.reason != 0; }
 
   /// See poll(). `found`: what the probe says of a refusal that is there, or null.

@@ -20,20 +20,20 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Open MPI before 5.0? Its osc/rdma keeps what a window's ranks on one node share in a file whose
-/// name a communicator without a rank in common may use, too: when both make windows at the same
-/// time, one works on the other's memory (open-mpi/ompi, issue 9492).
+/// True under Open MPI before 5.0. Its osc/rdma keeps what a window's ranks on one node share in a
+/// file whose name a communicator without a rank in common may use, too: when both make windows at
+/// the same time, one works on the other's memory (open-mpi/ompi, issue 9492).
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
 inline constexpr bool mixes_windows_up = true;
 #else
 inline constexpr bool mixes_windows_up = false;
 #endif
 
-/// Can a rank look at the memory of its window while it holds a lock?
+/// True if a rank can read the memory of its window while it holds a lock.
 inline constexpr bool sees_locked_windows = true;
 
-/// Are the ranks simulated? Then they take turns, each until it waits inside MPI: waiting there is
-/// far quicker than asking, and no rank may wait for another outside.
+/// True if the ranks are simulated. Then they take turns, each until it waits inside MPI: waiting
+/// there is far quicker than polling, and no rank may wait for another outside MPI.
 inline constexpr bool simulated = false;
 
 /// Which process this rank is.
@@ -188,7 +188,8 @@ inline MPI_Count received_bytes(const MPI_Status& status, const char* where) {
   return bytes;
 }
 
-/// May this process call MPI now: after MPI_Init and before the end of MPI_Finalize?
+/// Returns true if this process may call MPI now: after MPI_Init and before the end of
+/// MPI_Finalize.
 inline bool mpi_is_usable() noexcept {
   int initialized = 0;
   int finalized = 0;

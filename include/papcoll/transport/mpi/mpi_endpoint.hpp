@@ -95,7 +95,7 @@ class MpiEndpoint : public Endpoint {
     return ask(some, call, {0, requests_.size()});
   }
 
-  /// The same of some of them.
+  /// Tests some of the requests.
   template <class Ask>
   bool ask(Ask* some, const char* call, InTurn::Range range) {
     if (range.count == 0) return false;
@@ -216,7 +216,7 @@ class MpiEndpoint : public Endpoint {
   bool holds_on_ = false;
 };
 
-/// The same, which tells a function of messages that are complete.
+/// An MpiEndpoint that notifies a function of completed messages.
 class NotifyingMpiEndpoint final : public MpiEndpoint {
  public:
   /// `told` is called by progress().

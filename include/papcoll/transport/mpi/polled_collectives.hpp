@@ -34,7 +34,7 @@ class PolledCollectives {
       : comm_(comm), deadline_(deadline), hooks_(&hooks) {}
 
   MPI_Comm comm() const noexcept { return comm_; }
-  /// The same on another communicator of these ranks.
+  /// Returns an object that runs the same on another communicator of these ranks.
   [[gnu::cold]] PolledCollectives on(MPI_Comm comm) const {
     PolledCollectives other = *this;
     other.comm_ = comm;
@@ -182,9 +182,8 @@ class PolledCollectives {
   mutable bool has_lost_slice_ = false;
 };
 
-/// Did something work on all ranks? Collective: each rank passes its problem, or nothing if it has
-/// none; all get the same answer, the problem of the lowest rank that has one, or nothing. Costs
-/// one MPI_Iallreduce if all is well.
+/// Returns the problem of the lowest rank that has one; empty if no rank has. Collective: each rank
+/// passes its own problem, or an empty text. Costs one MPI_Iallreduce if all is well.
 inline std::string first_problem(const PolledCollectives& all_ranks, std::string_view mine,
                                  const char* where) {
   const int rank = all_ranks.rank(where);

@@ -24,7 +24,7 @@ class RemoteAtomics : Pinned {
   /// Begins an operation on a rank's word. One is under way at a time. Never waits.
   virtual void start(int rank, std::size_t word, Change change, std::int64_t operand) = 0;
 
-  /// Is the operation complete? Never waits.
+  /// Returns true if the operation is complete. Never waits.
   virtual bool progress() = 0;
 
   /// The word before the operation that is complete.
@@ -34,8 +34,9 @@ class RemoteAtomics : Pinned {
   /// rank changes it, this may show a part of the change, so what counts is found out by start().
   virtual std::int64_t own(std::size_t word) const = 0;
 
-  /// The team ends. Will all ranks free the words? Some may come here much later than others, or
-  /// never, so whoever has waited for `patience` gives it up. All ranks get the same answer.
+  /// Called when the team ends. Returns true if all ranks will free the words; all get the same
+  /// answer. Some may come much later than others, or never, so a rank gives up after waiting for
+  /// `patience`.
   virtual bool part(std::chrono::nanoseconds patience) noexcept = 0;
 
   /// After part() on all ranks: waits for them.

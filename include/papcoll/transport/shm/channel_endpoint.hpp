@@ -111,7 +111,7 @@ class ChannelEndpoint final : public Endpoint {
     Arriving arriving;
     MessageTable<Message> unexpected;
 
-    /// Has anything been asked for that is not here?
+    /// Returns true if anything was asked for that has not come.
     bool awaits_any() const noexcept {
       return !receives.empty() || (arriving.any && arriving.kept == nullptr);
     }

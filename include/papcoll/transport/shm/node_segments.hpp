@@ -36,7 +36,7 @@ class CommunicatorSegment;
 /// are in its communicator. It is used again when all ranks have left. Threads may use it at once.
 class NodeSegmentPool : Pinned {
  public:
-  /// What a communicator gets. The same on all ranks, and for all communicators of a share.
+  /// What a communicator gets. Equal on all ranks, and for all communicators of a pool.
   struct AreaRequest {
     std::size_t bytes = 0;     ///< of CommunicatorSegment::data()
     std::size_t reserved = 0;  ///< bytes at its beginning that get pages at once
@@ -75,9 +75,9 @@ class NodeSegmentPool : Pinned {
   ArenaHeap* pools() noexcept { return pools_.get(); }
   ArenaHeap* arena() noexcept { return arena_.get(); }
 
-  /// Is a communicator broken that uses the arenas, and that not all ranks have left? A peer that
-  /// was stopped in one of its calls may go on to write to buffers there, whichever communicator
-  /// they were allocated for.
+  /// Returns true if a communicator that uses the arenas is broken, and not all ranks have left it.
+  /// A peer that was stopped in one of its calls may resume and write to buffers there, whichever
+  /// communicator they were allocated for.
   bool any_broken() noexcept;
 
  private:
@@ -88,12 +88,12 @@ class NodeSegmentPool : Pinned {
 
   /// Of a communicator. They begin as zeros.
   struct Words {
-    /// Ranks that will touch nothing of the area's memory, or of peers' pools for this
-    /// communicator, any more. Released by each of them; acquired before whoever waited for all
-    /// uses either for something else, or clears it.
+    /// The number of ranks that have finished with the area and with peers' pools for this
+    /// communicator. Each adds 1 with release after its last access. Whoever reuses or clears that
+    /// memory first reads the full count with acquire.
     std::atomic<std::uint32_t> left;
-    /// Ranks that have seen that all have left, but for the one that makes areas: it clears these
-    /// words only then. The same.
+    /// The number of ranks, without the one that makes areas, that have read the full count in
+    /// `left`: that rank clears these words only then. Memory orders as for `left`.
     std::atomic<std::uint32_t> seen;
     /// Of each rank: it left the communicator in good order.
     PeerLiveness::Departed* departed() noexcept {
@@ -300,8 +300,8 @@ class CommunicatorSegment final : public NodePages {
     words().departed()[share_->rank()].store(1, std::memory_order_seq_cst);
   }
 
-  /// Has the rank's process ended, or left the communicator? Then it touches no memory of its peers
-  /// for it any more.
+  /// Returns true if the rank's process has ended, or left the communicator. Then it accesses no
+  /// memory of its peers for it any more.
   bool is_gone(int r) const noexcept {
     return words().departed()[r].load(std::memory_order_seq_cst) != 0 ||
            share_->segment().liveness().is_gone(r);

@@ -164,9 +164,8 @@ class ShmFile {
                      static_cast<off_t>(bytes)) == 0;
   }
 
-  /// Has the file system so many bytes that nobody has taken? Throws system_error if not, so that
-  /// who is to share its memory is told at once where that is too small from the beginning; what
-  /// others take afterwards, reserve() finds.
+  /// Throws system_error unless the file system has that many free bytes. Finds a file system that
+  /// is too small from the beginning at once; reserve() finds what others take afterwards.
   [[gnu::cold]] void require_room(std::size_t bytes) const {
     struct statvfs status {};
     if (fstatvfs(fd_, &status) != 0) detail::throw_system_error("fstatvfs failed", errno);
@@ -226,7 +225,7 @@ class ShmFile {
   };
   using Directory = detail::Owned<DIR, CloseDirectory>;
 
-  /// Has this process the file open? Also where nothing can tell.
+  /// Returns true if this process has the file open, and also if that cannot be found out.
   [[gnu::cold]] static bool may_be_open_here(const struct stat& file) noexcept {
     const Directory directory{opendir("/proc/self/fd")};
     if (!directory) return true;

@@ -15,7 +15,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// bcast go on at once, the bcast's numbers are beyond all of the reduce's.
 class PostedReceives {
  public:
-  /// May it be posted now? If not it is kept.
+  /// Returns true if it may be posted now; otherwise it is kept.
   bool admit(const TransportOp& receive) {
     Messages& m = messages_[key(receive)];
     if (m.sequence != receive.sequence || m.block != receive.block) {

@@ -76,7 +76,7 @@ struct DeviceMachine {
                                  name_of(from), " to ", name_of(to), ": add one"}));
   }
 
-  /// May device `from` reach memory of device `to`?
+  /// Returns true if device `from` may access memory of device `to`.
   bool can_access(int from, int to) const { return from == to || access.count({from, to}) != 0; }
 
   /// A device and its host.

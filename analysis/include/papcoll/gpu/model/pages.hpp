@@ -21,7 +21,7 @@
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
-/// Is the address one of those `bytes` from base on?
+/// Returns true if the address is one of the `bytes` bytes from base on.
 inline bool is_within(const void* address, const void* base, std::size_t bytes) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base) < bytes;
 }
@@ -59,7 +59,7 @@ class AddressSpace : Pinned {
     free_[bytes].push_back(base);
   }
 
-  /// Does the address belong to the model, now or once?
+  /// Returns true if the address belongs, or once belonged, to the model.
   bool has(const void* address) const {
     auto it = ranges_.upper_bound(static_cast<std::byte*>(const_cast<void*>(address)));
     return it != ranges_.begin() && is_within(address, (--it)->first, it->second);

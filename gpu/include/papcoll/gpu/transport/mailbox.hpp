@@ -140,7 +140,7 @@ class MailboxEndpoint {
   /// The sends that mails have completed since it was asked last.
   std::vector<TransportOp> completed() { return std::exchange(completed_, {}); }
 
-  /// Is there a mail?
+  /// Returns true if there is a mail.
   bool any() const noexcept { return in_->sent.load(std::memory_order_acquire) != taken_; }
 
   /// The next one, if any(). It stays until taken().

@@ -153,7 +153,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     return all;
   }
 
-  /// Are there ranks on other nodes?
+  /// Returns true if there are ranks on other nodes.
   bool is_divided() const noexcept { return team_ != node_.size; }
 
   /// By rank of the team.

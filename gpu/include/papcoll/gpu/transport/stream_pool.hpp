@@ -39,7 +39,7 @@ struct DeviceRange {
   const std::byte* lo = nullptr;
   std::size_t bytes = 0;
 
-  /// Have the two a byte in common?
+  /// Returns true if the two have a byte in common.
   bool overlaps(const DeviceRange& other) const noexcept {
     return std::less<>{}(lo, other.lo + other.bytes) && std::less<>{}(other.lo, lo + bytes);
   }
@@ -132,7 +132,7 @@ class StreamPool {
     api_->wait(user, left_.get());
   }
 
-  /// Has all that was finished been performed?
+  /// Returns true if all that was finished has been performed.
   bool is_idle() { return api_->is_complete(left_.get()); }
 
   /// The stream to which finish() joins all others.
