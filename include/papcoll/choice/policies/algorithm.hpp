@@ -70,8 +70,13 @@ struct HierarchicalSpec {
   detail::Shared<const HierarchicalSpec> inner;
 };
 
-/// An algorithm chosen at run time, which every collective accepts as its last argument.
-/// Cheap to pass, made once.
+/// An algorithm chosen at run time: the last argument of any collective. Made by
+/// papcoll::algorithm(); cheap to copy; an empty one leaves the choice to papcoll.
+///
+/// Example:
+///
+///     const papcoll::Algorithm ring = papcoll::algorithm("Ring+MpiTransport");
+///     papcoll::allreduce(comm, data, papcoll::sum, ring);
 class Algorithm {
  public:
   Algorithm() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
@@ -85,9 +90,9 @@ class Algorithm {
     spec_.find_transport = &papcoll::find_transport;
   }
 
-  /// The canonical name: "KNomial:8+MpiTransport"; empty: chosen for each call.
+  /// Returns the canonical name: "KNomial:8+MpiTransport"; empty if each call chooses.
   std::string_view name() const noexcept { return texts_ ? texts_->name : std::string_view{}; }
-  /// What it names, for the library.
+  /// For the library: what it names.
   const AlgorithmSpec& spec() const noexcept { return spec_; }
 
  private:
@@ -110,9 +115,9 @@ inline void state_contract(Call& call, const AlgorithmSpec& s) noexcept {
 
 }  // namespace detail
 
-/// A static schedule, with the parameters it has, for calls to run: algorithm(KNomial{8}).
-/// With a predictor, in the order that it predicts: algorithm(Chain{}, MovingAverage{16}); along
-/// the machine: algorithm(KNomial{8}, OrderSource::machine()). Throws argument_error for a schedule
+/// Returns a static schedule with its parameters as an Algorithm: algorithm(KNomial{8}). With a
+/// predictor its positions are in predicted order: algorithm(Chain{}, MovingAverage{16}); along the
+/// machine: algorithm(KNomial{8}, OrderSource::machine()). Throws argument_error for a schedule
 /// that needs predictions and is given the machine.
 inline Algorithm algorithm(AnySchedule schedule, OrderSource order = {}) {
   if (!schedule) return {};
