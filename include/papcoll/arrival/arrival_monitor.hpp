@@ -218,11 +218,11 @@ class CostListener {
 /// words and of what they made before, in integers: they agree on everything, however far one of
 /// them runs ahead. What a rank notes of itself may be anything, as after calls that did not match.
 ///
-/// A reading of the clock takes 25 ns and a call of 8 bytes 260: one call in 8 is noted, which one
-/// of the 8 is drawn so that no period of the application hides from it, and every large call. A
-/// look meets much that caches no longer hold, so that it costs several calls' time: once nothing
-/// has changed for 64 of them, only one in four is made, at what was noted just before it, until
-/// something changes.
+/// A reading of the clock costs a short call some percent of its time: so one short call in 8 is
+/// recorded, which one of the 8 is drawn so that no period of the application hides from it, and
+/// every large call. A look reads much that caches no longer hold, and costs the time of several
+/// calls: once nothing has changed for 64 looks, only one in four is made, at what was recorded
+/// just before it, until something changes.
 template <class Board, std::uint32_t Period = 16>
 class BasicArrivalMonitor {
  public:

@@ -11,9 +11,8 @@
 // vector_kernel serves arithmetic types under built-in operators, in one variant per instruction
 // set. All variants give the bits of the plain loop (of two NaNs, sums and products give either).
 //
-// 8 KB of doubles, sum, in L1, g++ 12 -O2, AMD EPYC 9004 at 3.6 GHz: plain 284 ns, SSE2 174, AVX2
-// 79, AVX-512 87; its one 32-byte store a cycle allows 71. AVX-512 is preferred all the same: there
-// are machines that store 64 bytes a cycle, and here 64-bit products take 87 ns instead of 149.
+// AVX-512 is preferred to AVX2 although a sum is no faster by it on processors that store 32 bytes
+// a cycle: others store 64, and 64-bit products are faster on all.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -208,8 +207,7 @@ template <class Lane, class Op, std::size_t Width>
 [[gnu::always_inline]] inline void vector_loop(std::byte* out, const std::byte* low,
                                                const std::byte* high, std::size_t bytes) noexcept {
   if (bytes < Width) return combine_rest<Lane, Op>(out, low, high, bytes);
-  // Stores that straddle cache lines cost most. With all buffers 16 bytes past a line, AVX2 took
-  // 139 ns for 8 KB and 7.8 ns for 512 B; with the stores aligned it takes 79 and 5.7.
+  // Stores that straddle cache lines cost most, so the first ones align the output.
   if (bytes >= 8 * Width && !aligned_to(Width, out) && aligned_to(sizeof(Lane), out)) {
     const std::size_t head = Width - reinterpret_cast<std::uintptr_t>(out) % Width;
     combine_rest<Lane, Op>(out, low, high, head);

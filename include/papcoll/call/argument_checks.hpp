@@ -20,7 +20,7 @@
 // What callers pass to a collective: buffers, counts, roots, operators. They are checked here,
 // first by their types and then by their values, and become a Call.
 //
-// A long header: what is wrong with an argument is said once, here, for all collectives.
+// The texts for invalid arguments are here, for all collectives.
 
 namespace papcoll::inline PAPCOLL_ABI {
 

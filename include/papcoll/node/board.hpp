@@ -55,9 +55,8 @@ class BasicBoard {
   static constexpr int frames = Frames;
   static constexpr int buffers = Buffers;
   static_assert(Buffers % 2 == 0, "algorithms take two of them together");
-  /// Of a result. Accumulator, 1 MB, 4 ranks on 2 processors, Zen 4, with 4 and 16 of them: 165 and
-  /// 130 µs where the processors share an L3, 370 and 250 where they do not; 8 ranks: 280 and 240,
-  /// 490 and 340.
+  /// Chunk buffers of a result. More of them let ranks work ahead, most where they share
+  /// processors.
   static constexpr int results = Results;
   static_assert(Results >= Buffers);
   static constexpr std::uint32_t remembered = Remembered;  ///< arrivals of each rank, see there
@@ -316,10 +315,9 @@ class BasicBoard {
   static constexpr std::size_t in_lines(std::size_t bytes) noexcept {
     return in_whole(bytes, cache_line);
   }
-  /// How much farther from the beginning of a page a frame's buffers begin than those of the frame
-  /// before. Were it one place for all, two ranks' buffers of four frames would take all eight
-  /// lines that a nearest cache has for it. Allreduce of 64 bytes, 2 pinned ranks that share no
-  /// cache: 0.47 µs, with this 0.39.
+  /// How much farther from the beginning of a page an epoch slot's buffers begin than those of the
+  /// one before. With one place for all, two ranks' buffers of four slots would use all eight lines
+  /// that a nearest cache has for it.
   static constexpr std::size_t skew(std::size_t page) noexcept {
     constexpr std::size_t period = 4096;  // of the places in a nearest cache
     return (page < period ? page : period) / frames / cache_line * cache_line;

@@ -151,8 +151,8 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
   const std::byte* small(int r) const noexcept { return board_.header(epoch_, r).payload; }
   const std::byte* small_result() const noexcept { return board_.release(epoch_).payload; }
 
-  /// Exchange, 2 pinned ranks, 64 to 512 bytes: 7 to 19 % faster by both hints. A core waits for
-  /// some ten lines at once; more requests would hold up what it needs first.
+  /// A core has some ten requests for lines in flight at once; more would delay what it needs
+  /// first.
   static constexpr std::size_t most_expected = 512;
 
   void expect(int r, std::uint32_t chunk, std::size_t at, std::size_t n) const noexcept {

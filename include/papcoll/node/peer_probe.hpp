@@ -22,8 +22,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 struct PeerCosts {
   std::uint32_t call_ns = 60;     ///< of a call by itself
   std::uint32_t signal_ns = 100;  ///< from a store until a peer has seen it
-  /// Of each further line, where a rank takes those of several peers, or several take the same one,
-  /// which queue: 14 to 20 on nodes of 56 to 288 cores. It is not measured.
+  /// Of each further line, if a rank takes lines of several peers, or several ranks take the same
+  /// one: these queue. A value as on nodes of 56 to 288 cores; not measured by the probe.
   std::uint32_t line_ns = 18;
   std::uint32_t turn_ns = 1000;   ///< until another rank that shares the processor has run
   std::uint32_t write_ps = 25;    ///< to memory that peers have read
@@ -82,7 +82,7 @@ class PeerProbe {
   static constexpr int pairs = 2;
   static constexpr std::size_t short_bytes = 512;
   static constexpr std::uint32_t samples = 9;  ///< of each kind; two steps each; half is enough
-  /// A pair that shares no processor needs 250 µs at most; the rest is for those who come later, or
+  /// More than a pair needs that shares no processor; the rest is for partners that come later, or
   /// lose their processor for a moment.
   static constexpr std::chrono::nanoseconds patience{900'000};
 

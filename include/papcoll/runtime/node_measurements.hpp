@@ -41,7 +41,7 @@ class PeerTrials {
   static constexpr std::array<std::uint32_t, 3> early{2, 8, 32};
   static constexpr std::uint32_t period = 256;
   /// But not without so many calls of more than 1 KB since the last one, of those that are watched:
-  /// a trial takes 0.1 to 0.3 ms, and is of no use to shorter ones.
+  /// a trial costs as much as hundreds of short calls, and is of no use to them.
   static constexpr std::uint32_t enough = 64;
 
   [[gnu::cold]] PeerTrials(const Node& node, NodeBoard board)

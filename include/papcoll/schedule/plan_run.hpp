@@ -50,7 +50,7 @@ class PlanScratch {
   detail::Shared<std::byte> lent_;
 };
 
-// A long header: what a step needs is found in one object, and all of it is inlined into run().
+// All that a step needs is in one object, so that run() can be inlined.
 
 /// One run of a plan by one rank: starts each step on the endpoint as soon as the steps before it
 /// are complete. Nothing here waits; whoever waits calls Endpoint::progress() until done(). An

@@ -16,7 +16,7 @@
 
 // What the plans of all ranks show of a schedule: its messages, what they carry, and the rounds in
 // which they go. Nothing here knows schedules.
-// A long header: messages, what they carry and their rounds are found in one pass over the plans.
+// Messages, what they carry and their rounds are found in one pass over the plans.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 

@@ -169,8 +169,7 @@ class PeerBuffers {
   }
 
  private:
-  /// So that a claim, which moves a few cache lines, costs less than what it is for. Not measured
-  /// by itself.
+  /// So that a claim, which moves a few cache lines, costs less than the work that it distributes.
   static constexpr std::size_t least_chunk = 16384;
 
   Chunks chunks_;

@@ -27,8 +27,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Cost     Two flags each way a chunk. Each rank copies 2(P−1)/P·n bytes and combines n·(P−1)/P:
 //          the work is shared evenly, which no single leader can do. Results take the place of
 //          contributions that have just been read, so with two ranks a line of shared memory
-//          crosses once each way, the least there is for private buffers; in buffers of their own
-//          results took 1.4 times as long (2 ranks, one L3, 8 KB to 4 MB: 64 KB 7.7 and 5.4 µs).
+//          crosses once each way, the least there is for private buffers.
 // Prefer   Balanced arrivals above a few KB on one node.
 // Limits   One node. A late rank holds up its slice until it comes.
 // Contract Reproducible: every element is combined in rank order; in two levels, by groups.
@@ -50,8 +49,7 @@ class MultiLeader::Run {
   }
 
  private:
-  /// Not inlined, or GCC 12 compiles it worse than without groups: 2 ranks, 2 to 8 KB, took 1 to
-  /// 3 % more time.
+  /// Not inlined, so that GCC compiles it as well as without groups.
   [[gnu::noinline]] bool step_in_one_level(Site auto& s, const Call& c) {
     for (;;) {
       const bool wrote = write_next(s, c);
@@ -65,8 +63,7 @@ class MultiLeader::Run {
   void begin(Site auto& s, const Call& c) {
     begun_ = true;
     if (s.groups() != nullptr) begin_in_groups(s, c);
-    // Two ranks, 512 KB to 4 MB, with two buffers to a chunk instead of one: 5 % less time where
-    // they share a cache, 12 % less where they do not. More ranks need the chunks to go ahead.
+    // Two ranks are faster with two buffers to a chunk; more ranks need the chunks to work ahead.
     together_ = s.size() == 2 ? 2 : 1;
     chunks_ = Chunks{c.count, c.reducer.size, together_ * s.chunk_bytes()};
     streams_ = !c.in_place() && s.streams(2 * c.bytes());

@@ -53,7 +53,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Source   J. M. Hashmi et al., "Designing efficient shared address space reduction collectives for
 //          multi-/many-cores", IPDPS 2018, where the address space is shared by XPMEM.
 //
-// A long header: the same phases serve all collectives, each with its own slices.
+// The same phases serve all collectives, each with its own slices.
 
 /// One call of one rank.
 class PeerSlices::Run {
@@ -75,8 +75,8 @@ class PeerSlices::Run {
   enum class Way { unknown, direct, copies, staged };
 
   /// With its inputs a block stays in a nearest cache of 32 KB until it is copied to the other
-  /// outputs. 2 ranks, 128 KB to 2 MB: 12 % less time than by 64 KB. The kernel's copies cost the
-  /// more the shorter they are, and those past the caches wait at the end of each.
+  /// outputs. The kernel's copies cost the more the shorter they are, and those past the caches
+  /// wait at the end of each.
   static constexpr std::size_t block_bytes = 8192;
 
   void begin(Site auto& s, const Call& c) {
@@ -297,8 +297,8 @@ class PeerSlices::Run {
     return s.end_reading();
   }
 
-  /// What runs where ranks have no slices, which the way and the collective tell: made when it is
-  /// known. With an optional of each, calls of 8 bytes took up to 30 ns more (2 ranks).
+  /// What runs if ranks have no slices, which depends on the way and the collective: constructed
+  /// when these are known. Not an optional of each, which makes short calls slower.
   union WithoutSlices {
     WithoutSlices() noexcept {}  // NOLINT(modernize-use-equals-default): it would be deleted
     detail::DirectCopies copies;

@@ -65,8 +65,8 @@ class PrefixRuns::Run {
   };
   enum class What { contribution, result };
 
-  /// A chunk stays in a near cache, and a rank works on one while the next is written; of more
-  /// bytes where there are many, since each costs the kernel more than 1 µs to begin with.
+  /// A chunk stays in a near cache, and a rank works on one while the next is written. For long
+  /// vectors it has more bytes, since each copy by the kernel has a fixed cost.
   static constexpr std::size_t least_chunk = 16384;
   static constexpr std::size_t most_chunk = 65536;
   /// Up to here they go through the slot: longer ones are quicker through the pool, whose places

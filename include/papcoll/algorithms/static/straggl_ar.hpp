@@ -51,10 +51,9 @@ struct StragglAR {
 
   static constexpr std::array parameters{Parameter{"bytes of a block", "", 1}};
 
-  /// 0: as many blocks as let phases 2 and 3 end first, √(q·m/(α/β)), where a latency costs as much
-  /// as 16 KB (10 Gbit/s with 13 µs), but none above 48 KB: MPI sends those at once, without asking
-  /// the receiver first. 2 MB, 4 ranks, TCP at 500 Mbit/s, Open MPI: the tail is 101 ms with blocks
-  /// of 128 KB, 62 with 32 KB and 65 with 48 KB.
+  /// Bytes of a block. 0: as many blocks as let phases 2 and 3 end first, √(q·m/(α/β)), where a
+  /// latency costs as much as 16 KB, but none above 48 KB: MPI sends those at once, without asking
+  /// the receiver first.
   std::size_t block_bytes = 0;
   /// The position that is awaited. Names do not say it: what is named is in predicted order, which
   /// puts the last to come at position 0.

@@ -152,8 +152,8 @@ class SuaraSearch {
 
 /// The best of all grids of at most so many dimensions (up to 3), with and without gaps, and all
 /// algorithms for each of them, by the corrected closed forms. All ranks find the same. A search
-/// among P positions takes some P evaluations of each closed form for two dimensions (16 µs for 64
-/// positions, 0.25 ms for 1,000), and some P·log P sums for three.
+/// among P positions takes some P evaluations of each closed form for two dimensions , and some
+/// P·log P sums for three.
 [[gnu::cold]] inline SuaraChoice choose_suara(const SuaraModel& model, int p, double m,
                                               std::size_t most_dimensions = 2) {
   return detail::SuaraSearch{model, p, m}.best(most_dimensions);

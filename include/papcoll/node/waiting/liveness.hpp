@@ -117,8 +117,8 @@ class PeerLiveness : Pinned {
     return fcntl(fd_, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
   }
 
-  /// A rank that is gone, and did not leave in good order, or −1. One system call for each rank:
-  /// 1.2 µs.
+  /// Returns a rank that is gone and did not leave in good order; −1 if there is none. One system
+  /// call for each rank.
   int find_dead(const Departed* departed) const noexcept {
     for (int r = 0; r < ranks_; ++r) {
       if (r != me_ && is_gone(r) && departed[r].load(std::memory_order_seq_cst) == 0) return r;

@@ -37,58 +37,54 @@ class TimeWaited {
   Clock::duration waited_{0};
 };
 
-/// How long a rank waits in which way, with what was measured (2 cores at 2.6 GHz, 8 ranks on them
-/// where it says oversubscribed).
+/// How long a rank waits in which way. benchmarks/RESULTS.md has what these times rest on.
 struct WaitTimes {
   using nanoseconds = std::chrono::nanoseconds;
-  /// About 1 to 2 µs, before anything else is done. A cache line crosses cores in 0.1 µs.
+  /// Several times as long as a cache line takes between cores, before anything else is done.
   int spins = 40;
 
   // A rank with a processor to itself: it spins, as MPI does, since that costs nobody anything.
-  /// Between two looks at everything else, which take 0.1 to 0.2 µs: longer reactions by 1 %.
+  /// Between two looks at everything else, which take a small part of the time.
   int spins_a_look = 100;
-  /// A yield, even for nobody, is a system call, of 0.3 to 0.7 µs; but it shows whether somebody
-  /// else wants the processor, and then the rank waits as one of many.
+  /// A yield is a system call, even if no other thread wants the processor; but its duration shows
+  /// whether one does, and then the rank waits as one of many.
   nanoseconds yield_every{50'000};
   nanoseconds given_away{2'000};  ///< a yield that takes longer: somebody else ran
-  /// A yield that takes longer ended with the time slice of a program that computes, 3 to 4 ms. To
-  /// yield again would cost another slice, so the rank spins for longest_spin first. LAMMPS, 2
-  /// ranks, such a program on the processor of one: 286 ms in collectives with a yield in each
-  /// wait, 54 so. longest_spin is shorter than slice, lest ranks of two jobs take each other for
-  /// such programs.
+  /// A yield that takes longer ended with the time slice of a program that computes. Another yield
+  /// would cost another slice, so the rank spins for longest_spin first. longest_spin is shorter
+  /// than slice, lest ranks of two jobs take each other for such programs.
   nanoseconds slice{2'000'000};
   nanoseconds longest_spin{1'000'000};
-  /// Then it sleeps. To be woken takes some 50 µs, 0.05 % of that.
+  /// Then it sleeps. Long compared with the time that waking takes.
   nanoseconds spinning{100'000'000};
 
   // A rank that shares its processor: it yields.
-  int plain_yields = 4;  ///< 8 ranks on 2 cores, 8 bytes: 8 µs; all hooks on every turn: 16 µs
+  int plain_yields = 4;  ///< before anything else is done: hooks on every turn double a short wait
   int turns_a_look = 4;  ///< then, between two looks at everything else
-  /// 4 ranks on 2 cores, one 2 ms late, 64 KB: the tail is 50 µs if the others still yield, 77 if
-  /// they have to be woken. 2 pinned ranks, one 200 µs late, 8 bytes: 1 µs against 31.
+  /// How long it yields before it sleeps: a rank that yields reacts sooner than one that has to be
+  /// woken.
   nanoseconds yielding{5'000'000};
-  /// Of waits whose step moves MPI. 4 ranks on 2 cores, ring allreduce of 64 KB, Open MPI that
-  /// yields: 138 µs with 1, 97 with 4, its own ring 93 to 100.
+  /// For waits whose step makes progress in MPI: a yield after each would slow the messages.
   int steps_a_yield = 4;
 
-  nanoseconds short_sleep{50'000};    ///< where nobody rings; not measured
-  nanoseconds long_sleep{1'000'000};  ///< 16 MB Isend beside a sleeper: 1.5 s with 10 ms naps
+  nanoseconds short_sleep{50'000};    ///< of a rank that no other rank wakes
+  nanoseconds long_sleep{1'000'000};  ///< longer ones would delay MPI's messages
   // After a sleep a rank pokes MPI once a turn, and sleeps again when no turns are left. A poke
   // that takes longer than a turn counts as several, up to a bound: those that copy for a peer are
   // long, too.
   nanoseconds turn{125};
   int longest_poke = 24;       ///< turns
   int longest_cold_poke = 4;   ///< turns; in the first ones after a sleep also idle pokes take long
-  int turns_after_sleep = 64;  ///< 8 µs; operations of a peer follow each other within 0.3 to 7 µs
+  int turns_after_sleep = 64;  ///< longer than the gap between two operations of a peer
   int turns_after_work = 64;   ///< added after each poke that had work
-  int most_turns = 512;     ///< 60 µs: a peer that computes between its operations need not wait
-  int turns_of_shared = 6;  ///< what a turn counts where the rank yields in each: 1 µs
+  int most_turns = 512;     ///< so that a peer that computes between its operations need not wait
+  int turns_of_shared = 6;  ///< what a turn counts if the rank yields in each
   int turns_a_look_at_requests = 16;  ///< which may take long
-  int cold_turns = 8;                 ///< after a sleep, in which also idle pokes take up to 9 µs
+  int cold_turns = 8;                 ///< after a sleep, in which idle pokes take long, too
   nanoseconds least_work{200};        ///< a poke that takes less had none
-  nanoseconds idle_poke{300};         ///< takes 0.04 µs, or 0.5 to 3 µs where MPI yields in it
+  nanoseconds idle_poke{300};         ///< at first; more is learned where MPI yields in it
 
-  nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
+  nanoseconds watch_after{2'000'000};  ///< a look at all peers is a system call for each
   nanoseconds watch_every{10'000'000};
   /// Of a gap between two looks at the clock, so much counts: see TimeWaited. A processor is taken
   /// away for less, unless the rank is stopped.

@@ -44,7 +44,7 @@ class RmaAtomics final : public RemoteAtomics {
   /// Home is outside MPI for so long when it is tried how long an operation on its memory takes,
   static constexpr std::chrono::milliseconds outside{2};
   /// and this is too long. A ticket costs each rank two or three in a row, and a chain pays for
-  /// large messages only: at 10 GB/s, 1 MB takes 100 µs.
+  /// large messages only.
   static constexpr std::chrono::microseconds bearable{50};
   static constexpr int tries = 3;  ///< since a rank may miss them for want of a processor
 
