@@ -76,12 +76,12 @@ class LazyMapping {
   std::size_t bytes_ = 0;
 };
 
-/// A range of a node's shared memory from which one rank allocates, and nobody else: the smallest
-/// block that fits, in O(log n). Pages are taken as it fills up; what is freed is used again.
-/// Threads may use it at once.
+/// A range of a node's shared memory from which one rank alone allocates: the smallest block that
+/// fits, in O(log n). Pages are taken as it fills up; what is freed is used again. Threads may use
+/// it at once.
 ///
-/// Its notes are in private memory, of which a child of fork() has a copy: there the heap gives
-/// nothing, and takes nothing back.
+/// Its notes are in private memory, of which a child of fork() has a copy: there the heap allocates
+/// nothing, and frees nothing.
 class ArenaHeap : Pinned {
  public:
   /// `pages`: whose memory it is.

@@ -31,8 +31,8 @@ constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
   return static_cast<std::int32_t>(now - wanted) >= 0;
 }
 
-/// The memory of arrival-driven algorithms: `frames` frames of one layout for all collectives.
-/// Call number e uses frame e mod frames; nobody enters e before all have left e − frames.
+/// The memory of arrival-driven algorithms: `frames` frames of one layout for all collectives. Call
+/// number e uses frame e mod frames; no rank enters e before all have left e − frames.
 ///
 /// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word.
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
@@ -60,8 +60,8 @@ class BasicBoard {
   static constexpr int results = Results;
   static_assert(Results >= Buffers);
   static constexpr std::uint32_t remembered = Remembered;  ///< arrivals of each rank, see there
-  /// A record of epoch e is written again in e + records, which nobody leaves before all have
-  /// left e + frames, and so have compared e.
+  /// A record of epoch e is written again in e + records, which no rank leaves before all have left
+  /// e + frames, and so have compared e.
   static constexpr std::uint32_t records = 2 * Frames;
   static constexpr std::uint32_t refusals = 16;  ///< rows that a rank may be behind with hearing of
   static constexpr std::size_t inline_bytes = 40;  ///< payload that travels in the flag's own line
@@ -69,7 +69,7 @@ class BasicBoard {
   /// A rank's slot header: one cache line, so that a small contribution costs one line transfer.
   struct alignas(cache_line) Header {
     // Written by its owner. release after words, inline payload and chunk buffers were written (so
-    // that whoever acquires it may read them). A bell may follow: see BasicDoorbells.
+    // that a rank that acquires it may read them). A bell may follow: see BasicDoorbells.
     Atomic<Stamp> stamp;
     CallWords words;
     std::byte payload[inline_bytes];
@@ -94,8 +94,8 @@ class BasicBoard {
     // finds the count of an older one. Only its own value matters: relaxed would do.
     Atomic<Stamp> drawn;
   };
-  /// Who holds a ticket: (epoch, rank + 1). release, so that whoever acquires it sees what the rank
-  /// announced.
+  /// The rank that holds a ticket: (epoch, rank + 1). Stored with release, so that a rank that
+  /// acquires it sees what that rank has announced.
   using Holder = Atomic<Stamp>;
 
   /// A piece of work that any rank may take up: (epoch, state), the state as its algorithm wants.
@@ -109,8 +109,8 @@ class BasicBoard {
     return tree < 64 ? 64 : tree;
   }
 
-  /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, found) by the first who finds a
-  /// fault, and set to (epoch, told), release, when its text is there. Both have the bit
+  /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, found) by the first rank that
+  /// finds a fault, and set to (epoch, told), release, when its text is there. Both have the bit
   /// `after_another` where the call that used this frame before has failed, too, whose text is then
   /// at the end of the new one; how often epochs have begun again at 0 stands in the bits above.
   struct alignas(cache_line) Failure {
@@ -123,7 +123,7 @@ class BasicBoard {
   };
 
   /// The last epoch a rank has left: release after its last read in the epoch's frame; acquire by
-  /// those who want to write the frame again. A bell follows where ranks lend their pools.
+  /// ranks that are to write the slot again. A bell follows if ranks have exposed their pools.
   struct alignas(cache_line) Left {
     Atomic<std::uint32_t> epoch;
     // What the rank called in the epochs e to e + records − 1, in record e mod records, and if it
@@ -155,9 +155,9 @@ class BasicBoard {
   };
 
   /// When the rank arrived in recent calls, call e in at[e mod remembered], and what they cost it,
-  /// in words that only ArrivalMonitor reads. Relaxed: a word is read by who knows, from
-  /// Left::epoch, that its rank has left the call, and written again in e + remembered, which
-  /// nobody enters before all readers of e are done (see there).
+  /// in words that only ArrivalMonitor reads. Relaxed: a word is read by ranks that know, from
+  /// Left::epoch, that its rank has left the call, and written again in e + remembered, which no
+  /// rank enters before all readers of e are done (see there).
   struct alignas(cache_line) Arrivals {
     Atomic<std::uint64_t> at[remembered];
     Atomic<std::uint64_t> cost[remembered];
@@ -178,12 +178,12 @@ class BasicBoard {
   /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
   /// broken.
   struct alignas(cache_line) Abort {
-    /// 0: fine; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; revoked + rank: it
-    /// has heard of a death, and not of whose; ~0: deadline
+    /// 0: usable; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; revoked + rank: it
+    /// was notified of a death, but not of whose; ~0: deadline
     Atomic<std::uint32_t> reason;
-    /// How often ranks came to something that blocks in MPI until all are there; `closed` once one
-    /// cannot go there, and from then on never opens. Sequentially consistent: whoever comes last
-    /// rings a bell, and the others look before they sleep.
+    /// How often ranks have arrived at something that blocks in MPI until all are there; `closed`
+    /// once one cannot go there, and from then on it never opens. Sequentially consistent: the last
+    /// to arrive rings a bell, and the others look before they sleep.
     Atomic<std::uint32_t> gate;
     static constexpr std::uint32_t closed = 0x80000000U;
     static constexpr std::uint32_t gave_up = 0x80000000U;

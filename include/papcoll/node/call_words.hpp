@@ -129,8 +129,8 @@ struct CallWords {
 };
 
 /// What ranks that share no memory find out when they compare their calls: the element of an
-/// allreduce. Each begins with its own call; afterwards all have the same, which tells of the first
-/// two neighbours whose calls differ, if any do.
+/// allreduce. Each begins with its own call; afterwards all have the same, which names the first
+/// two consecutive ranks whose calls differ, if any do.
 struct ComparedCalls {
   ComparedCalls(const CallWords& words, int rank, std::string_view refusal) noexcept
       : first{words, rank}, last{first}, differ(words.what == CallWords::invalid) {

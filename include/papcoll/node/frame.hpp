@@ -22,7 +22,7 @@ class CallFrame {
   using Access = typename Board::Access;
 
  public:
-  // --- for whoever runs algorithms
+  // --- for what runs algorithms
 
   /// Returns true if all ranks have left the call that used this epoch slot before.
   bool enter() noexcept {
@@ -72,10 +72,10 @@ class CallFrame {
   // --- failures
 
   /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins,
-  /// and adds the text of the call that used this frame before, if that failed and some rank has
-  /// not heard of it: then all hear it now, so that no third call has to tell it.
-  /// Whoever sees that calls differ may still come to the end of its own, if the first is stopped
-  /// before its text is there: then it hears of it when the frame is used again.
+  /// and adds the text of the call that used this frame before, if that failed and some rank does
+  /// not know: then all learn of it now, so that no third call has to fail for it. A rank that sees
+  /// that calls differ may still complete its own, if the first is stopped before its text is
+  /// there: then it hears of it when the frame is used again.
   [[gnu::cold]] void fail_with(const std::string& text) {
     typename Board::Failure& f = board_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
@@ -127,7 +127,7 @@ class CallFrame {
                 : " (among the ranks of a group)");
   }
 
-  /// Who has not come to the call under way, a sentence; empty if all have.
+  /// Returns a sentence that names the ranks that have not arrived in the call; empty if all have.
   [[gnu::cold, gnu::noinline]] std::string missing() const {
     const auto unless = [this](auto&& fine) {
       std::vector<int> ranks;
@@ -194,7 +194,7 @@ class CallFrame {
     words_ = words;
   }
 
-  /// `rings`: somebody may be waiting for this rank to leave.
+  /// `rings`: a rank may be waiting for this one to leave.
   void leave_epoch(bool rings) noexcept {
     typename Board::Left& left = board_.left(rank_);
     const bool knows = heard_failure_ || words_.what == CallWords::invalid;
@@ -294,9 +294,9 @@ class CallFrame {
     return tells_of_earlier(now);
   }
 
-  /// Compares all calls in which this rank did not hear of all, and that all have left: one read of
-  /// the others' lines for as many calls as it can be. What differs is told when the frame's turn
-  /// comes, so that all ranks fail in the same call.
+  /// Compares all calls in which this rank did not see all calls, and that all have left: one read
+  /// of the others' lines for as many calls as it can be. A difference is reported when the slot is
+  /// used next, so that all ranks fail in the same call.
   void compare_unheard() noexcept {
     for (Unheard& u : unheard_) {
       if (!u.any || !epoch_reached(all_left_, u.epoch)) continue;

@@ -40,8 +40,8 @@ struct BufferPlace {
   std::uint32_t mapped = 0;  ///< all ranks of the node see it
 };
 
-/// The buffers of a rank's call, as it tells them to its peers. One that it does not have is of
-/// no bytes.
+/// The buffers of a rank's call, as its peers see them. A buffer that it does not have has no
+/// bytes.
 struct BufferDescriptor {
   BufferPlace in;
   BufferPlace out;
@@ -171,8 +171,8 @@ struct Node {
   // This rank's part of the arena: first what the library has for itself, then its user's.
   std::byte* pool = nullptr;
   std::size_t pool_bytes = 0;
-  /// Where other teams of these ranks have pools there, too: gives memory in that range, which
-  /// stays until it is given back or all ranks have left the team. Null: the range is this team's.
+  /// Set if other teams of these ranks have pools there, too: allocates memory in that range, which
+  /// stays until it is returned or all ranks have left the team. Null: the range is this team's.
   detail::TakenPools* taken_pools = nullptr;
   detail::ArenaHeap* arena = nullptr;  ///< valid as long as `pages`; null: there is none
 

@@ -57,21 +57,21 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// What signals and copies between ranks of a node cost. One rank's side of a trial between pairs
 /// of ranks.
 ///
-/// Both write a sample for the other, tell, read the other's, and tell: 16 KB, plainly and past the
-/// caches; the same without data, which is two signals; and where the kernel may copy, both read
-/// what is in the other's private memory, 16 KB and 512 bytes. One after the other, some nine times
-/// each. The least time counts, of writing and reading together, since a streamed write delays its
-/// writer little and its reader much. A rank does so with two others: its number with the lowest
-/// bit turned, who mostly sits beside it, and with the highest, who mostly sits far away; what it
-/// writes is read by both kinds, so that the sum decides how it copies, and the farther one what
-/// things cost.
+/// Both write a sample for the other, signal, read the other's, and signal: 16 KB, plainly and past
+/// the caches; the same without data, which is two signals; and where the kernel may copy, both
+/// read what is in the other's private memory, 16 KB and 512 bytes. One after the other, some nine
+/// times each. The least time counts, of writing and reading together, since a streamed write
+/// delays its writer little and its reader much. A rank does so with two others: its number with
+/// the lowest bit turned, who mostly sits beside it, and with the highest, who mostly sits far
+/// away; what it writes is read by both kinds, so that the sum decides how it copies, and the
+/// farther one what things cost.
 ///
 ///     8 ranks, near   0-1  2-3  4-5  6-7
 ///              far    0-4  1-5  2-6  3-7
 ///
-/// Nobody waits for long: a rank that does not meet its partner in time knows as much as before,
-/// and the pair goes on, the next time, at the step where it stopped. Whoever has enough leaves and
-/// says so, for its partner may have counted otherwise.
+/// No rank waits for long: one whose partner does not come in time has learned nothing, and the
+/// pair continues, the next time, at the step where it stopped. A rank that has enough samples
+/// leaves and announces it, since its partner may have counted otherwise.
 ///
 /// Cost: 27 or 45 exchanges a pair, of up to 5 µs each.
 class PeerProbe {
@@ -121,8 +121,8 @@ class PeerProbe {
         peers_(peers),
         mine_(2 * sample_bytes) {}
 
-  /// False: too few exchanges were made to tell. All ranks should come at about the same time; it
-  /// takes no longer than `limit`, of which each pair has its part.
+  /// Returns false if too few exchanges were made to know the costs. All ranks should call it at
+  /// about the same time; it takes no longer than `limit`, of which each pair has its part.
   bool run(Found& found, std::chrono::nanoseconds limit = patience) noexcept {
     std::int64_t plain_time = 0;
     std::int64_t streamed_time = 0;

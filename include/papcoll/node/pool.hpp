@@ -160,8 +160,8 @@ class Pool {
     return at;
   }
 
-  /// To another place, where there is more room: twice as much, so that it seldom moves. What is
-  /// lent of the former one stays there.
+  /// Moves to another place with more room: twice as much, so that it seldom moves. What is exposed
+  /// of the former place stays there.
   void move(std::size_t kilobytes) {
     constexpr std::size_t least = 64;
     const std::size_t most = node_->pool_bytes / 1024;
@@ -181,8 +181,8 @@ class Pool {
     has_window_ = false;
   }
 
-  /// Has all of the window, what is new of it touched, so that no call meets a page for the first
-  /// time. What was there before stays as it is: peers may still be reading it.
+  /// Makes all pages of the window present, so that no call touches a page for the first time.
+  /// Memory that was there before is not written: peers may still be reading it.
   bool take_window() {
     if (has_window_) return true;
     const std::byte* const former = base_;

@@ -155,13 +155,13 @@ class SiteKind {
 
 /// Says whose a work word's state is: its upper byte, made of the name of the algorithm that uses
 /// the word and that has its tag in its own header. Ranks whose calls differ find each other's
-/// states; to another algorithm they mean nothing but that somebody is at work, until all hear of
-/// the mismatch. The 24 bits below are the algorithm's own.
+/// states; to another algorithm they only mean that a rank is at work, until all learn of the
+/// mismatch. The 24 bits below are the algorithm's own.
 class WorkTag {
  public:
   static constexpr unsigned own_bits = 24;  ///< bits of a state that are the algorithm's own
 
-  /// Never 0, so that no state is that of a word that nobody has touched.
+  /// Never 0, so that no state equals that of an unused word.
   explicit constexpr WorkTag(std::string_view algorithm) noexcept
       : tag_((algorithm_id(algorithm) + 1U) << own_bits) {}
 
@@ -179,7 +179,7 @@ class WorkTag {
 
 /// As an audience: everyone on the node.
 inline constexpr int everyone = -1;
-/// As an audience: nobody waits for this.
+/// As an audience: no rank waits for this.
 inline constexpr int nobody = -2;
 
 /// A call cut in chunks that fit the buffers of a site. Even a call without data has one chunk.

@@ -168,7 +168,8 @@ class CommState final : public Attached, public TeamHooks {
          " of MPI_COMM_WORLD: ranks outside a group must not call its collectives"}));
   }
 
-  /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
+  /// Returns the ranks of this node; this rank alone, and the reason in `s`, if MPI could not find
+  /// out.
   [[gnu::cold]] static NodeRanks find_node(CommunicatorSetup& making, TeamEnvironment& s) {
     NodeRanks known{{}, 0};
     if (making.find_known_nodes(known)) return known;
@@ -346,7 +347,7 @@ class CommState final : public Attached, public TeamHooks {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(seconds{MPI_Wtime()});
   }
 
-  /// By the locks of this node, or by what MPI knows; −1: nobody.
+  /// Returns a dead rank, by the locks of this node or by what MPI knows; −1 if there is none.
   int find_dead() const {
     const int here = core_->tells_of_death() ? memory_.find_dead() : -1;
     if (here >= 0) return ranks_here_[static_cast<std::size_t>(here)];

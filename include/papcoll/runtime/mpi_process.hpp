@@ -268,7 +268,7 @@ class MpiProcess final : public Attached, public WaitHooks {
     processes_[at] = id;
   }
 
-  /// Which process the rank is, if this one was told and can watch it.
+  /// Returns the process of a rank, if it is known to this one and can be watched.
   [[gnu::cold]] ProcessId process_of(int world_rank) {
     const std::lock_guard lock{mutex_};
     const auto at = static_cast<std::size_t>(world_rank);

@@ -28,10 +28,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank does on the board of its node, if all ranks of its team share one. Every blocking
-/// call, whatever it runs, enters a frame there: so calls are compared, arrivals are watched, and
-/// failures are told. In a team whose ranks do not share memory it is absent: what needs the board
-/// must not be called, and what asks it finds nothing.
+/// What a rank does in the control block of its node, if all ranks of its team share one. Every
+/// blocking call, whatever it runs, enters an epoch slot there: so calls are compared, arrivals are
+/// watched, and failures are notified. In a team whose ranks do not share memory it is absent:
+/// functions that need the control block must not be called, and queries return their empty value.
 class NodeCallTracker : Pinned {
  public:
   explicit NodeCallTracker(TeamContext& basis) : basis_(basis) {
@@ -64,7 +64,7 @@ class NodeCallTracker : Pinned {
     in_call_ = false;
   }
 
-  /// After begin(): throws peer_error, which all ranks in the call under way hear.
+  /// Called after begin(): throws peer_error, and makes all ranks in this call throw it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
     NodeSite& site = shared_->site;
     const detail::OnExit left{[this] { end(); }};
@@ -97,12 +97,13 @@ class NodeCallTracker : Pinned {
       site.compare_calls();
       fail();
     }
-    // A rank that hears of an earlier mismatch comes with equal words, and does not go on.
+    // A rank that learns of an earlier mismatch arrives with an equal fingerprint, and does not go
+    // on.
     if (site.is_failing()) fail();
   }
 
-  /// Makes a call that is invalid on this rank fail on the others. What is to be added to the
-  /// exception of this rank, which may hear only here that an earlier call did not match.
+  /// Makes a call that is invalid on this rank fail on the others. Returns what is to be added to
+  /// the exception of this rank, which may learn only here that an earlier call did not match.
   [[gnu::cold]] std::string refuse_call(const std::string& what) {
     NodeSite& site = shared_->site;
     std::string earlier;
@@ -132,7 +133,7 @@ class NodeCallTracker : Pinned {
 
   // --- what finds nothing where there is no board
 
-  /// This rank comes to the call under way, and shares nothing in it.
+  /// Announces this rank in the present call, in which it shares nothing.
   void announce_only() noexcept {
     if (shared_) shared_->site.announce(nullptr, 0, 0);
   }
@@ -144,7 +145,7 @@ class NodeCallTracker : Pinned {
     with_messages_[epoch % NodeBoard::frames] = make_stamp(epoch, 1);
   }
 
-  /// Who hears what calls cost, from the same call on on all ranks of the team.
+  /// Is notified of what calls cost, from the same call on on all ranks of the team.
   CostListener* costs = nullptr;
 
   /// What signals and copies between the ranks cost, as far as they know.
@@ -162,7 +163,7 @@ class NodeCallTracker : Pinned {
     return shared_ ? shared_->monitor.of(kind_of(call)) : Imbalance{};
   }
 
-  /// Where ranks meet before what blocks in MPI; null: nowhere.
+  /// The rendezvous of ranks before something that blocks in MPI; null if there is none.
   NodeRendezvous* rendezvous() noexcept { return shared_ ? &shared_->rendezvous : nullptr; }
 
   /// A peer that has refused a request up to this number which this rank has started; −1: none.
@@ -194,7 +195,8 @@ class NodeCallTracker : Pinned {
     if (shared_->site.failed()) basis_.mismatch(shared_->site.failure_text());
   }
 
-  /// Who has not come to the call under way, a sentence; empty: all have, or none is under way.
+  /// Returns a sentence that names the ranks that have not arrived in the present call; empty if
+  /// all have, or there is no call.
   [[gnu::cold]] std::string missing() const {
     const bool any = shared_ && shared_->site.under_way();
     return any ? shared_->site.missing() : std::string{};
@@ -218,7 +220,7 @@ class NodeCallTracker : Pinned {
     if (shared_) shared_->site.call_ranks(names);
   }
 
-  /// All ranks have just met: they may try how to copy.
+  /// Called when all ranks have just waited for each other: they may try how to copy.
   void try_copies() noexcept {
     if (shared_) shared_->trials.begin(basis_.waiter());
   }
@@ -271,7 +273,7 @@ class NodeCallTracker : Pinned {
     const ArrivalMonitor& monitor = shared_->monitor;
     const bool watches = monitor.watches(epoch);
     const bool notes = watches && ArrivalMonitor::notes(epoch, kind);
-    // Of blocks whose lengths only their ranks know, costs tell how long they are now.
+    // Of blocks whose lengths only their own ranks know, costs carry the present lengths.
     const bool often = kind.is_large() || (notes && call != nullptr && call->own_counts);
     const bool times =
         watches && call != nullptr && call->trial.is_timed(epoch, often, monitor.timed_one_in());

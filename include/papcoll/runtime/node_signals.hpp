@@ -12,9 +12,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The invalid non-blocking calls of a node's ranks. Nobody waits in such a call, so each rank says
-/// on the board which it has refused, and those that started theirs look there while they wait for
-/// it. One rank's view.
+/// The invalid non-blocking calls of a node's ranks. No rank waits in such a call, so each rank
+/// stores in the control block which calls it has refused, and ranks that have started theirs look
+/// there while they wait for it. One rank's view.
 ///
 /// A rank may refuse many before another looks, so the board has rows of numbers at equal distances
 /// (calls in a loop make one), and with each row how many numbers came before it and a hash of
@@ -172,9 +172,9 @@ class RefusedRequests {
   detail::Vector<Peer> peers_;
 };
 
-/// Where the ranks of a node meet before something that blocks in MPI until all are there: a rank
-/// that waits in papcoll does what late ranks still need of it, and none that cannot go on leaves
-/// the others alone in MPI. One rank's view.
+/// Where the ranks of a node wait for each other before something that blocks in MPI until all are
+/// there: a rank that waits in papcoll does what late ranks still need of it, and none that cannot
+/// go on leaves the others alone in MPI. One rank's view.
 class NodeRendezvous {
  public:
   /// Of a node's ranks. Used for the first time when the board is new.

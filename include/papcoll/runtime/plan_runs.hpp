@@ -181,7 +181,7 @@ class PlanRuns {
                                              const AnySchedule& named, const Shape& shape,
                                              const Call& call, std::uint32_t sequence,
                                              const AlongMachine& along, bool held) {
-    // What a schedule stands for may depend on the bytes, and so may its order.
+    // The schedule that runs may depend on the bytes, and so may its order.
     const AnySchedule schedule =
         named.resolved(shape.size, shape.vector_size() * shape.element_size);
     const int root = is_rooted(call.collective) ? call.root : 0;
@@ -245,7 +245,8 @@ class NonblockingCallChecks {
     return *open_.back();
   }
 
-  /// Lets the calls go that match, and ends the others. Looks at a few, the next time at the next.
+  /// Releases the calls that match, and ends the others. Examines a few each time, and continues
+  /// with the next.
   void progress(RequestRuns& runs) {
     constexpr std::size_t looks = 64;
     for (std::size_t i = std::min(looks, open_.size()); i != 0; --i) {

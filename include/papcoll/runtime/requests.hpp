@@ -199,7 +199,7 @@ class TeamRequests {
       c.hold(run);
       return &run;
     }
-    // Where connecting blocks in MPI, nobody is to be left alone.
+    // Where connecting blocks in MPI, no rank may be left alone in it.
     if (team_.connections.connecting_blocks(transport)) await(c);
     Endpoint* e = nullptr;
     try {

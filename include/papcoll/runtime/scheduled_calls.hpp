@@ -215,9 +215,9 @@ class ScheduledCalls {
   }
 
   /// Runs a call that names no algorithm, in a team whose ranks share no board: all of them count
-  /// such calls alike, and tell each other how long they were in some: those whose trial is timed,
-  /// and those that are watched, since their algorithm depends on arrivals; nobody leaves these
-  /// before all have come. `nodes`: which ranks are on one; null: each is on its own.
+  /// such calls alike, and exchange how long some of them took: those whose trial is timed, and
+  /// those that are watched, since their algorithm depends on arrivals; no rank leaves the latter
+  /// before all have arrived. `nodes`: which ranks are on one; null: each is on its own.
   template <class F>
   void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial, bool is_watched,
                    F&& run) {
@@ -240,7 +240,8 @@ class ScheduledCalls {
   }
 
  private:
-  /// In a call that has been entered: this rank comes to it. False: there is nothing to do in it.
+  /// Announces this rank in a call that it has entered. Returns false if there is nothing to do in
+  /// it.
   bool begins(const CallWords& words, const Call& call) {
     team_.node.announce_only();
     if constexpr (assertion_level >= 2) messages_.compare(words, {});
@@ -265,7 +266,8 @@ class ScheduledCalls {
     return messages_.endpoint_or_native(t);
   }
 
-  /// In a call of all ranks: if connecting the transport blocks in MPI, they meet first.
+  /// In a call of all ranks: if connecting the transport blocks in MPI, the ranks wait for each
+  /// other first.
   void meet_before(const TransportTable& t) {
     if (!team_.node.is_there() || !team_.connections.connecting_blocks(t)) return;
     team_.node.compare();

@@ -43,8 +43,9 @@ namespace detail {
 struct Division;
 }  // namespace detail
 
-/// The rank's side of a team of ranks, below the seam: what Communicator and ThreadTeam::Rank are
-/// made of. One thread at a time may use it. All its parts work on one TeamState, which it is:
+/// One rank's side of a team, below the type-erased interface: what Communicator and
+/// ThreadTeam::Rank are made of. One thread at a time may use it. All its parts work on one
+/// TeamState, which it is:
 ///
 ///     messages         calls and agreements by plans; meeting before what blocks in MPI
 ///     invalid          how peers hear of invalid calls
@@ -69,7 +70,7 @@ class TeamCore final : public TeamState {
   /// By which algorithms its calls ran.
   detail::AlgorithmCounts counts;
 
-  // --- given by whoever makes it
+  // --- set when it is made
 
   std::string files;  ///< the selection files of all ranks, see selection_texts.hpp
   detail::Division* division = nullptr;  ///< null: it is never divided, or is part of a team
@@ -96,7 +97,7 @@ class TeamCore final : public TeamState {
     if (buffer_watch_ == nullptr) buffer_watch_ = detail::make_shared<BufferWatch>();
     return buffer_watch_;
   }
-  /// For whoever wants to call later, when the communicator may have gone.
+  /// For later calls, before which the communicator may go.
   detail::Shared<TeamCore> share() noexcept { return {owner.lock(), this}; }
 
   bool on_one_node() const noexcept { return node.is_there(); }

@@ -122,7 +122,7 @@ struct TeamHooks : Pinned {
   virtual bool busy_elsewhere() { return true; }
   /// Returns true if the process of a rank has ended.
   virtual bool is_gone(int /*rank*/) { return false; }
-  /// By the clock that costs are told by, which may be a simulated one.
+  /// The clock by which costs are measured, which may be a simulated one.
   virtual std::chrono::nanoseconds now() const { return Waiter::Clock::now().time_since_epoch(); }
 };
 

@@ -21,7 +21,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// A process, as others see it before they share memory with it: where it runs, and, for those that
-/// see the same processes, how to watch it. PeerLiveness tells more, and needs a file that both
+/// see the same processes, how to watch it. PeerLiveness finds out more, and needs a file that both
 /// have open. Trivially copyable.
 struct ProcessId {
   /// Stands for the machine by its name and its start, where a UTS namespace is a machine of its
@@ -76,8 +76,8 @@ struct ProcessId {
 
 /// How the ranks of one node notice that one of them died. Each holds a write lock on its own byte
 /// of a file that all have open, and asks the kernel about the others' bytes. Unlike a pid, a lock
-/// says the truth for zombies, for pids used again and across PID namespaces. A stopped process
-/// still holds its lock.
+/// is right for zombies, for pids used again and across PID namespaces. A stopped process still
+/// holds its lock.
 ///
 /// These locks belong to the process, not to the file descriptor: they are dropped as soon as the
 /// process closes *any* descriptor of the file. So the file is one that nobody else opens, and the

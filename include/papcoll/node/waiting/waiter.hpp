@@ -12,10 +12,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// How long a rank has waited, by the looks that it takes at the clock. Of a gap between two looks
-/// no more counts than a given time: whatever stopped the rank meanwhile (a batch system, a frozen
-/// container, a debugger, a virtual machine that moves) may have stopped its peers, too, and
-/// nobody has been late for that long.
+/// How long a rank has waited, by its readings of the clock. Of a gap between two readings no more
+/// counts than a given time: whatever stopped the rank meanwhile (a batch system, a frozen
+/// container, a debugger, a virtual machine that moves) may have stopped its peers, too, and no
+/// peer has been late for that long.
 class TimeWaited {
  public:
   using Clock = std::chrono::steady_clock;
@@ -24,7 +24,7 @@ class TimeWaited {
   explicit TimeWaited(Clock::duration most, Clock::time_point now = Clock::now()) noexcept
       : most_(most), looked_(now) {}
 
-  /// Looks, and returns the time waited so far.
+  /// Reads the clock, and returns the time waited so far.
   Clock::duration until(Clock::time_point now = Clock::now()) noexcept {
     waited_ += std::clamp(now - looked_, Clock::duration{0}, most_);
     looked_ = now;
@@ -43,7 +43,7 @@ struct WaitTimes {
   /// Several times as long as a cache line takes between cores, before anything else is done.
   int spins = 40;
 
-  // A rank with a processor to itself: it spins, as MPI does, since that costs nobody anything.
+  // A rank with a processor to itself spins, as MPI does, since that costs no other rank anything.
   /// Between two looks at everything else, which take a small part of the time.
   int spins_a_look = 100;
   /// A yield is a system call, even if no other thread wants the processor; but its duration shows
@@ -86,8 +86,8 @@ struct WaitTimes {
 
   nanoseconds watch_after{2'000'000};  ///< a look at all peers is a system call for each
   nanoseconds watch_every{10'000'000};
-  /// Of a gap between two looks at the clock, so much counts: see TimeWaited. A processor is taken
-  /// away for less, unless the rank is stopped.
+  /// Of a gap between two readings of the clock, this much counts: see TimeWaited. A processor is
+  /// taken away for less, unless the rank is stopped.
   nanoseconds longest_gap{100'000'000};
 };
 
@@ -110,8 +110,7 @@ struct WaitHooks {
   virtual void poke(bool /*mpi_alone*/) {}
   /// Throws if the communicator broke or the current call failed elsewhere.
   virtual void check() {}
-  /// Looks for dead peers, and throws, or lets the next check() of each rank throw, if there are
-  /// some.
+  /// Looks for dead peers. If there are some, throws, or makes the next check() of each rank throw.
   virtual void watch() {}
   /// Throws deadline_exceeded.
   virtual void expired() {}

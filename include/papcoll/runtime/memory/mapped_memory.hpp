@@ -112,8 +112,8 @@ inline bool has_all_below(std::uintptr_t address, std::string_view maps) noexcep
          last.range.end >= address;
 }
 
-/// /proc/self/maps as far as it tells of what lies below an address: a process of MPI has hundreds
-/// of libraries mapped, most of them above its memory, and the kernel takes a microsecond for each.
+/// Returns /proc/self/maps up to an address: an MPI process has hundreds of libraries mapped, most
+/// of them above its memory, and each mapping costs the kernel time.
 [[gnu::cold]] inline std::string maps_below(std::uintptr_t address) {
   return read_proc("/proc/self/maps",
                    [address](std::string_view text) { return has_all_below(address, text); });

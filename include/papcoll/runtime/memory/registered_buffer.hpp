@@ -216,7 +216,8 @@ class RegisteredBuffer : Pinned {
     known_->remove(memory_);
     if (getpid() != process_) {
       fill_hole(memory_.pages);
-      // The arena is the parent's. It would tell the peers that this rank has left.
+      // The arena is the parent's. Its destructor would announce to the peers that this rank has
+      // left.
       static_cast<void>(new (std::nothrow) detail::Shared<Arena>(std::move(arena_)));
       return;
     }

@@ -195,7 +195,7 @@ class CallInArena {
   AddressRange output_{};
 };
 
-/// The buffers of one prepared call, which is not to be made any more when one of them has gone.
+/// The buffers of one prepared call, which must not be made any more once one of them has gone.
 class WatchedBuffers : Pinned {
  public:
   /// Null: this rank has no such buffer.
@@ -223,8 +223,8 @@ class WatchedBuffers : Pinned {
   std::atomic<bool> freed_{false};  ///< a thread that allocates may set it; nothing follows from it
 };
 
-/// Those of all prepared calls of a rank, which its arena tells what is freed. Several threads may
-/// use it.
+/// The watched buffers of all prepared calls of a rank, which its arena notifies of what is freed.
+/// Several threads may use it.
 class BufferWatch {
  public:
   void add(WatchedBuffers& buffers) {

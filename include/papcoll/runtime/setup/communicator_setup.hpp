@@ -87,7 +87,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     detail::Shared<CommunicatorSegment> area;
     std::string problem;
   };
-  /// After the ranks have met.
+  /// Called after all ranks have exchanged their Hello.
   [[gnu::cold]] Known join_known() {
     Known known{nullptr, std::exchange(area_, nullptr), {}};
     if (!all_know_) {
@@ -130,8 +130,8 @@ class CommunicatorSetup final : WaitHooks, Pinned {
                         [](int r) { return r == MPI_UNDEFINED; });
   }
 
-  /// Finds this rank's node, where MPI need not be asked for it: a node is a machine, unless MPI
-  /// was told to pretend more of them, or some process does not know its own.
+  /// Finds this rank's node without MPI: a node is a machine, unless MPI was told to pretend more
+  /// of them, or some process does not know its own.
   [[gnu::cold]] bool find_known_nodes(NodeRanks& here) const {
     detail::Vector<std::uint64_t> machines;
     for (const Hello& h : met_) {
@@ -153,7 +153,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     watch();
   }
 
-  /// Makes something of `make(making)`. A failure of MPI that is due to a peer's death is told as
+  /// Returns make(making). A failure of MPI that is the effect of a peer's death is reported as
   /// such.
   template <class Make>
   static auto run(MPI_Comm comm, const Options& options, detail::Shared<MpiProcess> process,
@@ -186,8 +186,8 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     }
   };
 
-  /// What the ranks tell each other when they meet. Its size and the place of `build` stay as they
-  /// are in versions to come.
+  /// What the ranks exchange first. Its size and the offset of `build` stay the same in later
+  /// versions.
   struct Hello {
     ProcessId id{};
     std::uint64_t known = 0;   ///< id of the RankSetInfo that it has; 0: none
@@ -200,7 +200,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   };
   static_assert(sizeof(Hello) == 56);
 
-  /// Looks if a communicator of the same ranks has been here, and makes this one's memory.
+  /// Looks for an earlier communicator of the same ranks, and makes this one's memory.
   [[gnu::cold]] void find_known(const Options& options) {
     if (simulated || !is_of_world() || !is_kept(options)) return;
     known_ = process_->known_ranks().find(world_ranks_, options);
@@ -252,7 +252,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     }
   }
 
-  /// From here on nobody needs this rank outside MPI, where a simulated one best waits.
+  /// From here on no rank needs this one outside MPI, where a simulated one had better wait.
   void wait_inside_mpi() {
     if constexpr (simulated) all_ranks_ = PolledCollectives{all_ranks_.comm()};
   }

@@ -218,7 +218,7 @@ inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans
   const auto make = [&](const InnerTeam& team, const std::vector<int>& ranks, int number,
                         Node& node) {
     node = memory.outer;
-    // Of the teams that this rank is in, one may lend the pool.
+    // Of the teams that this rank is in, one may expose the pool.
     if (h.level != 0 || &node != &h.node_within) node.set_pool(nullptr, 0);
     auto made = make_inner(core, team, ranks, number, node, chunk_bytes, memory);
     if (team.here) boards.push_back(&is_initialised(node));

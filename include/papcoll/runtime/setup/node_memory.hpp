@@ -154,7 +154,7 @@ class NodeMemory : Pinned {
     hierarchy_.ranks_here = known.here.ranks;
     const bool by_caches = known.options.groups.empty() && layout.whole;
     if (share.arena() != nullptr && layout.inner.heads != 0 && !by_caches) {
-      // The whole team and a group within it both lend what they have in a pool.
+      // The whole team and a group within it both expose memory of a pool.
       if (layout.whole) node_.pool_bytes /= 2;
       hierarchy_.outer.pool = node_.pool;
       hierarchy_.outer.pool_bytes = node_.pool_bytes;
@@ -177,8 +177,8 @@ class NodeMemory : Pinned {
   /// Where the teams within it have theirs.
   HierarchyMemory take_hierarchy() noexcept { return std::move(hierarchy_); }
 
-  /// One of the node's other ranks that has died, by its place in NodeRanks::ranks; −1: none, or no
-  /// memory to tell by.
+  /// Returns one of the node's other ranks that has died, by its place in NodeRanks::ranks; −1 if
+  /// there is none, or no shared memory to find out by.
   int find_dead() const { return area_ == nullptr ? -1 : area_->find_dead(); }
 
   /// Returns true if that rank's process has ended, or left the communicator.

@@ -20,8 +20,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-// The selection files of a team, as one text: what rank 0 read when the team was made, and told the
-// others. The first call that names no algorithm takes it apart and parses it
+// The selection files of a team, as one text: what rank 0 read when the team was made, and sent to
+// the others. The first call that names no algorithm takes it apart and parses it
 // (selection/selection_file.hpp has the format), so that programs without such calls need not.
 
 /// Adds a text to others, so that it can be taken apart.
