@@ -11,7 +11,7 @@
 // What the schedules of algorithms/static cost, in seconds: the formulas of their headers as
 // functions. p: positions; m: bytes of the whole vector, also where each position contributes a
 // p-th of it (allgather, gather, scatter, reduce_scatter), and in alltoall what one position has
-// for all; s: bytes of a segment. All positions arrive at once, nobody else uses the network, and
+// for all; s: bytes of a segment. All positions arrive at once, no other rank uses the network, and
 // every position sends one message at a time and receives one at a time.
 //
 // Those of one message after the other take nothing but Hockney's parameters; where messages follow

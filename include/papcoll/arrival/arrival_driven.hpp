@@ -98,7 +98,7 @@ constexpr ArrivalTraits arrival_traits_of() noexcept {
 }
 
 /// The algorithm without its type, for transports with this type of site. In arrival_algorithm.hpp,
-/// which whoever writes an algorithm includes.
+/// which authors of algorithms include.
 template <class Arrival, class Schedule, class S>
 const ArrivalAlgorithm& algorithm_under() noexcept;
 

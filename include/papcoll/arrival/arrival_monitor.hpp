@@ -125,7 +125,7 @@ class RecentCalls {
   /// Ranks that are so near each other, in nanoseconds, come together: a signal takes as long.
   static constexpr std::uint64_t nothing = 128;
 
-  /// But for what is only told.
+  /// Compares all but what is only reported.
   bool goes_by_the_same(const Imbalance& before) const noexcept {
     return agreed_.waiting == before.waiting && agreed_.own == before.own &&
            agreed_.own_ps_a_byte == before.own_ps_a_byte && agreed_.lead == before.lead &&
@@ -181,7 +181,7 @@ struct CallCost {
   std::uint8_t block_bits = 0;
 };
 
-/// Who is told what calls cost, in the same calls on all ranks.
+/// Is notified of what calls cost, in the same calls on all ranks.
 class CostListener {
  public:
   virtual void add(const CallCost& cost) noexcept = 0;
@@ -208,12 +208,12 @@ class CostListener {
 ///     rank 0       notes 0:17     looks      acts on it
 ///     rank 1       notes 0:19     looks      acts on it
 ///
-/// Nothing is sent and nobody waits. In some calls each rank notes on the board when it arrived. In
-/// every period-th call t each rank looks at what all have noted in the `period` calls up to t −
-/// frames. It may enter t, so all have left t − frames: what they noted until then is final, and
-/// by the acquiring that enter() did, seen. It is read before anybody writes it again: who writes
-/// in call w has entered w, so all have left w − frames, and whoever still looks does so in a
-/// later call, at calls after w − 2·frames − period; what is overwritten is that of w −
+/// Nothing is sent and no rank waits. In some calls each rank records in the control block when it
+/// arrived. In every period-th call t each rank looks at what all have noted in the `period` calls
+/// up to t − frames. It may enter t, so all have left t − frames: what they noted until then is
+/// final, and by the acquiring that enter() did, seen. It is read before anybody writes it again:
+/// who writes in call w has entered w, so all have left w − frames, and whoever still looks does so
+/// in a later call, at calls after w − 2·frames − period; what is overwritten is that of w −
 /// remembered. So all ranks read the same words, and what they make of them is a function of these
 /// words and of what they made before, in integers: they agree on everything, however far one of
 /// them runs ahead. What a rank notes of itself may be anything, as after calls that did not match.
@@ -267,7 +267,8 @@ class BasicArrivalMonitor {
 
   bool looks(std::uint32_t epoch) const noexcept { return epoch % (period * stride_) == 0; }
 
-  /// In such a call, after it could be entered. `costs`, or null, is told what calls cost.
+  /// Called in such a call, after it could be entered. `costs`, unless null, is notified of what
+  /// calls cost.
   [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
     const auto changes = [&] { return generation_ + (costs != nullptr ? costs->changes() : 0); };
     const std::uint32_t before = changes();

@@ -31,7 +31,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// figures, by whole numbers alone, so they agree in everything that follows from it.
 class ArrivalForecast {
  public:
-  /// What a rank says that cannot tell when it will arrive.
+  /// Sent by a rank that cannot predict when it will arrive.
   static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
 
   /// Arrivals that differ by less, in nanoseconds, count as the same, and leave the ranks in the
@@ -91,7 +91,7 @@ class ArrivalForecast {
     return is_rooted(shape.collective) ? order.with_first(shape.root) : order;
   }
 
-  /// Whose plans are of no use once this forecast is not in force any more.
+  /// The order whose plans are not used again once this forecast is no longer in force.
   const Order& inward() const noexcept { return inward_; }
   const Order& outward() const noexcept { return outward_; }
 

@@ -11,14 +11,14 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Tickets in the order of arrival, for ranks that share no memory: which of them comes how
-/// many-th, after whom, before whom. One rank's view.
+/// Tickets in the order of arrival, for ranks that share no memory: each rank's place, and the
+/// ranks before and after it. One rank's view.
 ///
 /// Rank 0 is the home of the tickets, and need not do anything for it. Call number n uses frame
 /// n mod `frames`, which has at home
 ///
 ///     drawn      tickets drawn, counted on from call to call
-///     left       ranks that are through with the home's words of the frame, counted on
+///     left       ranks that have finished with the home's words of the slot, counted on
 ///     holder[t]  who drew ticket t of the call: (epoch, rank + 1)
 ///
 /// and on each rank, which waits for them by looking at its memory and not by operations

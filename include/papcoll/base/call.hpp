@@ -41,7 +41,7 @@ enum class PeerReach : unsigned char {
   pulled,     ///< by the kernel's copies
 };
 
-/// What was chosen for a call, for whoever counts what it costs: see CallLearner.
+/// What was chosen for a call, for those that count its cost: see CallLearner.
 struct CallTrial {
   std::uint16_t kind = 0;       ///< of calls among which one choice stands; 0: nothing was chosen
   std::uint8_t candidate = 0;   ///< the number of what runs, up to 15
@@ -95,17 +95,19 @@ struct Call {
   NumericalContract contract = NumericalContract::rank_consistent;
   bool own_counts = false;  ///< each rank knows the counts of its own blocks only; `count` is 1
   bool knows_all_counts = false;  ///< of own_counts: this rank knows those of the others as well
-  /// Its elements lie apart: its views are for static schedules, all else runs a packed copy.
+  /// The elements are not contiguous: static schedules read them by the views, all else runs a
+  /// packed copy.
   bool apart = false;
-  /// To tell mismatched calls apart. From the lowest bit: 1 of whether the operator commutes, 17 of
-  /// its number, 21 of the element type's, 1 of whether the buffers are in memory of a device.
+  /// Identifies operator and element type, so that mismatched calls are found. Bit 0: the operator
+  /// commutes. Bits 1–17: the operator. Bits 18–38: the element type. Bit 39: the buffers are in
+  /// device memory.
   std::uint64_t types = 0;
   std::uint32_t split = 0;  ///< a hash of `counts`, where all ranks have the same
 
   CallTrial trial{};                       ///< what was chosen for it, if its cost counts
   PeerReach reach = PeerReach::by_option;  ///< how ranks reach buffers that they do not map
   MemoryKind memory = MemoryKind::host;    ///< of in and out
-  /// Where the elements lie if they are not neighbours, else null; in place both are the same.
+  /// Where the elements are if they are not contiguous, else null; in place both are the same.
   const BufferView* in_view = nullptr;
   const BufferView* out_view = nullptr;  ///< the same of the output
   /// A plan that it may run by; of a prepared call, which keeps it. Or null.
@@ -162,9 +164,9 @@ inline Call barrier_call(std::byte* token) noexcept {
   return call;
 }
 
-/// What a rank's call reads and writes, and how it is made of neighbours: one piece of memory has
-/// the input's elements and then the output's, or one of them both. Of calls whose blocks differ,
-/// those of a reduce_scatter only.
+/// What a rank's call reads and writes, and how it is made contiguous: one piece of memory has the
+/// input's elements and then the output's, or one of them both. Of calls whose blocks differ, those
+/// of a reduce_scatter only.
 class PackedLayout {
  public:
   [[gnu::cold]] PackedLayout(const Call& call, int rank, int size) noexcept : call_(call) {

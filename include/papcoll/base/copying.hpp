@@ -41,7 +41,7 @@ struct CopyThresholds {
   std::size_t string = 2048;
   std::size_t streamed = 4096;
   /// Percent of a rank's share of the last-level caches: calls whose buffers are larger write their
-  /// outputs past the caches. Outputs that fit would cost whoever reads them next more than was
+  /// outputs past the caches. For outputs that fit, the next reader would lose more than was
   /// gained.
   std::size_t beyond_percent = 50;
 };

@@ -76,7 +76,7 @@ inline constexpr const char* recovery_advice =
   return text;
 }
 
-/// What f throws as an Error, as another message may quote it, or nothing.
+/// Returns what f throws as an Error, in a form for another message; empty if it throws none.
 template <class Error = std::exception, class F>
 [[gnu::cold]] std::string caught(F&& f) {
   try {

@@ -106,9 +106,9 @@ constexpr auto lane_of() noexcept {
   }
 }
 
-/// The type that stands for T in a vector under LaneOp, void where there is none (bool, long
-/// double, classes). Integers keep their sign only where it matters, so that sums and products wrap
-/// and types of one size share a kernel.
+/// The type of T in a vector under LaneOp; void if there is none (bool, long double, classes).
+/// Integers keep their sign only where it matters, so that sums and products wrap and types of one
+/// size share a kernel.
 template <class T, class LaneOp>
 using Lane = typename decltype(lane_of<T, LaneOp>())::type;
 

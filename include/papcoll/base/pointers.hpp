@@ -107,7 +107,7 @@ class SharedCount : Pinned {
     if (watchers_.fetch_sub(1, std::memory_order_acq_rel) == 1) end_(*this, true);
   }
 
-  /// Shares the object if somebody still does.
+  /// Shares the object if it is still shared. Returns true if it was.
   bool try_share() noexcept {
     int n = sharers_.load(std::memory_order_relaxed);
     while (n != 0) {
@@ -227,7 +227,7 @@ class Weak {
     if (count_ != nullptr) count_->unwatch();
   }
 
-  /// The object, or null when nobody shares it any more.
+  /// Returns the object; null if it is not shared any more.
   Shared<T> lock() const noexcept {
     return count_ != nullptr && count_->try_share() ? Shared<T>{count_, object_} : Shared<T>{};
   }

@@ -46,7 +46,7 @@ constexpr const ContractTraits& traits_of(NumericalContract c) noexcept {
 /// "Reproducible"
 constexpr std::string_view name_of(NumericalContract c) noexcept { return traits_of(c).name; }
 
-/// The contract of that name, or nothing.
+/// Returns the contract of that name; empty if there is none.
 constexpr std::optional<NumericalContract> contract_named(std::string_view name) noexcept {
   for (std::size_t i = 0; i < contracts.size(); ++i) {
     if (contracts[i].name == name) return static_cast<NumericalContract>(i);

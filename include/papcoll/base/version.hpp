@@ -11,8 +11,8 @@
 #endif
 
 // The one place the version is written; CMakeLists.txt reads it from here. Until 1.0 the minor
-// version is the ABI: programs built against 0.1 and 0.2 may meet in one process without clashing,
-// and so may files that differ in what config.hpp adds to it.
+// version is the ABI: code built against 0.1 and 0.2 may be in one process without clashing, and so
+// may files that differ in what config.hpp adds to it.
 #define PAPCOLL_VERSION_MAJOR 0
 #define PAPCOLL_VERSION_MINOR 1
 #define PAPCOLL_VERSION_PATCH 0

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// What kind each argument of a typed call is, and where a form of the collective has it: values
-// alone, no types, so that all forms of all collectives are told apart in one function.
+// The kind of each argument of a typed call, and where a form of the collective has it: values
+// alone, no types, so that one function distinguishes all forms of all collectives.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 

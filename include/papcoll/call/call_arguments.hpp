@@ -28,9 +28,8 @@ struct LayoutArguments {
   /// Refuses layouts that are no right ones, says lengths and addresses in the arguments, and sets
   /// is_counted.
   void (*count)(const Caller&, LayoutArguments&, CallArguments&) = nullptr;
-  /// Tells the call where its elements lie, and refuses null pointers and buffers that overlap.
-  /// Counts are in elements; 0: nobody looks at that buffer. `in_place`: both are one buffer, of
-  /// the larger count.
+  /// Sets the call's views, and refuses null pointers and buffers that overlap. Counts are in
+  /// elements; 0: the buffer is not used. `in_place`: both are one buffer, of the larger count.
   void (*lay)(const Caller&, LayoutArguments&, Call&, std::size_t in_count, std::size_t out_count,
               bool in_place) = nullptr;
   bool is_counted = false;  ///< the arguments say lengths and addresses

@@ -106,8 +106,8 @@ class Element : public detail::ErasedElements {
   /// Of one of the types above. A value that is none of them gives an element of 0 bytes, which
   /// calls refuse.
   Element(ElementType type) noexcept;  // NOLINT(google-explicit-constructor): a type is one
-  /// Any `size` bytes. `number` tells types apart when ranks compare their calls: any number that
-  /// is the same on all ranks; 0 for bytes of no particular type.
+  /// Any `size` bytes. `number` identifies the type when ranks compare their calls: any number that
+  /// is equal on all ranks; 0 for bytes of no particular type.
   explicit Element(std::size_t size, std::uint32_t number = 0) noexcept;
   /// What typed calls say of T, so that they match.
   template <class T>
@@ -123,11 +123,11 @@ class Element : public detail::ErasedElements {
       : ErasedElements(Reducer{.size = numbers.size}, numbers.types) {}
 };
 
-/// A Reducer, and what tells it apart when ranks compare their calls.
+/// A Reducer, and the numbers that identify it when ranks compare their calls.
 ///
 /// What Reducer::context points to stays the caller's: it lives until a blocking call returns,
 /// until a Request is complete, or as long as a Persistent. Its function is called by this rank
-/// only, and throws nothing.
+/// only, and must not throw.
 class Operator : public detail::ErasedElements {
  public:
   /// Of papcoll's own operators on arithmetic types all is known. Any other is one of elements of
@@ -170,7 +170,7 @@ class Layout {
   /// add up to the call's count; those of an output do not overlap. Both are copied.
   static Layout of_blocks(const counts& lengths, const counts& displacements);
 
-  /// For the library: null where elements are neighbours.
+  /// For the library: null if elements are contiguous.
   const detail::ErasedLayout* parts() const noexcept { return parts_.get(); }
 
  private:

@@ -139,8 +139,8 @@ template <class P, int number>
 inline constexpr bool is_owned =
     (number >= 0) && (P::forms.way != Way::blocking) && is_owner<typename P::template At<number>>;
 
-/// What stands for argument `number`: itself, or a reference. A kernel that is the library's does
-/// not look at its operator.
+/// The type that holds argument `number`: a copy of it, or a reference. The library's own kernels
+/// do not use their operator.
 template <class P, int number>
 constexpr auto kept_as() noexcept {
   using A = typename P::template At<number>;
@@ -225,7 +225,7 @@ constexpr auto result_of() noexcept {
 template <class P>
 using ResultOf = typename decltype(result_of<P>())::type;
 
-/// A blocking call whose ranks tell each other how long their blocks are: see each v-form.
+/// A blocking call whose ranks exchange the lengths of their blocks first: see each v-form.
 template <Collective C>
 struct CallOfUnknownBlocks;
 

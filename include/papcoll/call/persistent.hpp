@@ -49,7 +49,8 @@ class Persistent {
   explicit Persistent(detail::Owned<detail::PreparedCall> call) noexcept;
   /// Moves. The one moved from is empty.
   Persistent(Persistent&&) noexcept;
-  /// An OwningPersistent would lose the output that its output() refers to: keep it by `auto`.
+  /// Deleted: an OwningPersistent would lose the output that output() refers to. Declare it with
+  /// auto.
   template <class Owning>
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload,google-explicit-constructor)
   requires(Owning::owns_output) Persistent(Owning&&)
@@ -235,8 +236,8 @@ class PreparedCall : Pinned {
     actions_.run(caller(), spec_, call);
   }
 
-  /// Kept, so that no call makes it anew; of nothing: the call runs by no plan that is known
-  /// beforehand.
+  /// The plan is kept, so that no call makes it again. Empty: the call runs by no plan that is
+  /// known before.
   PlanOf plan_of(const Settled& settled) const noexcept {
     if (!settled.schedule || is_empty(call_) || !has_data(collective_)) return {};
     try {
@@ -253,7 +254,8 @@ class PreparedCall : Pinned {
     runs_ = settled.arrival;
     plan_ = plan_of(settled);
     call_.plan = plan_.plan == nullptr ? nullptr : &plan_;
-    // What lies apart is packed on the way; and while candidates are tried, calls differ.
+    // Buffers that are not contiguous are packed on the way; and while candidates are tried, calls
+    // differ.
     if (!core.on_one_node() || call_.apart || call_.trial.candidates != 0) runs_ = nullptr;
     if (core.on_one_node()) generation_ = core.node.generation();
     registrations_ = registrations(core);

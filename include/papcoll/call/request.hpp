@@ -45,7 +45,7 @@ class Request {
       : core_(&core), plan_run_(&plan_run), owned_(std::move(owned)) {}
   /// Moves. The one moved from is empty.
   Request(Request&& o) noexcept { swap(o); }
-  /// An OwningRequest would lose the output that its wait() gives back: keep it by `auto`.
+  /// Deleted: an OwningRequest would lose the output that its wait() returns. Declare it with auto.
   template <class Owning>
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload,google-explicit-constructor)
   requires(Owning::owns_output) Request(Owning&&)

@@ -76,8 +76,8 @@ class PlanAssembler final : public StepSink {
     memory_.settle();
   }
 
-  /// Several ranges as one message. They need not be neighbours, neither in the vector nor in
-  /// memory: what stands apart is brought together first.
+  /// Sends several ranges as one message. They need not be contiguous, in the vector or in memory:
+  /// if they are not, they are copied together first.
   [[gnu::cold]] void send(int peer, std::span<const Range> ranges,
                           std::size_t flow = no_flow) override {
     Pieces pieces;

@@ -15,7 +15,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a Builder tells one position's steps to: PlanAssembler makes a plan of them, TrafficReader
+/// What a Builder passes one position's steps to: PlanAssembler makes a plan of them, TrafficReader
 /// (topology/mapping/read_traffic.hpp) counts who sends how much to whom.
 class StepSink : Pinned {
  public:
@@ -50,7 +50,7 @@ class StepSink : Pinned {
   /// A flow of messages, of which there are at most `in_flight` of a pair and direction at once;
   /// within `outer`, if that is one. The number is what send() and the others take.
   virtual std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) = 0;
-  /// What is told of the flow from now on waits for what was told before.
+  /// Later steps of the flow wait for the earlier ones.
   virtual void end_round(std::size_t flow) = 0;
 
  protected:
@@ -61,7 +61,7 @@ class StepSink : Pinned {
 ///
 /// The text of an emit() is the same for all positions: it asks position() and size(), and names
 /// peers by position and data by ranges of the vector. It must be right when each position runs its
-/// steps one after the other; what may run at once is derived. The k-th send of a to b meets the
+/// steps one after the other; what may run at once is derived. The k-th send of a to b matches the
 /// k-th receive (or reduce) of b from a, and both name ranges of the same size; empty ranges are
 /// dropped on both sides.
 ///
@@ -77,7 +77,7 @@ class Builder {
   /// The position whose steps are written.
   int position() const noexcept { return me_; }
 
-  /// The elements this builder speaks of, all of them.
+  /// All elements of this builder.
   Range whole() const noexcept { return vector_; }
   /// In exscan: what this position ends with of these elements. It stands beside what the position
   /// contributes and passes on, whole(), and is not there at the beginning. Elsewhere the two are

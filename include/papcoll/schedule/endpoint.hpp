@@ -15,7 +15,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 class PlanRun;
 
-/// One step of a plan made concrete: addresses, a rank, and who wants to hear of its completion.
+/// One step of a plan made concrete: addresses, a rank, and what is notified of its completion.
 struct TransportOp {
   OpKind kind = OpKind::copy;        ///< send, receive, reduce or copy
   int peer = -1;                     ///< a rank of the team
@@ -36,8 +36,8 @@ struct TransportOp {
   std::size_t bytes() const noexcept { return n * reducer->size; }
 };
 
-/// Calls f with local steps that make up this one, such that in each the elements of every operand
-/// are neighbours. In plan_run.hpp.
+/// Calls f with local steps that make up this one, in each of which the elements of every operand
+/// are contiguous. In plan_run.hpp.
 void for_each_piece(const TransportOp& w, auto&& f);
 
 /// perform_locally() of each piece. In plan_run.hpp.
@@ -87,8 +87,8 @@ class Endpoint : Pinned {
   /// and again; false if it has not. Only where nothing but this endpoint needs moving meanwhile.
   virtual bool run_to_end(const PlanRun&) { return false; }
 
-  /// The communicator ends, on all ranks at about the same time, and nothing is in flight: gives
-  /// back what peers have mapped. abandon() may follow.
+  /// Called when the communicator ends, on all ranks at about the same time, and nothing is in
+  /// flight: unmaps what peers have exposed. abandon() may follow.
   virtual void end() noexcept {}
 
   /// Returns true if the exception in whose handler it is called may be the effect of a peer's
@@ -102,7 +102,7 @@ class Endpoint : Pinned {
   /// Calls whose sequence numbers lie this far apart must not be in flight together.
   virtual std::uint32_t sequences_at_once() const noexcept { return ~std::uint32_t{0}; }
 
-  /// Why messages between devices go through the host, or nothing if they do not.
+  /// Returns the reason why messages between devices go through the host; empty if they do not.
   virtual const std::string& why_no_ipc() const noexcept {
     static const std::string nothing;
     return nothing;

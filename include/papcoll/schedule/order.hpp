@@ -20,8 +20,8 @@ class Order {
   /// Position 0 is rank `first`, position 1 the rank after it, and so on around.
   static Order rotation(int size, int first) { return Order{size, first, nullptr}; }
 
-  /// Position p is rank ranks[p]; `ranks` is a permutation of 0…size−1, or, of a group in a larger
-  /// team, numbers of that, where nobody asks positions(). `lateness`, if given, has what
+  /// Position p is rank ranks[p]; `ranks` is a permutation of 0…size−1, or, for a group in a larger
+  /// team whose positions() is not used, numbers in that team. `lateness`, if given, has what
   /// lateness(p) is for each position.
   static Order permutation(std::vector<int> ranks, std::vector<std::uint64_t> lateness = {}) {
     const int size = static_cast<int>(ranks.size());

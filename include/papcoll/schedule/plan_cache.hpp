@@ -22,9 +22,9 @@ struct PlanOf {
 };
 
 /// The plans a communicator made last, bounded in number and in steps; the least recently used ones
-/// go first. Whoever wants to keep one, such as a persistent call, has a copy of it: the cache does
-/// not grow with those.
-/// Building a plan costs about what a message does, so the cache is small and searched in order.
+/// go first. What keeps one, such as a persistent call, has a copy of it: the cache does not grow
+/// with those. Building a plan costs about what a message does, so the cache is small and searched
+/// in order.
 class PlanCache {
  public:
   /// The plan of (schedule, shape, order), made if it is not there.

@@ -14,8 +14,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Pieces of scratch memory that a plan takes and gives back while it is made. Steps that use a
-/// piece again wait for those that used it before: StepDependencies goes by addresses.
+/// Pieces of scratch memory that a plan takes and returns while it is made. Steps that use a piece
+/// again wait for those that used it before, since StepDependencies compares addresses.
 class ScratchAllocator {
  public:
   /// Returns the offset of n contiguous elements, the first that are free.

@@ -53,8 +53,8 @@ class PlanScratch {
 // All that a step needs is in one object, so that run() can be inlined.
 
 /// One run of a plan by one rank: starts each step on the endpoint as soon as the steps before it
-/// are complete. Nothing here waits; whoever waits calls Endpoint::progress() until done(). An
-/// object may be used again when done, and then keeps its memory.
+/// are complete. Nothing here waits; the caller calls Endpoint::progress() until done(). An object
+/// may be used again when done, and then keeps its memory.
 class PlanRun : Pinned {
  public:
   /// Starts the call. The call's buffers and operator must stay until done(); `window` blocks at
@@ -87,7 +87,8 @@ class PlanRun : Pinned {
     if (done()) end();
   }
 
-  /// Position `position` is this rank. Starts what waited for it; may be told again.
+  /// Sets the rank that plays a position, and starts the steps that waited for it; may be called
+  /// again.
   void know(int position, int rank) {
     int& known = known_[static_cast<std::size_t>(position)];
     if (known >= 0) return;
@@ -309,8 +310,8 @@ class PlanRun : Pinned {
     return space == Space::in ? call_.in_view : space == Space::out ? call_.out_view : nullptr;
   }
 
-  /// The address of element `done` of an operand. Reduces n to the number of elements from there on
-  /// that are neighbours, if it is more.
+  /// Returns the address of element `done` of an operand. Reduces n to the number of contiguous
+  /// elements from there on, if it is more.
   std::byte* find(std::uint32_t slot, Operand o, std::size_t done, std::size_t& n) const noexcept {
     o.offset += done;
     const BufferView* const view = view_of(o.space);

@@ -78,7 +78,7 @@ struct PlainSchedule {
   friend bool operator==(const PlainSchedule&, const PlainSchedule&) = default;
 };
 
-/// A schedule whose parts are types: at_run_time() is the one of AnySchedules that it stands for.
+/// A schedule whose parts are types: at_run_time() returns the equivalent schedule of AnySchedules.
 template <class S>
 concept TypedSchedule = requires(const S& s) {
   s.at_run_time();
@@ -139,7 +139,7 @@ class AnySchedule {
       : table_(&detail::schedule_table<S>()),
         owner_(detail::make_shared<const S>(std::move(schedule))),
         self_(owner_.get()) {}
-  /// The one that it stands for.
+  /// Constructs it of a schedule.
   template <StaticSchedule S>
   requires TypedSchedule<S> AnySchedule(S schedule)  // NOLINT(google-explicit-constructor)
       : AnySchedule(schedule.at_run_time()) {}

@@ -22,7 +22,7 @@ class Traffic {
 
   /// How many positions there are.
   int size() const noexcept { return size_; }
-  /// Adds to what `from` sends `to`. What a position tells in a row for one other is one arc.
+  /// Adds to what `from` sends `to`. Successive calls for the same pair are one arc.
   [[gnu::cold]] void add(int from, int to, double share) {
     if (from == to || share == 0) return;
     if (!arcs_.empty() && arcs_.back().from == from && arcs_.back().to == to) {
@@ -31,7 +31,7 @@ class Traffic {
       arcs_.push_back({from, to, static_cast<float>(share)});
     }
   }
-  /// In the order told; there may be several from one position to another.
+  /// In the order of add(); there may be several from one position to another.
   std::span<const Arc> arcs() const noexcept { return {arcs_.data(), arcs_.size()}; }
 
  private:

@@ -16,12 +16,12 @@ struct Place;
 
 namespace detail {
 
-/// How the ranks of a communicator, of which this is one, tell each other what they know of its
-/// machine. Each function is collective.
+/// How the ranks of a communicator, of which this is one, exchange what they know of its machine.
+/// Each function is collective.
 struct RanksTell {
   int rank = 0;
   const void* context = nullptr;
-  /// The problem of the lowest rank that has one, on all ranks, or nothing.
+  /// Returns, on all ranks, the problem of the lowest rank that has one; empty if none has.
   std::string (*first_problem)(const void* context, const std::string& mine) = nullptr;
   /// From rank 0.
   void (*bcast)(const void* context, void* data, std::size_t bytes) = nullptr;
@@ -120,7 +120,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   return {};
 }
 
-/// What a source describes: what one on request reads, rank 0 reads and tells the others.
+/// Returns what a source describes. If it is read on request, rank 0 reads it and sends it to the
+/// others.
 [[gnu::cold]] PAPCOLL_DECL Machine read_on_rank_0(const MachineSource& source,
                                                   const RanksTell& ranks) {
   if (source.in_code() != nullptr) return *source.in_code();

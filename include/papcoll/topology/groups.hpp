@@ -67,7 +67,7 @@ struct Groups {
 /// of the list before.
 using GroupColours = std::vector<std::vector<int>>;
 
-/// What is wrong with the colours of a team of `size` ranks, or nothing.
+/// Returns what is wrong with the colours of a team of `size` ranks; empty if nothing is.
 [[gnu::cold]] inline std::string problem_of(const GroupColours& levels, int size) {
   auto wanted = static_cast<std::size_t>(size);
   for (std::size_t level = 0; level < levels.size(); ++level) {

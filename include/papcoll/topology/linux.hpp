@@ -15,10 +15,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Where Linux describes processors and memory.
 inline constexpr const char* linux_root = "/sys/devices/system";
 
-/// Where this thread is bound, on node 0: the smallest objects that have all processors it may run
-/// on. `anywhere` stands for kinds of objects of which it may run on several, and for what Linux
-/// does not tell, as in some containers and virtual machines. Packages and NUMA domains have
-/// Linux's numbers, L3 caches and cores those of their lowest processors.
+/// Returns where this thread is bound, on node 0: the smallest objects that have all processors it
+/// may run on. `anywhere`: it may run on several objects of the kind, or Linux does not say, as in
+/// some containers and virtual machines. Packages and NUMA domains have Linux's numbers, L3 caches
+/// and cores those of their lowest processors.
 PAPCOLL_DECL Place linux_place(const std::string& root = linux_root);
 
 /// Returns the place of a thread that is bound to these processors.

@@ -19,9 +19,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Where a rank sits: its node, and of that the objects it is in. Numbers of objects tell those of
-/// one node apart, and are not the same for two objects of a kind even where these are in different
-/// objects around them. `anywhere`: the rank may run on several of a kind, or the kind is unknown.
+/// The place of a rank: its node, and the objects of the node that contain it. Numbers of objects
+/// are unique within a node for each kind, also among objects in different enclosing objects.
+/// `anywhere`: the rank may run on several objects of a kind, or the kind is unknown.
 struct Place {
   static constexpr std::uint16_t anywhere = std::numeric_limits<std::uint16_t>::max();
 

@@ -22,10 +22,10 @@ using DescribeMachine = detail::Shared<const MachineOnDemand>(const MachineSourc
                                                               std::vector<Place> places);
 }  // namespace detail
 
-/// What describes a machine, for Options::machine: nothing, so that each rank asks Linux where it
-/// is; a Machine described in code, whose places the ranks have; or whatever a producer on request
-/// reads, such as hwloc_xml("node.xml", 16) or network_file("cluster.network"). A producer is
-/// called on rank 0 alone, which tells the others.
+/// What describes a machine, for Options::machine: by default nothing, so that each rank asks Linux
+/// for its place; a Machine described in code, whose places the ranks have; or whatever a producer
+/// on request reads, such as hwloc_xml("node.xml", 16) or network_file("cluster.network"). A
+/// producer is called on rank 0 alone, which sends the result to the others.
 class MachineSource {
  public:
   /// Linux, and how each rank is bound.

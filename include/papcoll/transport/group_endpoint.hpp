@@ -12,7 +12,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// The endpoint of some ranks of a team, over the team's own: their messages are the team's, under
 /// the number of the team's present call. That call is made of phases, calls of groups, which each
 /// rank runs one after the other, two ranks that share several in the same order; so messages of
-/// two phases that share a number are told apart by their order, which endpoints keep.
+/// two phases that share a number are distinguished by their order, which endpoints keep.
 class GroupEndpoint final : public Endpoint {
  public:
   /// `calls`: of the team, blocking ones. It and the endpoint must live longer.

@@ -84,12 +84,11 @@ struct TeamEnvironment {
 ///
 /// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits; `rings`,
 /// whether a message wakes a sleeping receiver; `unavailable(surroundings)`, why it cannot serve
-/// this team, or nothing if it can; `connect(surroundings)`, this rank's endpoint for plans.
-/// connect is called by all ranks of the team at once and may communicate.
-/// If it offers node_memory: `Site`, the type that arrival-driven algorithms run on over it, see
-/// BringsSite.
-/// If it offers remote_tickets: `open_atomics(surroundings, n, tickets)`, this rank's view of n
-/// words on each rank, n being RemoteTicketCounter::words(size); called like connect. Throws
+/// this team, empty if it can; `connect(surroundings)`, this rank's endpoint for plans. connect is
+/// called by all ranks of the team at once and may communicate. If it offers node_memory: `Site`,
+/// the type that arrival-driven algorithms run on over it, see BringsSite. If it offers
+/// remote_tickets: `open_atomics(surroundings, n, tickets)`, this rank's view of n words on each
+/// rank, n being RemoteTicketCounter::words(size); called like connect. Throws
 /// transport_unavailable, on all ranks; what one rank alone throws breaks the team.
 template <class T>
 concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&

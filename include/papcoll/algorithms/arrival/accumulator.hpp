@@ -15,12 +15,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Accumulator: each rank adds its contribution to one shared sum, as it comes
 // ---------------------------------------------------------------------------
 // Phases   The message is cut in chunks, each with an accumulator in shared memory. Whoever is
-//          there takes up a chunk that nobody else is at, adds its own contribution, and lays it
+//          there takes up a chunk that no other rank is at, adds its own contribution, and lays it
 //          down again; the first copies it there, the last writes the result to its output, too.
 //          Then all copy the result (allreduce), or the root does.
 //          Accumulators are used again for later chunks when all have taken their results.
 // Cost     A rank reads its input once, and reads and writes n bytes of accumulators; then it reads
-//          n bytes of results: two passes, where MultiLeader and SplitTail have three, as nobody
+//          n bytes of results: two passes, where MultiLeader and SplitTail have three, as no rank
 //          copies a contribution for others to combine. After the last arrival: n bytes combined by
 //          the last rank, which the others copy meanwhile, chunk by chunk.
 // Prefer   More ranks than processors, from 1 KB on; a rank needs two turns for as many
@@ -105,7 +105,7 @@ class Accumulator::Run {
     const std::uint32_t state = s.work(k % words);
     const Held held = Held::of(state, k);
     if (held.busy) return Outcome::idle;
-    // Whoever is in the sum has announced itself before.
+    // A rank that is in the sum has announced itself before.
     if (!learn_arrivals(s)) return Outcome::failed;
     if (is_in(added_, k)) {
       if (held.count != s.size()) return Outcome::idle;
@@ -126,7 +126,7 @@ class Accumulator::Run {
     return Outcome::moved;
   }
 
-  /// False, and everyone throws, if the call of a rank that has come is not the same.
+  /// False, and all ranks throw, if the call of a rank that has come is not the same.
   bool learn_arrivals(Site auto& s) {
     if (known_ == s.size()) return true;
     for (int r = 0; r < s.size(); ++r) {

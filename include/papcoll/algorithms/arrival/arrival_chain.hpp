@@ -63,7 +63,7 @@ class ArrivalChain::Run {
     if (mine_ != nullptr) offer.out = s.peers().place(mine_, c.bytes());
     s.offer(offer, 0);
     ticket_ = s.draw_ticket();
-    // What the root of a reduce adds last nobody else reads.
+    // What the root of a reduce adds last no other rank reads.
     if (takes_ && ticket_ + 1 == s.size() && (rooted_ || s.size() == 1)) mine_ = c.out;
     lends_output_ = takes_ && mine_ == c.out;
   }

@@ -23,7 +23,7 @@ template <class Algorithm, unsigned WhoBits, unsigned CountBits, std::uint32_t W
 struct ChunkWord {
   static constexpr int most_count = (1 << CountBits) - 1;
 
-  bool busy = false;  ///< somebody is at the chunk
+  bool busy = false;  ///< a rank is at the chunk
   int who = 0;        ///< a rank
   int count = 0;      ///< of contributions; if CountBits is 1: whether the chunk is combined
 
@@ -55,10 +55,10 @@ struct ChunkWord {
 /// rank combine anything: who wrote a chunk says so elsewhere, here is where it lies.
 ///
 /// Where peers reach each other's pools (`direct`, the same on all ranks of a node: see pools_hold;
-/// or by the kernel), partial results are written to the output of whoever combines, if its peers
-/// see that, else to its pool. Inputs are read where they are, but for private ones that fit in the
-/// pool: their owner, who waits anyway, copies them there, so that nobody needs the kernel for
-/// them. Else both go through the rank's slot, window() chunks at a time.
+/// or by the kernel), partial results are written to the output of the rank that combines, if its
+/// peers see that, else to its pool. Inputs are read where they are, but for private ones that fit
+/// in the pool: their owner, who waits anyway, copies them there, so that no rank needs the kernel
+/// for them. Else both go through the rank's slot, window() chunks at a time.
 class PeerBuffers {
  public:
   /// Announces this rank with its buffers. `most`: chunks of a call where there is no window.

@@ -21,7 +21,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 //          message to its pool, for those who come later.
 // Cost     After the last arrival, where outputs are seen by all: an allgather's (P−1)·n bytes for
 //          the last one are copied by all ranks together, besides n bytes of its own to each; else
-//          by it alone. A bcast's late rank copies n bytes, and delays nobody.
+//          by it alone. A bcast's late rank copies n bytes, and delays no other.
 // Limits   One node. Needs contributions that peers reach: see unreachable(). With more than 16
 //          ranks a piece of an allgather is that of several neighbours, and waits for all of them.
 //
@@ -101,7 +101,7 @@ class DirectCopies {
     return !unreachable_;
   }
 
-  /// Copies a piece that is there and that nobody has taken up: to this rank, or, while it waits,
+  /// Copies a piece that is there and that no rank has taken up: to this rank, or, while it waits,
   /// to one whose output it sees.
   Outcome copy_next(Site auto& s, const Call& c) {
     if (kept_) return Outcome::idle;
@@ -261,7 +261,7 @@ class DirectCopies {
   bool gives_ = false;  ///< others copy from this rank
   bool takes_ = false;
   bool pulls_ = false;
-  bool kept_ = false;  ///< root: whoever comes finds the message in the pool
+  bool kept_ = false;  ///< root: a rank that comes finds the message in the pool
   bool unreachable_ = false;
 };
 

@@ -28,8 +28,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //             slice of all inputs and writes it to all outputs that it sees. Where that is asked
 //             for (PeerReach) the kernel copies what is not seen (cross-memory attach): inputs
 //             while they are combined, and slices of the result afterwards. Of a reduce_scatter
-//             the slice is the rank's block, which nobody else wants.
-//          3. Nobody leaves before all have read what they need of it.
+//             the slice is the rank's block, which no other rank wants.
+//          3. No rank leaves before all have read what they need of it.
 //          Where the site says which ranks are near each other, an allreduce of what all see is
 //          combined in two levels: GroupedPeers. Reduce and reduce_scatter stay in one: ranks
 //          other than the root have no output for partial results, and of a reduce_scatter every
@@ -101,7 +101,7 @@ class PeerSlices::Run {
     }
   }
 
-  /// What peers may need of this rank. A buffer that nobody reaches for counts as seen by all.
+  /// What peers may need of this rank. A buffer that no rank reaches for counts as seen by all.
   BufferDescriptor offer(Site auto& s, const Call& c) const {
     BufferDescriptor o{s.peers().place(c.in, bytes_in_), {0, 1}};
     if (c.collective == Collective::reduce && s.rank() != c.root) {

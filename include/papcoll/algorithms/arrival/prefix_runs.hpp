@@ -21,7 +21,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //             rest. It shows its own result to the ranks above.
 //          3. A rank whose buffers are read waits until the ranks above have their results.
 // Cost     One flag. Of n bytes, rank r combines between n (the rank below was ready) and r·n
-//          (nobody was). After the last arrival, of rank l, at most two combinations: its own, and
+//          (none was). After the last arrival, of rank l, at most two combinations: its own, and
 //          one by each rank above, which has combined what lies between before.
 // Prefer   Always on one node, for scan and exscan.
 // Limits   One node. Ranks above do not matter to a rank, and a late one delays only those. Where
@@ -290,7 +290,7 @@ class PrefixRuns::Run {
     s.peers().pull(to, p, from + chunks_.offset(done_), chunks_.bytes(done_));
   }
 
-  /// Where the current chunk of rank p is; copied from where nobody sees it.
+  /// Where the current chunk of rank p is; copied from where no rank sees it.
   const std::byte* shown(Site auto& s, int p, Way way, What what) {
     const bool result = what == What::result;
     const std::size_t offset = chunks_.offset(done_);

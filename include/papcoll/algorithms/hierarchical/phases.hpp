@@ -180,7 +180,7 @@ class HierarchicalPhases {
   /// The first rank of a group puts what lies below the group before its own contribution: then a
   /// scan within the group is one of all ranks.
   void scan(bool exclusive) {
-    const bool last = group_ + 1 == groups_.count();  // nobody wants all of its contributions
+    const bool last = group_ + 1 == groups_.count();  // no rank wants all of its contributions
     std::byte* const total = representative() ? team_.memory(0, call_.bytes()) : nullptr;
     const std::byte* of_group = call_.in;
     if (!last && !alone()) {

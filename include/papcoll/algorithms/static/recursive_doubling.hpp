@@ -102,7 +102,8 @@ struct RecursiveDoubling : PlainSchedule {
   }
 
   /// whole() is of the group of 2d positions around this one, as far as they exist, and result() of
-  /// those of them below it. A group that lacks some at its end has nobody above who asks for it.
+  /// those of them below it. A group that lacks some at its end has no position above that needs
+  /// it.
   void emit(Exscan, auto& b) const {
     const int me = b.position();
     for (int d = 1; d < b.size(); d *= 2) {

@@ -85,7 +85,7 @@ struct Ring : PlainSchedule {
     return c == Collective::alltoall ? MappingHint::by_traffic : MappingHint::consecutive;
   }
   static void traffic(Collective c, auto& t) {
-    if (c == Collective::alltoall) return;  // everybody talks to everybody
+    if (c == Collective::alltoall) return;  // every position sends to every other
     const int size = t.size();
     const double rounds = c == Collective::allreduce ? 2.0 * (size - 1) : size - 1.0;
     for (int p = 0; p < size; ++p) t.add(p, (p + 1) % size, rounds / size);

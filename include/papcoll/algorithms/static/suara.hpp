@@ -128,8 +128,8 @@ inline std::string extents_text(std::span<const int> extents) {
 
 }  // namespace detail
 
-/// Allreduce in L ≥ 2 steps over an L-dimensional grid of the positions: in step i everybody takes
-/// part in an allreduce of the whole vector along dimension i, all lines in parallel.
+/// Allreduce in L ≥ 2 steps over an L-dimensional grid of the positions: in step i every position
+/// takes part in an allreduce of the whole vector along dimension i, all lines in parallel.
 ///
 /// Phases: those of each step; where all dimensions pipeline, different blocks' steps overlap.
 /// Cost: the sum of what each dimension's allreduce costs among its extent. On an R × C grid two

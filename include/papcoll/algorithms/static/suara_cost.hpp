@@ -27,7 +27,7 @@ namespace closed_form::shared_ports {
 inline int binomial_bcast_messages(int p) noexcept {
   if (p < 2) return 0;
   const int children = detail::ceil_log2(p);
-  const int full = (children - 2) * (children - 1) / 2;  // of the largest subtree that lacks nobody
+  const int full = (children - 2) * (children - 1) / 2;  // of the largest subtree that is complete
   return children + std::max(full, binomial_bcast_messages(p - (1 << (children - 1))));
 }
 
@@ -234,7 +234,7 @@ struct SuaraLines {
   return seconds;
 }
 
-/// Where others have no row to run along, or nobody to fold, their first messages come early. Where
+/// Where others have no row to run along, or none to fold, their first messages come early. Where
 /// ports are shared, they delay a pair that meets them in the first or second round of a column:
 /// measured in simulations, with Rabenseifner along columns.
 [[gnu::cold]] inline double seconds_of_early(const SuaraModel& model, const SuaraLines& lines,

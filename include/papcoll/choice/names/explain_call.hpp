@@ -94,7 +94,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   const SelectionState& state = selection_of(team);
   Owned<CallLearner> learner;
   if (facts.inputs.learner != nullptr && state.kept != nullptr) {
-    // What the next call would be told from the file, which changes nothing for that call.
+    // What the next call would learn from the file, which changes nothing for that call.
     const CallKind::Bits kind = kept_kind(call, team.on_one_node(), traits.non_blocking);
     const TeamLikeness like = likeness_of(team);
     if (state.asked[SelectionState::slot_of(kind)] != kind) {

@@ -73,7 +73,7 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
        with_value(threshold("beta_as"), t), " and ", with_value(threshold("gamma_as"), t)});
 }
 
-/// Why a row of the catalogue cannot run a call, or nothing if it can.
+/// Returns why a row of the catalogue cannot run a call; empty if it can.
 [[gnu::cold]] inline std::string reason_against(const CatalogueRow& row, const TeamFacts& team,
                                                 const Call& call, bool non_blocking) {
   AlgorithmNeeds needs;

@@ -25,8 +25,8 @@ struct HierarchicalSpec;
 /// Runs a call by a hierarchical algorithm.
 using RunHierarchical = void(TeamCore&, const HierarchicalSpec&, const Call&);
 
-/// What a call has been told about how to run; whatever is left out is chosen for it. Made from
-/// policies by select<...>() or from a name by papcoll::algorithm().
+/// What a call names of how it is to run; what is left out is chosen for it. Made from policies by
+/// select<...>() or from a name by papcoll::algorithm().
 struct AlgorithmSpec {
   AlgorithmSpec() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
 

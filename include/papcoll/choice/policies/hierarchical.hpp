@@ -46,7 +46,7 @@ void check_level() {
   }
 }
 
-/// The hierarchical algorithm that a type stands for.
+/// The hierarchical algorithm of a type.
 template <class C>
 const HierarchicalSpec& hierarchical_spec_of() {
   static const HierarchicalSpec hierarchical = [] {

@@ -280,9 +280,9 @@ struct NamedPolicies {
     return offers;
   }
 
-  /// The first requirement that a call of a collective does not meet; null if it meets all.
-  /// `IsPart`: as one of a hierarchical algorithm, which runs what a part does not serve by what is
-  /// chosen for it.
+  /// Returns the first requirement that a call of a collective does not meet; null if it meets all.
+  /// `IsPart`: as a part of a hierarchical algorithm, which runs what a part does not serve by what
+  /// is chosen for it.
   template <class Tag, bool NonBlocking, bool Commutes, class Contract, bool IsPart = false>
   static constexpr const Requirement* unmet() noexcept {
     AlgorithmNeeds in_call = needs();

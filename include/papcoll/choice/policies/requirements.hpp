@@ -328,8 +328,8 @@ namespace detail {
       detail::joined({r.what, r.why, ": ", d.remedy.empty() ? r.remedy : d.remedy}), d);
 }
 
-/// Of an algorithm that does not serve a collective: tells which it serves, and which others serve
-/// that. `serves(c)` says what it serves.
+/// The text for an algorithm that does not serve a collective: which collectives it serves, and
+/// which algorithms serve this one. `serves(c)` returns true if it serves c.
 template <class Serves>
 [[gnu::cold, gnu::noinline]] void tell_served(RefusalDetails& d, const Requirement& why,
                                               Collective wanted, Serves&& serves) {

@@ -86,9 +86,8 @@ struct MessageLoad {
   bool commutes() const noexcept { return call.reducer.commutative; }
 
   /// What a call by nodes takes within them: phases, bytes that are combined or collected there,
-  /// and bytes that all get. Where ranks are late, the bytes do not count: by nodes is then the
-  /// quicker by 20 to 29 % (64 KB to 64 MB; P. Alizadeh, MASc thesis, Queen's University 2021, ch.
-  /// 6).
+  /// and bytes that all get. If ranks are late, the bytes do not count: by nodes is quicker then.
+  /// Source: P. Alizadeh, MASc thesis, Queen's University, 2021, ch. 6.
   double within(double phases, double in, double out) const noexcept {
     constexpr double nano = 1e-9;
     constexpr double pico = 1e-12;

@@ -122,7 +122,8 @@ class JsonReader {
   }
 
  private:
-  /// What a backslash stands for; names need none, so that other characters than ASCII may be lost.
+  /// Returns the character of an escape sequence; names need none, so characters other than ASCII
+  /// may be lost.
   [[gnu::cold]] char escaped() {
     constexpr std::string_view letters = "\"\\/bfnrt";
     constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";

@@ -29,7 +29,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Why what a file has learned is of no use here; nothing: it is.
+/// Returns why what a file has learned cannot be used here; empty if it can.
 [[gnu::cold]] inline std::string why_foreign(const MadeBy& made_by, const MadeBy& here) {
   if (made_by.papcoll != here.papcoll) {
     return joined({"papcoll ", made_by.papcoll, " made it, and this is ", here.papcoll});
@@ -124,8 +124,8 @@ struct KeptChoices {
   }
 };
 
-/// Replaces a file whole, by another one that is written beside it; nobody ever sees a part of it.
-/// False: it cannot be written, and is as it was.
+/// Replaces a file whole, by another one that is written beside it; no reader ever sees a part of
+/// it. Returns false if it cannot be written, and leaves it unchanged.
 [[gnu::cold]] inline bool replace_file(const std::string& name, const std::string& text) {
   char* const real = realpath(name.c_str(), nullptr);  // a link stays one
   const std::string file = real != nullptr ? real : name;

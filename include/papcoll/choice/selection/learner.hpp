@@ -18,14 +18,15 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// same on all ranks of a team.
 ///
 /// A kind begins with the first of its list. In some bursts of calls, which the number of the call
-/// draws, half of the blocking ones and one in 16 of the others, another one runs; each rank notes
-/// what the call cost it, and at each look of ArrivalMonitor, or exchange of RemoteArrivalMonitor,
-/// all see the same costs. Whoever is much slower is dropped after a few samples; among the others
-/// the median decides once each has enough. Of a kind whose choice is made a call is timed now and
-/// then: if its cost is clearly another than it was, its candidates are tried again, but not soon
-/// after the last time, and not those that were very slow. Those that were not far behind are tried
-/// again all the same, once, since the first calls of a candidate meet cold memory; and after long,
-/// once, those that may run but were not promising: what was expected of them may have been wrong.
+/// draws, half of the blocking ones and one in 16 of the others, another one runs; each rank
+/// records what the call cost it, and at each look of ArrivalMonitor, or exchange of
+/// RemoteArrivalMonitor, all see the same costs. Whoever is much slower is dropped after a few
+/// samples; among the others the median decides once each has enough. Of a kind whose choice is
+/// made a call is timed now and then: if its cost is clearly another than it was, its candidates
+/// are tried again, but not soon after the last time, and not those that were very slow. Those that
+/// were not far behind are tried again all the same, once, since the first calls of a candidate
+/// meet cold memory; and after long, once, those that may run but were not promising: what was
+/// expected of them may have been wrong.
 ///
 ///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second
@@ -59,7 +60,7 @@ class CallLearner final : public CostListener {
       const auto id = static_cast<std::uint8_t>(std::countr_zero(left));
       if (id != trial.candidate && !k->is_dropped(id)) others[n++] = id;
     }
-    // What requests cost is told seldom, and of few.
+    // The costs of requests are exchanged seldom, and of few.
     constexpr CallKind::Bits request = CallKind::by_messages_bit | CallKind::non_blocking_bit;
     if ((kind & request) == request) {
       if (drawn % 16 > 1) trial.candidates = 0;
@@ -177,7 +178,7 @@ class CallLearner final : public CostListener {
     }
   }
 
-  /// What was learned is of no use any more.
+  /// Discards what was learned.
   void forget() noexcept {
     count_ = 0;
     ++changes_;

@@ -54,7 +54,7 @@ struct ThresholdField {
   std::string full_name() const { return detail::joined({"network.", name}); }
 };
 
-/// All of them. Whoever reads, writes or speaks of thresholds goes by this table.
+/// All thresholds. Code that reads, writes or names thresholds uses this table.
 #define PAPCOLL_THRESHOLD(member) \
   ThresholdField { #member, &Thresholds::Network::member }
 inline constexpr std::array threshold_fields{

@@ -230,7 +230,7 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     s.epoch = team.calls.next();
     if (s.grouped) s.ranks_per_node = s.largest_node;
   }
-  // Across nodes what is measured counts where ranks tell each other: see counts_calls().
+  // Across nodes measurements count only if ranks exchange them: see counts_calls().
   const bool learns =
       team.on_one_node() ? !by_messages || any_transport : counts_calls(team) && any_transport;
   if (learns && team.options().selection == Selection::learned) s.learner = &state.learner;

@@ -94,9 +94,9 @@ class MpiLink : Pinned {
 
   // --- refusals, where no shared memory can carry them
 
-  /// Tells all other ranks that this rank's call number `number` was invalid, or why the team is
-  /// lost: `reason` as in NodeBoard::Abort, 0 if it goes on. Says nothing where there is no private
-  /// communicator, or where this rank only passes on what it was told.
+  /// Notifies all other ranks that this rank's call number `number` was invalid, or why the team is
+  /// lost: `reason` as in NodeBoard::Abort, 0 if it goes on. Sends nothing if there is no private
+  /// communicator, or if this rank only passes on what it was notified of.
   [[gnu::cold]] void send_refusal(std::uint32_t number, std::uint32_t reason,
                                   const std::string& text) {
     if (!connected() || was_told_) return;
@@ -114,7 +114,7 @@ class MpiLink : Pinned {
       const int code = MPI_Isend(r, sizeof(Refusal), MPI_BYTE, peer, refusal_tag, comm(), &request);
       if (detail::peer_failure_of(code) == detail::PeerFailure::died) continue;
       detail::check(code, "MPI_Isend", where);
-      // Nobody needs to hear of its completion.
+      // No rank waits for its completion.
       detail::check(MPI_Request_free(&request), "MPI_Request_free", where);
     }
   }
@@ -133,8 +133,8 @@ class MpiLink : Pinned {
   }
 
   /// Frees the private communicator. Local in practice: MPI may only require that nothing is
-  /// pending. It is leaked where messages may be left that nobody will receive, since MPI would
-  /// give them to the next communicator that it makes in its place.
+  /// pending. It is leaked if messages may be left that no rank will receive, since MPI would
+  /// deliver them on the next communicator that it makes in its place.
   [[gnu::cold]] void close(bool broken) noexcept {
     user_ = MPI_COMM_NULL;
     if (broken || !sent_.empty()) {

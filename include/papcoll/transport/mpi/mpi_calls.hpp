@@ -231,7 +231,7 @@ class OwnedComm {
  public:
   OwnedComm() noexcept = default;
 
-  /// Takes over a communicator that somebody made.
+  /// Takes ownership of a communicator.
   static OwnedComm take(MPI_Comm comm) noexcept {
     OwnedComm owner;
     owner.comm_ = comm;

@@ -133,9 +133,9 @@ class MpiEndpoint : public Endpoint {
   }
 
  private:
-  /// These receives are complete, and nothing has been told of it.
+  /// Called when these receives are complete, before anything is notified of it.
   virtual void received(std::span<const TransportOp> /*receives*/) {}
-  /// Says that the message is complete to who wants to hear.
+  /// Notifies the owner that the message is complete.
   virtual void tell(const TransportOp& w) { w.owner->complete(w.slot, w.step); }
 
   void drop_ended() noexcept {

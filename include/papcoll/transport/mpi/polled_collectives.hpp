@@ -26,7 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// collective unfinished; its buffer then belongs to MPI for ever.
 class PolledCollectives {
  public:
-  /// Nobody is watched, and waits may last for ever.
+  /// Constructs one that watches no peer, and waits without limit.
   PolledCollectives(MPI_Comm comm)  // NOLINT(google-explicit-constructor): as MPI's own
       : comm_(comm) {}
   /// `hooks` of the waits, which say in WaitHooks::doing where they are.
@@ -144,8 +144,8 @@ class PolledCollectives {
  private:
   using Memory = detail::Owned<std::byte[]>;
 
-  /// Where a peer has just died, MPI may fail to connect to it before the next look after peers:
-  /// the death is what is told.
+  /// If a peer has just died, MPI may fail to connect to it before the next look for dead peers:
+  /// the death is what is reported.
   [[gnu::cold]] void checked(int code, const char* call, const char* where) const {
     if (code != MPI_SUCCESS && hooks_ != nullptr) {
       hooks_->doing = where;
@@ -177,7 +177,7 @@ class PolledCollectives {
   MPI_Comm comm_;
   std::chrono::nanoseconds deadline_{0};
   WaitHooks* hooks_ = nullptr;
-  /// As Waiter's. At first the ranks may share their processors: nobody knows yet.
+  /// As Waiter's. At first the ranks are assumed to share their processors.
   mutable std::chrono::nanoseconds yield_took_ = 2 * WaitTimes{}.given_away;
   mutable bool has_lost_slice_ = false;
 };

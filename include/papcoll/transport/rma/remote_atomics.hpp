@@ -46,10 +46,10 @@ class RemoteAtomics : Pinned {
 /// Ranks that are about to do something together that none may do alone, and that none may wait for
 /// either: all do it, or none does.
 ///
-/// Each rank counts itself in, by one word of rank 0 that all change. Who has lost patience
-/// cancels. The last to come finds that nobody has cancelled, or that somebody has, and says which.
-/// So whoever sees that some are missing and that it is cancelled knows the outcome; whoever sees
-/// that all came waits for what the last one says, which it is about to.
+/// Each rank counts itself in, by one word of rank 0 that all change. A rank whose patience is over
+/// cancels. The last to arrive finds whether any has cancelled, and stores which. So a rank that
+/// sees that some are missing and that it is cancelled knows the outcome; whoever sees that all
+/// came waits for what the last one says, which it is about to.
 ///
 /// Where rank 0 has to be inside MPI to answer, what is asked of it before it has come happens when
 /// it comes, and then the asker may have gone. So others count themselves in only after they have
@@ -123,8 +123,8 @@ class AllOrNone {
   Outcome outcome_ = Outcome::open;
 };
 
-/// Words in the memory that the ranks of a node share, which end with it. Opening them is local: it
-/// waits for nobody, and MPI has no part in it.
+/// Words in the memory that the ranks of a node share, which end with it. Opening them is local: no
+/// rank waits, and MPI takes no part.
 class SharedWords final : public RemoteAtomics {
  public:
   /// Bytes of n words on each of so many ranks. Those of a rank begin with a cache line.
@@ -159,9 +159,9 @@ class SharedWords final : public RemoteAtomics {
   void free() noexcept override {}
 
  private:
-  /// Released by whoever changes it and acquired by whoever reads or changes it: what a rank read
-  /// or changed in other words before comes before all that the reader does to them afterwards,
-  /// which is how RemoteTicketCounter uses frames again.
+  /// Stored with release and loaded with acquire by every rank: what a rank read or changed in
+  /// other words before comes before all that the reader does to them afterwards, by which
+  /// RemoteTicketCounter reuses slots.
   using Word = std::atomic<std::int64_t>;
   static_assert(Word::is_always_lock_free);
 

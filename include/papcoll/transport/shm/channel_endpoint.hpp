@@ -22,10 +22,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// processes and threads alike. A message is copied in by its sender and out by its receiver,
 /// cell by cell.
 ///
-/// A message that nobody has asked for yet stays in its channel. Only when a later message of the
-/// same channel is asked for is it moved to private memory, so a wait for one collective can never
-/// be blocked by the messages of another. What one message costs does not depend on how many are
-/// under way.
+/// A message that was not asked for yet stays in its channel. Only when a later message of the same
+/// channel is asked for is it moved to private memory, so a wait for one collective can never be
+/// blocked by the messages of another. What one message costs does not depend on how many are under
+/// way.
 class ChannelEndpoint final : public Endpoint {
  public:
   [[gnu::cold]] ChannelEndpoint(const Node& node, Doorbells bells)

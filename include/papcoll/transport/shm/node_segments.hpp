@@ -28,7 +28,7 @@ class CommunicatorSegment;
 
 /// What communicators of the same ranks of a node have in common there: one file, of which each
 /// process has one descriptor and one lock, and the arenas of the ranks. Behind these are words for
-/// each communicator, and an area for each, which its first rank makes and tells the others of:
+/// each communicator, and an area for each, which its first rank makes and announces to the others:
 ///
 ///     head | arena of rank 0 | … | arena of rank P − 1 | words, words, … | area | area | …
 ///
@@ -89,8 +89,8 @@ class NodeSegmentPool : Pinned {
   /// Of a communicator. They begin as zeros.
   struct Words {
     /// The number of ranks that have finished with the area and with peers' pools for this
-    /// communicator. Each adds 1 with release after its last access. Whoever reuses or clears that
-    /// memory first reads the full count with acquire.
+    /// communicator. Each adds 1 with release after its last access. A rank that reuses or clears
+    /// that memory first reads the full count with acquire.
     std::atomic<std::uint32_t> left;
     /// The number of ranks, without the one that makes areas, that have read the full count in
     /// `left`: that rank clears these words only then. Memory orders as for `left`.
@@ -191,7 +191,7 @@ class NodeSegmentPool : Pinned {
     });
   }
 
-  /// Nobody uses the area or the words any more. Relaxed: whoever gets them next is told by a
+  /// The area and the words are unused from here on. Relaxed: their next user is notified by a
   /// message.
   [[gnu::cold]] void recycle(std::size_t number) noexcept {
     if (!segment_->file().clear(offset(number), area_bytes_)) return;
@@ -225,7 +225,7 @@ class NodeSegmentPool : Pinned {
 /// that use it does.
 class CommunicatorSegment final : public NodePages {
  public:
-  /// By rank 0, which tells the others its number. Throws system_error.
+  /// Called by rank 0, which sends its number to the others. Throws system_error.
   [[gnu::cold]] static detail::Shared<CommunicatorSegment> make(
       const detail::Shared<NodeSegmentPool>& share) {
     const std::size_t number = share->take_number();
@@ -293,8 +293,7 @@ class CommunicatorSegment final : public NodePages {
     words().seen.store(others, std::memory_order_relaxed);
   }
 
-  /// This rank leaves in good order: whoever still waits for somebody else is not told that it
-  /// died.
+  /// This rank leaves in good order: ranks that still wait for another do not take it for dead.
   [[gnu::cold]] void depart() noexcept {
     if (getpid() != process_) return;
     words().departed()[share_->rank()].store(1, std::memory_order_seq_cst);

@@ -88,8 +88,9 @@ class ShmFile {
     if (fd_ >= 0) close(fd_);
   }
 
-  /// Makes a file of `bytes` bytes, sets ticket.fd. By name: whoever makes it removes the name, see
-  /// remove_name(), and left-overs of killed processes are swept first. Throws system_error.
+  /// Makes a file of `bytes` bytes, sets ticket.fd. By name: the rank that makes it removes the
+  /// name, see remove_name(), and left-overs of killed processes are swept first. Throws
+  /// system_error.
   [[gnu::cold]] static ShmFile make(ShmTicket& ticket, ShmMethod way, std::size_t bytes) {
     ShmFile file;
     if (way == ShmMethod::by_descriptor) {

@@ -62,7 +62,7 @@ class ShmSegment final : public NodePages {
   std::byte* data() const noexcept { return region_.data() + detail::page_bytes(); }
   std::size_t bytes() const noexcept { return region_.bytes() - detail::page_bytes(); }
 
-  /// What it is in, which has more behind it if somebody extends it.
+  /// The file that it is in, which has more behind it if it was extended.
   const ShmFile& file() const noexcept { return file_; }
   std::size_t file_bytes() const noexcept { return region_.bytes(); }
   /// A number drawn by rank 0: equal on all ranks, also those of other nodes, and different for
@@ -89,7 +89,8 @@ class ShmSegment final : public NodePages {
  private:
   ShmSegment() = default;
 
-  /// Tries one way and lets all ranks vote. Returns why it did not work for somebody, or nothing.
+  /// Tries one way and lets all ranks vote. Returns why it did not work on some rank; empty if it
+  /// did.
   [[gnu::cold]] std::string attempt(const detail::PolledCollectives& all_ranks,
                                     const Request& request, ShmMethod way) {
     constexpr const char* where = "making shared memory";
