@@ -324,7 +324,7 @@ class Communicators {
     return true;
   }
 
-  /// Some rank has a problem, as all know: the first one's is told to rank 0, which says it, each
+  /// Some rank has a problem, as all know: the first one's is sent to rank 0, which prints it, each
   /// reason once.
   void say(const Communicator& c, const std::string& problem) {
     std::array<char, 512> text{};
@@ -348,7 +348,7 @@ class Communicators {
                  c.size, reason.c_str());
   }
 
-  /// What tells reasons apart: words that have no digits, as names of files do.
+  /// What distinguishes reasons: words without digits, unlike names of files.
   static std::string without_numbers(const std::string& text) {
     std::string words;
     for (std::size_t begin = 0; begin < text.size();) {

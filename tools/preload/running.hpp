@@ -141,8 +141,8 @@ template <class Left>
   return code_of_exception(name_of(f));
 }
 
-/// There is no memory to pack the elements of a call. The other ranks are told, unless it was for
-/// the result.
+/// There is no memory to pack the elements of a call. The other ranks are notified, unless it was
+/// for the result.
 [[gnu::cold, gnu::noinline]] inline int code_without_memory(Function f, Communicator& c) noexcept {
   const char* const why = "there is no memory to pack its elements";
   try {
@@ -158,7 +158,7 @@ template <class Left>
 template <class Left, class IsRight, class Run>
 int enter(Function f, Communicator& c, const Left& left, const IsRight& is_right, const Run& run) {
   // Before the communicator is taken over, where all ranks wait for each other: a call that MPI
-  // refuses waits for nobody, and the others may make theirs only when this rank has gone on.
+  // refuses waits for no rank, and the others may make theirs only when this rank has gone on.
   if (!is_right(c)) [[unlikely]] {
     return leave_one(f, Fate::arguments, left);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// What `papcoll simulate` and `papcoll draw` are told of a call, and what follows from it.
+// The options of `papcoll simulate` and `papcoll draw` that describe a call, and what follows from
+// them.
 
 #include <papcoll/algorithms/static/suara.hpp>
 #include <papcoll/arrival/policies.hpp>

@@ -99,7 +99,8 @@ class WeightedGraph {
 
   /// SCOTCH's, of weights × scale, at least 1. This must outlive it.
   void build(ScotchGraph& graph, double scale) {
-    // Equal ones in the order told: sums, and so orders, repeat to the last bit.
+    // Equal ones in the order in which they were added: sums, and so orders, repeat to the last
+    // bit.
     std::stable_sort(edges_.begin(), edges_.end(), [](const Edge& x, const Edge& y) {
       return x.a != y.a ? x.a < y.a : x.b < y.b;
     });

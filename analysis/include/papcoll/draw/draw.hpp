@@ -33,7 +33,7 @@ struct DrawOptions {
 
 namespace detail {
 
-/// Colours of Okabe and Ito, which the colour-blind tell apart.
+/// Colours of Okabe and Ito, which the colour-blind can distinguish.
 inline constexpr std::string_view draw_style = R"(
 text { font-family: Arial, Helvetica, "DejaVu Sans", sans-serif; font-size: 12px; fill: #222 }
 line, path { fill: none; stroke: #222 }

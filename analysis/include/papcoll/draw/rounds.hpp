@@ -143,7 +143,7 @@ class RoundsPanel {
   double column(int position) const { return left_ + position * pitch_; }
   double column_of(int rank) const { return column(order_->position(rank)); }
 
-  /// Enough that arrows side by side can be told apart.
+  /// Enough that arrows side by side can be distinguished.
   double height_of(const std::vector<DrawnMessage>& round) const {
     std::vector<int> crossing(static_cast<std::size_t>(order_->size()));
     for (const DrawnMessage& m : round) {

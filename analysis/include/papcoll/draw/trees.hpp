@@ -124,7 +124,7 @@ class TreePanel {
     // Long thin trees lie on their side.
     constexpr double few_levels = 7;
     const bool lies = static_cast<double>(layout.levels()) > few_levels && tall > broad;
-    // So far apart that a long edge passes above its child's neighbours.
+    // At such a distance that a long edge passes above its child's neighbours.
     std::vector<double> down;
     for (const double span : layout.spans()) {
       down.push_back(down.empty() ? heading + radius + 2

@@ -11,8 +11,8 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
-/// What a record says of a call, from the call's arguments: only those are looked at that MPI says
-/// are significant on this rank.
+/// What a record has of a call, from the call's arguments: only those that are significant on this
+/// rank, according to MPI, are read.
 ///
 /// The size of a message is what this rank contributes (a scatter: what it receives): the buffer of
 /// a bcast, reduction or scan; this rank's block in a gather or allgather; all blocks that it sends

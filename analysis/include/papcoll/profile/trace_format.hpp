@@ -35,7 +35,7 @@ inline constexpr std::uint32_t trace_version = 3;
 /// As the machine that wrote it has it, so that another byte order is noticed.
 inline constexpr std::uint32_t trace_byte_order = 0x01020304;
 
-/// The collectives of MPI. Non-blocking and persistent ones are told by Record::flags.
+/// The collectives of MPI. Non-blocking and persistent ones are marked by Record::flags.
 enum class MpiCollective : std::uint16_t {
   barrier,
   bcast,
@@ -166,7 +166,7 @@ struct Total {
   std::uint64_t reserved[3];
 };
 
-/// What tells whether a file was changed; all 0 if that is not known.
+/// Shows whether a file was changed; all 0 if that is not known.
 struct FileStamp {
   std::uint64_t bytes = 0;   ///< size of the file
   std::int64_t changed = 0;  ///< when it was written last, in nanoseconds since 1970

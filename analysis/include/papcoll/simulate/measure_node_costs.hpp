@@ -34,7 +34,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
-/// A second thread on a processor of its own, which does what it is told while the first one waits.
+/// A second thread on a processor of its own, which does work while the first one waits.
 class OtherProcessor : Pinned {
  public:
   explicit OtherProcessor(int processor) : thread_([this, processor] { serve(processor); }) {}

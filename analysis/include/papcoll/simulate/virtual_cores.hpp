@@ -229,7 +229,7 @@ class VirtualCores {
     }
   }
 
-  /// Who holds the line and waits hears of it.
+  /// Wakes the core that holds the line and waits.
   void wake_holders(const void* p) noexcept {
     const RankSet& holders = caches_.holders(p);
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
@@ -267,7 +267,7 @@ class VirtualCores {
     if (next != fibers_.current()) fibers_.switch_to(next);
   }
 
-  /// The one whose clock is least goes on, or nobody: then it is count().
+  /// Returns the one whose clock is least, which continues; count() if there is none.
   std::size_t take_next() noexcept {
     std::size_t next = ranks_.size();
     double least = std::numeric_limits<double>::max();

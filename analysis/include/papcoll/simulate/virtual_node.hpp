@@ -71,7 +71,7 @@ struct VirtualAlgorithm {
   void (*run)(detail::VirtualSite&, detail::VirtualCores&, const Call&);
 };
 
-/// What a node in virtual time is told besides the call and the costs.
+/// The inputs of a node in virtual time besides the call and the costs.
 struct VirtualOptions {
   /// Of each rank: those of one colour share a last-level cache. Empty: all do.
   std::vector<int> colours{};

@@ -15,7 +15,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 
-/// What went wrong on a device, as far as it tells what may be done about it.
+/// What went wrong on a device, as far as that decides what can be done about it.
 enum class Fault : unsigned char {
   no_gpu,          ///< no driver, or no GPU
   out_of_memory,   ///< smaller windows may do
@@ -134,11 +134,11 @@ class Api : Pinned {
 
   /// Copies bytes between any memory that the stream's device reaches, in the stream's order.
   virtual void copy(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
-  /// What this process knows to be complete, to go with what it tells another process in memory of
-  /// the host; that one calls hear(), once. Only a model, which finds accesses that nothing orders,
-  /// keeps it.
+  /// Returns a number for what this process knows to be complete. It goes with a notification to
+  /// another process in host memory, which passes it to hear(), once. Used only by a model, which
+  /// finds accesses that nothing orders.
   virtual std::uint64_t tell() { return 0; }
-  /// Another process has told that. 0: nothing.
+  /// Receives the number of another process's tell(); 0: none.
   virtual void hear(std::uint64_t /*told*/) {}
 
   /// Combines n elements on the stream's device, in the stream's order. The reducer is copied; its

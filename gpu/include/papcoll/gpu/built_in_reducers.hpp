@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The reducers of all built-in pairs, for whoever can make one: the host (built_in_on_host.hpp) or
-// nvcc (kernels.cu). What pairs there are, base/built_in_operators.hpp says.
+// The reducers of all built-in pairs, for those that can make one: the host (built_in_on_host.hpp)
+// and nvcc (kernels.cu). The pairs are listed in base/built_in_operators.hpp.
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {

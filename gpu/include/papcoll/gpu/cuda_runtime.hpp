@@ -281,7 +281,7 @@ class CudaRuntime : public Api {
   }
 
   int device_of(Stream stream) override {
-    // CUDA's streams without an owner: of whoever calls.
+    // CUDA's default streams have no owner: they are the caller's.
     if (stream == nullptr || of(stream) == cudaStreamLegacy || of(stream) == cudaStreamPerThread) {
       return current_device();
     }

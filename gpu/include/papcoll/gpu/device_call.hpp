@@ -44,7 +44,7 @@ using papcoll::detail::CallArguments;
 using papcoll::detail::Caller;
 using papcoll::detail::core_for_devices;
 
-/// What is wrong with a buffer of a call on the device, or nothing.
+/// Returns what is wrong with a buffer of a call on the device; empty if nothing is.
 inline std::string problem_with_buffer(Api& api, const void* buffer, std::size_t bytes) {
   if (buffer == nullptr || bytes == 0) return "";
   const Place place = api.place(buffer);

@@ -12,8 +12,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank tells its peers in a call, each at most once. With each goes an event, which is
-/// complete when all is that was in the rank's stream by then.
+/// The signals of a rank to its peers in a call, each at most once. With each goes an event, which
+/// is complete once all is complete that was in the rank's stream by then.
 enum class DeviceSignal : unsigned char {
   given,  ///< its contribution is where it announced it
   ready,  ///< so is its result

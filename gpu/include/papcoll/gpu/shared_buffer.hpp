@@ -19,15 +19,15 @@
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
-/// Memory that an endpoint has lent. Peers may have mapped it, so it is freed when all have closed
-/// it, with the endpoint's own.
+/// Frees memory that an endpoint has exposed. Peers may have mapped it, so it is freed with the
+/// endpoint's own once all have unmapped it.
 struct TakeBack {
   papcoll::detail::Shared<DeviceMemory> owner{};
   void operator()(std::byte* lent) const { owner->take_back(lent); }
 };
 using ExportedMemory = std::unique_ptr<std::byte, TakeBack>;
 
-/// What is lent in a call of all ranks, which connects the transport; each passes a length of its
+/// Exposes memory in a call of all ranks, which connects the transport; each passes a length of its
 /// own.
 template <class Transport>
 ExportedMemory lend(const Caller& caller, std::size_t bytes) {

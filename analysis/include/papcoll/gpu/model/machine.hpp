@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-// What the model of GPUs is told of a machine: devices, links between them, and how fast each is.
+// The machine of the model of GPUs: devices, links between them, and how fast each is.
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 

@@ -70,7 +70,7 @@ class DeviceEndpoint : public Endpoint {
 
   /// Messages from memory that begins at `base`, an allocation, go directly from now on.
   void share(std::byte* base, std::size_t bytes) { memory()->share(base, bytes); }
-  /// Ends that, when all ranks have closed their imports of it.
+  /// Undoes share(). Requires that all ranks have closed their imports of it.
   void unshare(std::byte* base) noexcept { memory()->unshare(base); }
 
   /// Closes what it has mapped of peers. is_idle() holds.
@@ -100,7 +100,7 @@ class DeviceEndpoint : public Endpoint {
 
   /// The nodes of the team's ranks, if there are several; else null.
   NodesOfRanks* nodes() noexcept { return nodes_.get(); }
-  /// Is told the node of each rank of the team.
+  /// Sets the node of each rank of the team.
   void make_nodes(const std::vector<int>& node_of, int rank) {
     nodes_ = detail::make_owned<NodesOfRanks>(*this, node_of, rank);
   }

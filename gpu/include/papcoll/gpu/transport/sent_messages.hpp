@@ -98,8 +98,9 @@ class MessagePaths {
 
 /// The messages that a rank has sent and whose receivers have not pulled them yet.
 ///
-/// Memory of the caller is not shown to peers, since nobody may free what others have mapped: its
-/// messages are copied to memory of the rank first. What share() was called for goes directly.
+/// Memory of the caller is not exposed to peers, since memory that others have mapped must not be
+/// freed: its messages are copied to memory of the rank first. Memory for which share() was called
+/// is exposed.
 class SentMessages {
  public:
   /// More bytes than any message has.

@@ -18,14 +18,14 @@ class EventPool {
   /// For a device.
   EventPool(gpu::Api& api, int device) : api_(&api), device_(device) {}
 
-  /// One that nobody uses.
+  /// Returns an unused event.
   gpu::OwnedEvent take() {
     if (free_.empty()) return {*api_, api_->make_event(device_, false)};
     gpu::OwnedEvent event = std::move(free_.back());
     free_.pop_back();
     return event;
   }
-  /// Gives it back: every wait for its last record has been called.
+  /// Takes back an event. Requires that every wait for its last record has been called.
   void give_back(gpu::OwnedEvent event) { free_.push_back(std::move(event)); }
 
  private:
