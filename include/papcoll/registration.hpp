@@ -36,7 +36,7 @@ namespace detail {
 /// Local: no rank waits, and ranks need not register alike. While a registration is made or ended,
 /// no other thread may use the buffer, and no call, request or other thread the communicator.
 ///
-/// Cost: to make and end one takes as long as ten copies of the buffer, plus 0.4 ms, plus 3 µs for
+/// Cost: to make and end one takes as long as ten copies of the buffer, plus 0.1 ms, plus 3 µs for
 /// each other registration of the process. One of a large buffer is better than thousands of small
 /// ones.
 ///
