@@ -185,7 +185,7 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
   return detail::make_shared<Shrunk>(std::move(next), std::move(core));
 }
 
-/// Of a communicator that MPI has, and if the job can go on.
+/// Returns the process's state. Throws unless MPI has the communicator and the job can go on.
 [[gnu::cold]] inline detail::Shared<MpiProcess> require_recovery(MPI_Comm comm) {
   CommState::require_usable(comm);
   detail::Shared<MpiProcess> process = MpiProcess::get();

@@ -102,7 +102,7 @@ constexpr ArrivalTraits arrival_traits_of() noexcept {
 template <class Arrival, class Schedule, class S>
 const ArrivalAlgorithm& algorithm_under() noexcept;
 
-/// Of the library's algorithms, in namespace detail: see PAPCOLL_COMPILED_ONCE.
+/// For the library's algorithms, in namespace detail: see PAPCOLL_COMPILED_ONCE.
 #define PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(Arrival, Schedule) \
   PAPCOLL_COMPILED_ONCE(                                       \
       const ArrivalAlgorithm& algorithm_under<Arrival, Schedule, NodeSite>() noexcept)
@@ -126,7 +126,7 @@ struct TicketedAlgorithm {
   bool commutative_only;
 };
 
-/// Of an ArrivalDriven<Arrival, Schedule> that has a ByTicket.
+/// The ticketed algorithm of an ArrivalDriven<Arrival, Schedule> that has a ByTicket.
 template <class Driven>
 inline constexpr TicketedAlgorithm ticketed_algorithm{
     Driven::name, &Driven::ByTicket::serves, &Driven::ByTicket::plan, Driven::ByTicket::contract,

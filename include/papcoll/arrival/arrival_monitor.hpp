@@ -176,8 +176,8 @@ struct CallCost {
   CallTrial trial;
   std::uint64_t in_call = 0;     ///< from its arrival to its end
   std::uint64_t after_last = 0;  ///< from the last arrival to its end; 0 of a rank that left before
-  /// Of a call whose ranks know their own blocks only, the bits of the most that any of them knows
-  /// of a block's mean length; else 0.
+  /// For a call whose ranks know their own blocks only, the bits of the largest mean length of a
+  /// block that any of them knows; else 0.
   std::uint8_t block_bits = 0;
 };
 
@@ -238,7 +238,8 @@ class BasicArrivalMonitor {
     return (epoch + static_cast<std::uint32_t>(Board::frames) - 1) / period % stride_ ==
            stride_ - 1;
   }
-  /// Of how many such calls, whose choice is made, one is timed: as often as if all were watched.
+  /// Returns n: one in n of such calls, whose choice is made, is timed, as often as if all were
+  /// watched.
   std::uint32_t timed_one_in() const noexcept { return 256 / stride_; }
   /// Returns true if a call of this kind is to be recorded.
   static constexpr bool notes(std::uint32_t epoch, ArrivalClass kind) noexcept {
@@ -356,8 +357,8 @@ class BasicArrivalMonitor {
     }
   };
 
-  /// Of one call, if all ranks have noted it alike. `arrival(r)` is when rank r arrived, from any
-  /// origin.
+  /// Learns the cost of one call, if all ranks have recorded it alike. `arrival(r)` is when rank r
+  /// arrived, from any origin.
   void learn_cost(std::uint32_t epoch, CostListener* costs, auto&& arrival) noexcept {
     const auto word = [&](int r) {
       return board_.arrivals(r).cost[epoch % Board::remembered].load(std::memory_order_relaxed);
@@ -385,7 +386,7 @@ class BasicArrivalMonitor {
     costs->add({trial, all.in_call / ranks, all.after_last / ranks, all.block_bits});
   }
 
-  /// Of one call, if all ranks have noted it alike.
+  /// Learns from one call, if all ranks have recorded it alike.
   void learn(std::uint32_t epoch, CostListener* costs) noexcept {
     const auto word = [&](int r) {
       return board_.arrivals(r).at[epoch % Board::remembered].load(std::memory_order_relaxed);

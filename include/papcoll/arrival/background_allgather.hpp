@@ -51,7 +51,7 @@ class ExchangePeriods {
 /// Figures of all ranks that all of them will know, by an allgather for which no rank waits.
 class BackgroundAllgather {
  public:
-  /// Of `width` figures a rank.
+  /// Exchanges `width` figures of each rank.
   BackgroundAllgather(int rank, int size, std::size_t width)
       : mine_(width), all_(width * static_cast<std::size_t>(size)), rank_(rank), size_(size) {}
 

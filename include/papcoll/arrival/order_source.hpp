@@ -29,7 +29,7 @@ class OrderSource {
     s.along_ = AlongMachine::by(map);
     return s;
   }
-  /// That of an arrival policy.
+  /// Returns the order source of an arrival policy.
   template <class Arrival>
   static OrderSource of() {
     if constexpr (std::same_as<Arrival, OnTopology>) {

@@ -167,12 +167,12 @@ class Predictions {
   /// How often a forecast came into force, on all ranks alike.
   std::uint32_t generation() const noexcept { return generation_; }
 
-  /// This rank arrived in a call. All ranks say so of the same calls.
+  /// Records that this rank arrived in a call. All ranks record the same calls.
   void arrived(Clock::time_point at) {
     if (common_clock_) observe(at.time_since_epoch());
   }
 
-  /// And left it.
+  /// Records that this rank left the call.
   void left(Collective collective, Clock::time_point arrival) {
     const bool all_have_come = traits_of(collective).is(CollectiveTraits::synchronizes);
     if (!common_clock_ && all_have_come) observe(arrival - Clock::now());

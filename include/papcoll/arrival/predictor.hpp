@@ -104,7 +104,8 @@ static_assert(Predictor<MovingAverage>);
 /// A mean in which each arrival counts (1 − weight) times as much as the one after it.
 struct Exponential {
   static constexpr std::string_view name = "Exponential";
-  /// Of the last arrival, in (0, 1]. The default forgets as MovingAverage{8} does: 2 / (8 + 1).
+  /// The weight of the last arrival, in (0, 1]. The default forgets as MovingAverage{8} does: 2 /
+  /// (8 + 1).
   double weight = 0.22;
 
   struct History {

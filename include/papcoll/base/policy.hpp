@@ -31,7 +31,7 @@ struct ContractTraits {
   bool in_rank_order;  ///< contributions are combined in rank order
 };
 
-/// Of all contracts, by their values.
+/// The traits of all contracts, by their values.
 inline constexpr std::array contracts{
     ContractTraits{"Fast", false, true, true, false},
     ContractTraits{"RankConsistent", true, true, true, false},

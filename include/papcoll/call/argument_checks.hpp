@@ -158,13 +158,14 @@ std::size_t checked_count(const Caller& caller, N n) {
   return static_cast<std::size_t>(n);
 }
 
-/// Of an element type: its number, where Call::types has it.
+/// Returns the number of an element type, in the bits of Call::types.
 template <class T>
 consteval std::uint64_t element_bits() noexcept {
   return std::uint64_t{type_hash<T>() >> 11U} << 18U;
 }
 
-/// Of an operator's type: its number, where Call::types has it. One that has a state has none.
+/// Returns the number of an operator's type, in the bits of Call::types; 0 if the operator has a
+/// state.
 template <class Op>
 consteval std::uint64_t operator_bits() noexcept {
   return std::is_empty_v<Op> ? std::uint64_t{type_hash<Op>() >> 15U} << 1U : 0U;

@@ -53,7 +53,7 @@ namespace erased {
 /// returns.
 class Comm {
  public:
-  /// Of an MPI_Comm: its first use is collective, as that of a typed call.
+  /// An MPI_Comm: its first use is collective, as that of a typed call.
   template <Team C>
   requires(!std::same_as<std::remove_cvref_t<C>, Comm>)
       Comm(C&& team)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
@@ -103,8 +103,8 @@ enum class Operation : unsigned char {
 /// What a call has to know of its elements where it only moves them.
 class Element : public detail::ErasedElements {
  public:
-  /// Of one of the types above. A value that is none of them gives an element of 0 bytes, which
-  /// calls refuse.
+  /// An element of one of the types above. Any other value is an element of 0 bytes, which calls
+  /// refuse.
   Element(ElementType type) noexcept;  // NOLINT(google-explicit-constructor): a type is one
   /// Any `size` bytes. `number` identifies the type when ranks compare their calls: any number that
   /// is equal on all ranks; 0 for bytes of no particular type.
@@ -130,7 +130,7 @@ class Element : public detail::ErasedElements {
 /// only, and must not throw.
 class Operator : public detail::ErasedElements {
  public:
-  /// Of papcoll's own operators on arithmetic types all is known. Any other is one of elements of
+  /// An operator. papcoll's own on arithmetic types are recognised; any other is one on elements of
   /// that size and no particular type.
   Operator(const Reducer& reducer) noexcept;  // NOLINT(google-explicit-constructor): it is one
   /// An operator of the caller's, on elements whose size is the reducer's. `number`: as Element's.
@@ -177,8 +177,9 @@ class Layout {
   detail::Shared<const detail::ErasedLayout> parts_;
 };
 
-/// Those of input and output. Each lays all elements that a rank has there, those of all ranks'
-/// blocks one after the other. In place both are the same, and lay the buffer that has more.
+/// The layouts of input and output. Each describes all elements that a rank has in that buffer,
+/// those of all ranks' blocks one after the other. In place both are equal, and describe the buffer
+/// that has more.
 struct Layouts {
   constexpr Layouts() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
   /// Both the same, as in place they are.

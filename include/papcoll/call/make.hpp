@@ -321,7 +321,7 @@ struct NoResult {
   NoResult wait() const;
 };
 
-/// Of a policy that is a template and was given without its arguments.
+/// The reason for a policy that is a template and was given without its arguments.
 template <template <class...> class Policy>
 struct this_policy_is_made_of_others_and_they_are_missing {};
 

@@ -31,7 +31,7 @@ struct Region {
   std::size_t dimensions = 0;  ///< none: it is one piece
   std::array<std::size_t, BufferView::most_dimensions> pieces{};
   std::array<std::size_t, BufferView::most_dimensions> apart{};  ///< bytes, ascending
-  /// Of a list: runs of elements, from `first` on. Else null.
+  /// The runs of a list, from `first` on; null if it is none.
   const detail::Vector<BufferView::Run>* runs = nullptr;
   std::size_t element_size = 1;  ///< of a list
 

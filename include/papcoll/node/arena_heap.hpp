@@ -142,7 +142,7 @@ class ArenaHeap : Pinned {
  private:
   static constexpr std::size_t step = std::size_t{1} << 20U;
 
-  /// Of the free blocks, the bytes and where they begin.
+  /// The free blocks: their bytes, and where they begin.
   using Sizes = std::set<std::pair<std::size_t, std::size_t>>;
   struct Block {
     std::size_t bytes;

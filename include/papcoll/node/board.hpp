@@ -255,14 +255,14 @@ class BasicBoard {
   Reading& reading(int r) const noexcept { return of(r).reading; }
   Arrivals& arrivals(int r) const noexcept { return of(r).arrivals; }
   Processors& processors(int r) const noexcept { return of(r).processors; }
-  /// Of rank r's chunk buffers, in all frames.
+  /// The word of rank r's chunk buffers, in all epoch slots.
   Reserved& slot_reserved(int r) const noexcept { return of(r).slot_reserved; }
   Claim& claim(std::uint32_t e) const noexcept { return head(e).claim; }
   /// The leader's header: small results travel with the release stamp.
   Header& release(std::uint32_t e) const noexcept { return head(e).release; }
   Failure& failure(std::uint32_t e) const noexcept { return head(e).failure; }
   Tickets& tickets(std::uint32_t e) const noexcept { return head(e).tickets; }
-  /// Of the result's chunk buffer `chunk`, in that frame.
+  /// The word of the result's chunk buffer `chunk`, in that epoch slot.
   Reserved& result_reserved(std::uint32_t e, std::uint32_t chunk) const noexcept {
     return head(e).result_reserved[chunk % results];
   }

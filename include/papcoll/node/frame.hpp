@@ -271,7 +271,8 @@ class CallFrame {
 
   /// In Board::Left's records: the rank knows why the call failed. The rest is the call's hash.
   static constexpr std::uint32_t knows_failure = 1;
-  /// That of the call that used this frame before, once all have left it.
+  /// Returns rank r's record of the call that used this epoch slot before. Requires that all have
+  /// left that call.
   std::uint32_t earlier_record(int r) const noexcept {
     return board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
         std::memory_order_relaxed);

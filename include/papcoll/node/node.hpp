@@ -156,8 +156,8 @@ struct Node {
   std::byte* ticket_words = nullptr;  ///< SharedWords
   std::byte* device_mailboxes =
       nullptr;  ///< of messages between devices: device_mailbox_bytes for each pair of ranks
-  /// And what their bytes go through where devices cannot reach each other: for each pair of ranks
-  /// as many bytes as device_window_bytes() says.
+  /// The memory through which the bytes of those messages go if devices cannot reach each other:
+  /// device_window_bytes() bytes for each pair of ranks.
   std::byte* device_windows = nullptr;
 
   detail::Shared<NodePages> pages{};  ///< keeps all this memory mapped; null: it needs nothing

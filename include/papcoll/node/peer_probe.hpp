@@ -22,8 +22,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 struct PeerCosts {
   std::uint32_t call_ns = 60;     ///< of a call by itself
   std::uint32_t signal_ns = 100;  ///< from a store until a peer has seen it
-  /// Of each further line, if a rank takes lines of several peers, or several ranks take the same
-  /// one: these queue. A value as on nodes of 56 to 288 cores; not measured by the probe.
+  /// The cost of each further line, if a rank takes lines of several peers, or several ranks take
+  /// the same one: these queue. A value as on nodes of 56 to 288 cores; not measured by the probe.
   std::uint32_t line_ns = 18;
   std::uint32_t turn_ns = 1000;   ///< until another rank that shares the processor has run
   std::uint32_t write_ps = 25;    ///< to memory that peers have read
@@ -95,7 +95,7 @@ class PeerProbe {
     std::uint32_t pull_ps = 0;    ///< for each byte of it; 0 where it may not copy
   };
 
-  /// Of memory that begins as zeros, for all ranks of the node.
+  /// Bytes of memory for all ranks of the node; it begins as zeros.
   static constexpr std::size_t bytes(int ranks) noexcept {
     return static_cast<std::size_t>(ranks) * pairs * sizeof(Part);
   }
@@ -158,7 +158,7 @@ class PeerProbe {
     // after the bytes, acquired by the partner before it touches them; no other order is needed,
     // since nobody sleeps on it.
     alignas(256) std::atomic<std::uint64_t> word;
-    // Of the rank's private sample. Relaxed: written before the word of a first step.
+    // The address of the rank's private sample. Relaxed: written before the word of a first step.
     std::atomic<std::uint64_t> address;
     alignas(256) std::byte sample[sample_bytes];
 

@@ -136,7 +136,7 @@ class SiteKind {
  public:
   constexpr SiteKind() = default;  ///< of no site
 
-  /// That of a type.
+  /// The kind of a type.
   template <Site S>
   static constexpr SiteKind of() noexcept {
     return SiteKind{&tag<S>};

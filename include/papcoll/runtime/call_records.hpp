@@ -23,7 +23,7 @@ struct AlgorithmCount {
 
 namespace detail {
 
-/// Those of all algorithms.
+/// The counts of all algorithms.
 class AlgorithmCounts {
  public:
   /// One more call. Calls of a collective mostly run as the one before did.

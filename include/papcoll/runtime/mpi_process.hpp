@@ -76,9 +76,9 @@ struct RankSetInfo {
   std::uint64_t id() const noexcept { return share->segment().id() ^ where.id; }
 };
 
-/// Those that a process has: all that communicators have, and the four that were wanted last, each
-/// with a descriptor, since programs make and free communicators of the same ranks again and again.
-/// Threads may use it at once.
+/// The RankSetInfos of a process: those that communicators have, and the four that were wanted
+/// last, each with a descriptor, since programs make and free communicators of the same ranks again
+/// and again. Thread-safe.
 class RankSetCache {
  public:
   /// `world_ranks`: the communicator's, in its order. Null: none.
@@ -238,7 +238,7 @@ class MpiProcess final : public Attached, public WaitHooks {
     if (open_.capacity() < open_.size() + making_) open_.reserve(2 * open_.size() + making_);
   }
 
-  /// To be closed when MPI ends.
+  /// Adds a state that is to be closed when MPI ends.
   [[gnu::cold]] void add(const detail::Shared<Attached>& state) {
     const std::lock_guard lock{mutex_};
     if (making_ != 0) --making_;

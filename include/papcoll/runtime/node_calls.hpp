@@ -234,7 +234,7 @@ class NodeCallTracker : Pinned {
       if (part != nullptr) part->set_oversubscribed(yes);
     }
   }
-  /// Those of the teams within this one; this one's ranks are then not part of another's.
+  /// Sets the trackers of the teams within this one; its ranks are then not part of another's.
   void set_parts(NodeCallTracker* intra, NodeCallTracker* inter) noexcept {
     parts_ = {intra, inter};
     for (NodeCallTracker* part : parts_) {
@@ -326,7 +326,7 @@ class NodeCallTracker : Pinned {
   [[gnu::cold, gnu::noinline]] void count_processors() {
     const std::size_t before = shared_->census.processors();
     const bool is_another = shared_->census.look(shared_->monitor.looks());
-    // Also where they are counted for the first time: what is chosen may go by them.
+    // Also when they are counted for the first time, since choices may depend on them.
     if (shared_->census.processors() != before) ++generation_from_;
     if (!is_another) return;
     set_oversubscribed(

@@ -177,7 +177,7 @@ class RefusedRequests {
 /// go on leaves the others alone in MPI. One rank's view.
 class NodeRendezvous {
  public:
-  /// Of a node's ranks. Used for the first time when the board is new.
+  /// The rendezvous of a node's ranks. Used for the first time when the control block is new.
   NodeRendezvous(NodeBoard board, Doorbells bells) noexcept : board_(board), bells_(bells) {}
 
   /// This rank is there.

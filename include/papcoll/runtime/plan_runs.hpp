@@ -75,7 +75,7 @@ class RequestRuns {
     idle_.push_back(&run);  // make_one() has reserved the room
   }
 
-  /// That with the lowest sequence number of those that are not done; null if all are.
+  /// Returns the run with the lowest sequence number of those that are not done; null if all are.
   const RequestRun* oldest() noexcept {
     while (oldest_ != nullptr && oldest_->done()) unlink(*oldest_);
     return oldest_;
@@ -134,7 +134,7 @@ class PlanRuns {
   void begin(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, const Call& call,
              std::uint32_t sequence, PlayedOrder played = {}, bool held = false) {
     if (call.collective == Collective::barrier && call.count != 1) {
-      // To a schedule, a barrier is an allreduce of one element, the token `out` points to.
+      // For a schedule, a barrier is an allreduce of one element, the token `out` points to.
       Call of_token = call;
       of_token.count = 1;
       return begin(plan_run, e, schedule, of_token, sequence, played, held);

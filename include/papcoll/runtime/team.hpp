@@ -67,7 +67,7 @@ class TeamCore final : public TeamState {
   ScheduledCalls scheduled{*this, messages};
   /// What its blocking calls keep the numbers of blocks that differ in.
   CallBlocks blocks;
-  /// By which algorithms its calls ran.
+  /// How many calls ran by which algorithm.
   detail::AlgorithmCounts counts;
 
   // --- set when it is made

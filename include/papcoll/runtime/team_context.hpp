@@ -84,7 +84,7 @@ class CallCounter {
   /// The number of the last of them.
   std::uint32_t count_requests(std::uint32_t n = 1) noexcept { return requests_ += n; }
 
-  /// Of the blocking call under way.
+  /// The sequence number of the present blocking call.
   std::uint32_t sequence() const noexcept { return 2 * blocking_; }
   static std::uint32_t sequence_of_request(std::uint32_t number) noexcept { return 2 * number + 1; }
 

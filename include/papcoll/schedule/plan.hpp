@@ -195,8 +195,8 @@ class Plan {
 
  private:
   detail::Vector<Step> steps_;
-  /// Of each step the number of its predecessors; then where the successors of each begin in here,
-  /// and where those of the last end; then these.
+  /// For each step the number of its predecessors; then, for each step, where its successors begin
+  /// in here, and where those of the last end; then these.
   detail::Vector<std::uint32_t> links_;
   std::size_t scratch_ = 0;
   std::size_t count_ = 0;

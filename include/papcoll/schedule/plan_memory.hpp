@@ -35,7 +35,7 @@ class ScratchAllocator {
     if (n != 0) resting_.push_back({at, at + n});
   }
 
-  /// To be called after each receive.
+  /// Must be called after each receive.
   [[gnu::cold]] void settle() {
     for (const Range r : resting_) runs_.assign(r, {});
     resting_.clear();

@@ -160,7 +160,7 @@ class PlanRun : Pinned {
     std::size_t steps_left = 0;
     const Plan* plan = nullptr;
     std::array<std::byte*, 3> base{};  ///< element 0 of the block in each Space
-    /// Of each step: how many of its predecessors are not complete; or `followed`.
+    /// For each step: how many of its predecessors are not complete; or `followed`.
     std::uint32_t* waits_for = nullptr;
   };
   struct Ready {

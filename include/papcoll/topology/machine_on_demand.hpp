@@ -21,7 +21,7 @@ class MachineOnDemand {
   explicit MachineOnDemand(Machine machine)
       : places_(machine.places().begin(), machine.places().end()),
         machine_(detail::make_shared<const Machine>(std::move(machine))) {}
-  /// Of some of the ranks of a whole, which are then 0, 1, … in the order given.
+  /// The machine of some ranks of `whole`, which are then 0, 1, … in the order given.
   MachineOnDemand(detail::Shared<const MachineOnDemand> whole, std::vector<int> ranks)
       : whole_(std::move(whole)), ranks_(std::move(ranks)) {
     places_.reserve(ranks_.size());

@@ -60,14 +60,14 @@ class Network {
 
   /// Returns true if it is a tree, whose links are known.
   bool is_tree() const noexcept { return hops_.empty(); }
-  /// Of a tree: the links of its vertices, the nodes first.
+  /// The links of a tree's vertices, the nodes first.
   const detail::Vector<Uplink>& uplinks() const noexcept { return uplinks_; }
-  /// Of a tree: links from the top to a vertex.
+  /// The number of links from the top of a tree to a vertex.
   int depth(int vertex) const noexcept { return depths_[static_cast<std::size_t>(vertex)]; }
   /// Otherwise: see by_hops().
   const std::vector<float>& hops_matrix() const noexcept { return hops_; }
 
-  /// That of some of the nodes, which then are 0, 1, … in the order given.
+  /// Returns the network of some of the nodes, which are then 0, 1, … in the order given.
   Network among(const std::vector<int>& nodes) const;
 
   friend bool operator==(const Network&, const Network&) = default;

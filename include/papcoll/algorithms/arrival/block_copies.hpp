@@ -178,7 +178,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     return false;
   }
 
-  /// Of a rank that has been met.
+  /// Returns how rank r, whose call was checked, exposes its blocks.
   Way way_of(const Site auto& s, const Call& c, int r) const {
     return in_line(s, c, r) ? Way::line : static_cast<Way>(s.offer_of(r).out.at);
   }

@@ -156,7 +156,7 @@ class DirectCopies {
     std::byte* const out = receiver == s.rank() ? c.out : s.peers().see(s.offer_of(receiver).out);
     if (bcast_) {
       BufferPlace from = s.rank() == c.root ? mine_.in : s.offer_of(c.root).in;
-      // Of a piece that the root has closed, this rank sees the pool: it took up the same word.
+      // If the root has closed the piece, this rank sees the pool: it took up the same word.
       if (s.rank() != c.root && s.stage(c.root, 1)) {
         std::byte place[NodeBoard::inline_bytes];
         s.read(place, s.slot(c.root, 0), sizeof from);
@@ -172,7 +172,7 @@ class DirectCopies {
     }
   }
 
-  /// To a receiver: n bytes of rank r, `at` bytes into the buffer at `place`.
+  /// Copies to a receiver: n bytes of rank r, `at` bytes into the buffer at `place`.
   static void copy_from(Site auto& s, const Call& c, int receiver, std::byte* to, int r,
                         const BufferPlace& place, std::size_t at, std::size_t n) {
     const std::byte* const from = r == s.rank() ? c.in + at : reach(s, r, place, at, n, to);

@@ -59,7 +59,7 @@ class FanOut {
     const std::size_t bytes = all * c.reducer.size;
     small_ = bytes <= NodeBoard::inline_bytes;
     if (s.rank() != c.root) {
-      // Of a scatter this rank needs none of the chunks before its block.
+      // In a scatter this rank needs none of the chunks before its block.
       done_ = static_cast<std::uint32_t>(wanted_.lo / chunks_.per_chunk);
       s.announce(nullptr, 0, chunks_.count > s.buffers() ? done_ : 0);
     } else if (small_) {

@@ -41,13 +41,13 @@ const Groups* groups_of_two_levels(const Site auto& s, const Call& c) noexcept {
 /// parentheses and across them: its bits depend on the groups, and on no slice or chunk.
 class TwoLevelSlices {
  public:
-  /// Of `rank`; groups that groups_of_two_levels() gave.
+  /// The slices of `rank`. Requires groups from groups_of_two_levels().
   TwoLevelSlices(const Groups& groups, int rank) noexcept
       : groups_(&groups), group_(groups.group_of(rank)), number_(groups.number_of(rank)) {}
 
   int groups() const noexcept { return groups_->count(); }
   int members() const noexcept { return groups_->largest(); }
-  /// Of this rank.
+  /// This rank's group.
   int group() const noexcept { return group_; }
   int number() const noexcept { return number_; }
 

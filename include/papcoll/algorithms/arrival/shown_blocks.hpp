@@ -99,12 +99,12 @@ class ShownBlocks {
 
   /// A pool is filled in parts of so many bytes, which others copy meanwhile.
   static constexpr std::size_t part_bytes = 16384;
-  /// Of all blocks together, at most so many go through the slot: longer ones are quicker through
-  /// the pool, whose places calls use in turns.
+  /// The most bytes, of all blocks together, that go through the chunk buffers: longer ones are
+  /// quicker through the pool, whose places calls use in turns.
   static constexpr std::size_t slot_most = 4096;
-  /// Of all blocks together from here on a rank lends its input.
+  /// The bytes, of all blocks together, from which on a rank exposes its input.
   static constexpr std::size_t lent_from = 8192;
-  /// Of a block in the mean, from here on the kernel may copy it: one copy, not two.
+  /// The mean bytes of a block from which on the kernel may copy it: one copy, not two.
   static constexpr std::size_t pulled_from = 4096;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
   /// The stamp of a rank whose block's length is with its flag: the block is behind it, or else

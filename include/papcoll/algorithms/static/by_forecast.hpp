@@ -107,7 +107,7 @@ struct ClairvoyantTree {
     struct Ready {
       std::uint64_t at;
       int position;
-      // Of those ready at once the higher positions first, which came first.
+      // Among those ready at once, the higher positions first, which came first.
       bool operator<(const Ready& o) const noexcept {
         return at != o.at ? at > o.at : position < o.position;
       }

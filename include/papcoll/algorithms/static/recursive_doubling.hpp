@@ -203,7 +203,7 @@ struct RecursiveHalving : PlainSchedule {
   static void traffic(Collective /*c*/, auto& t) { tell_halves(t, 0, t.size()); }
 
  private:
-  /// Of the n positions from lo on.
+  /// Adds the traffic of the n positions from lo on.
   [[gnu::cold]] static void tell_halves(Traffic& t, int lo, int n) {
     if (n < 2) return;
     const int upper = n / 2;

@@ -240,7 +240,7 @@ struct AnySuara {
     return detail::chosen_suara(size, static_cast<double>(bytes));
   }
 
-  /// Of the grid that was chosen or given.
+  /// The traffic of the grid that was chosen or given.
   template <class = void>
   void traffic(Collective /*c*/, auto& t) const {
     if (extents.empty()) return;

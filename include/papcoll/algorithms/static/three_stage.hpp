@@ -45,7 +45,7 @@ struct ThreeStage {
 
   /// Runs of neighbouring positions; of fewer positions each is a group.
   int groups = 2;
-  /// Of a message. A segment must take much longer than the α of each stage.
+  /// Bytes of a segment. A segment must take much longer than the α of each stage.
   std::size_t segment_bytes = std::size_t{1} << 20U;
 
   std::string arguments() const {

@@ -29,7 +29,8 @@ struct TwoTreeChunks {
   static constexpr std::size_t overhead_bytes = 1500;  ///< o·r: 0.375 µs at 4 GB/s
   static constexpr std::size_t least = 1024;
   static constexpr std::size_t most = 65536;  ///< stays in a cache
-  /// Of a plan, if they are as long as wanted; chunks of few elements may be half as many again.
+  /// The chunks of a plan, if they are as long as wanted; chunks of few elements may be half as
+  /// many again.
   static constexpr std::size_t chunks_in_plan = 240;
   static constexpr int most_ramp = 8;
 

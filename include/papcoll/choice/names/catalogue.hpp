@@ -216,8 +216,8 @@ constexpr CatalogueRow arrival_row() {
 }
 
 namespace detail {
-/// Those of the library, and those that are registered, for which there is room: what catalogue()
-/// returned stays.
+/// The rows of the library, and those that are registered, for which there is room: spans that
+/// catalogue() returned stay valid.
 [[gnu::cold]] inline std::vector<CatalogueRow>& all_rows() {
   constexpr std::size_t most_registered = 256;
   static std::vector<CatalogueRow> rows = [] {

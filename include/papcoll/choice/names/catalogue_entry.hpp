@@ -48,7 +48,7 @@ struct CatalogueRow {
   std::string_view schedule;  ///< and its schedule, without parameters
   std::string_view sentence;
   unsigned needs = 0;  ///< bits of what it requires, see choice/policies/requirements.hpp
-  /// Of reductions: what it keeps by itself, and what it keeps if the call asks for it.
+  /// For reductions: the contract kept by default, and the strongest contract kept on request.
   NumericalContract contract = NumericalContract::reproducible;
   NumericalContract strongest = NumericalContract::reproducible;
   bool (*serves)(Collective) noexcept = nullptr;

@@ -129,7 +129,7 @@ struct schedule_is_complete<S> {
                 "order: give it a member `static constexpr bool commutative_only`");
 };
 
-/// Of no kind there may be two policies. The requirement that is not met, or null.
+/// Returns the requirement that is not met, or null: of each kind there may be one policy.
 template <class... Ps>
 constexpr const Requirement* why_malformed() noexcept {
   unsigned unmet = 0;

@@ -32,9 +32,9 @@ struct Chooser {
   Collective collective;
   /// The algorithms that read their peers' memory, for all ranks on one node.
   std::span<const detail::NodeCandidate> on_node;
-  /// Those that pass messages.
+  /// The candidates that pass messages.
   std::span<const detail::MessageCandidate> by_messages;
-  /// Of a call that goes by caches; null where none does.
+  /// The algorithm of a call that goes by caches; null if none does.
   const HierarchicalSpec& (*by_caches)();
   /// Runs a hierarchical call on a divided team.
   void (*run_phases)(HierarchyTeam&, const Call&);

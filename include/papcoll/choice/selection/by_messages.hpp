@@ -78,7 +78,7 @@ struct MessageLoad {
   }
 
   double ranks_of_node() const noexcept { return s.grouped ? s.largest_node : 1; }
-  /// Of the whole vector, as in closed_forms.hpp.
+  /// Bytes of the whole vector, as in closed_forms.hpp.
   double bytes() const noexcept {
     const bool is_whole = traits_of(call.collective).vector == VectorOf::one_block;
     return static_cast<double>(call.bytes()) * (is_whole ? 1 : s.size);
@@ -102,7 +102,7 @@ struct MessageCandidate {
   std::string_view name;  ///< in selection files: of a schedule that a load chooses, one of several
   /// What a call takes by the model, which may be never.
   double (*seconds)(const MessageLoad&);
-  /// Of one that runs flat, along the ranks; else null.
+  /// The schedule of a candidate that runs flat, along the ranks; else null.
   AnySchedule (*schedule)(const MessageLoad&);
   const HierarchicalSpec& (*by_nodes)(const SelectionInputs&);
 };

@@ -85,7 +85,7 @@ class CallLearner final : public CostListener {
     bool is_dropped = false;
     bool is_best = false;
   };
-  /// Of a kind, in the order in which they were met.
+  /// Calls f for the candidates of a kind that were tried, in the order of the first trials.
   template <class F>
   void each_tried(std::uint16_t kind, F&& f) const {
     const Kind* const k = find(kind);
@@ -322,7 +322,7 @@ class CallLearner final : public CostListener {
       reopen(true);
       return true;
     }
-    /// Those that were tried are tried again, but for the very slow, or all that were far.
+    /// Has those that were tried tried again, except the very slow, or including all that were far.
     void reopen(bool with_far) noexcept {
       is_settled = was_told = false;
       candidates = 0;

@@ -139,7 +139,7 @@ inline double behind_in_chain(const HockneyWithGap& h, double segment) noexcept 
   return std::max(h.gap + h.gamma * segment, h.beta * segment);
 }
 
-/// Of m bytes in n equal segments the chain takes (p−1)(α + (β+γ)m/n) and n − 1 times what a
+/// For m bytes in n equal segments the chain takes (p−1)(α + (β+γ)m/n) and n − 1 times what a
 /// segment adds, which is least for n = √((p − 2)(β+γ)m / gap) or so.
 inline WeighedScan weigh_scan(Collective c, double m, int ranks, const HockneyWithGap& h) noexcept {
   WeighedScan w;

@@ -29,9 +29,10 @@ struct NodeLoad {
   double write(double n) const noexcept { return n * costs.write_ps * 1e-3; }
   double read(double n) const noexcept { return n * costs.read_ps * 1e-3; }
   double combine(double n) const noexcept { return n * (costs.read_ps + costs.combine_ps) * 1e-3; }
-  /// Of one peer.
+  /// The time to copy n bytes of one peer by the kernel.
   double pull(double n) const noexcept { return costs.pull_ns + n * costs.pull_ps * 1e-3; }
-  /// Of all contributions, by one rank; of what comes last, if the slots have room for the others.
+  /// The time in which one rank combines all contributions; or the last one, if the chunk buffers
+  /// have room for the others.
   double combined_by_leader() const noexcept {
     constexpr double room = 262144;
     return (late && bytes <= room ? 1 : others()) * combine(bytes);

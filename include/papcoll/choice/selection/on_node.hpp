@@ -242,8 +242,8 @@ inline constexpr auto candidates_on_node = [] {
   }
 }();
 
-/// Of a block in the mean where blocks differ. If their lengths are known to their own ranks only,
-/// as they were before, else any may come.
+/// Returns the bytes of a block, in the mean if lengths differ. If lengths are known to their own
+/// ranks only: as in earlier calls, or a default if there were none.
 inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept {
   if (!call.is_uneven()) return call.bytes();
   if (!call.own_counts) return call.bytes() / static_cast<std::size_t>(s.size);

@@ -238,8 +238,8 @@ void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, cons
   run_hierarchical(team, hierarchical, call, ChooserOf<C>::value);
 }
 
-/// Of a call whose collective only it knows. A template, so that who names no algorithm by text
-/// does not instantiate the candidates of all.
+/// Runs a call whose collective only it knows. A template, so that a program that names no
+/// algorithm by text does not instantiate the candidates of all.
 template <class = void>
 void run_any_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
   run_hierarchical(team, hierarchical, call, chooser_of(call.collective));

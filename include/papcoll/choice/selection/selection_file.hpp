@@ -279,7 +279,7 @@ PAPCOLL_COMPILE_ONCE(SelectionFile parse_selection<>(std::string_view, const std
   w.end('}');
 }
 
-/// Those of which something was learned, each once.
+/// Returns the teams of which something was learned, each once.
 [[gnu::cold]] inline Vector<LearnedCosts> teams_of(const SelectionFile& file) {
   Vector<LearnedCosts> teams = file.costs;
   for (const LearnedCall& c : file.calls) {

@@ -53,7 +53,7 @@ struct SelectionState final : TeamPart {
   Shared<const KeptChoices> kept;  ///< null: no file is named
   std::optional<PeerCosts> costs;  ///< instead of what the ranks find
   CallLearner learner;
-  /// Of the collectives for which the learner is asked.
+  /// The choosers of the collectives for which the learner is asked.
   std::array<const Chooser*, collective_count> choosers{};
   TeamLikeness like;  ///< known once it is asked
   /// Kinds of calls of which it was looked up what is kept; a slot has the last of those it is for.
@@ -108,7 +108,7 @@ inline int processors_of(const TeamCore& team) noexcept {
   return static_cast<int>(team.outermost().node.processors());
 }
 
-/// To which teams what this one has learned is of use.
+/// Returns the properties of the teams that can use what this one has learned.
 [[gnu::cold]] inline TeamLikeness likeness_of(TeamCore& team) {
   const auto ranks = static_cast<std::size_t>(team.size());
   std::size_t on_node = team.on_one_node() ? ranks : 1;

@@ -30,7 +30,7 @@ struct ProcessId {
   std::uint64_t pid_namespace = 0;  ///< on that machine
   std::int64_t pid = 0;
 
-  /// Of the calling process.
+  /// Returns the identity of the calling process.
   static ProcessId own() noexcept { return {own_machine(), own_namespace(), getpid()}; }
 
   /// Returns true if process numbers mean the same to both: they share a PID namespace.

@@ -171,8 +171,8 @@ class CommunicatorSetup final : WaitHooks, Pinned {
  private:
   static constexpr const char* where = "making a papcoll::Communicator";
 
-  /// Of what a rank's papcoll was built: those of a communicator share memory and messages, so that
-  /// they must be alike.
+  /// How a rank's papcoll was built: the ranks of a communicator share memory and messages, so
+  /// these must be equal.
   struct Build {
     std::uint8_t major = PAPCOLL_VERSION_MAJOR;
     std::uint8_t minor = PAPCOLL_VERSION_MINOR;

@@ -71,7 +71,7 @@ struct NodeBytes {
   return bytes;
 }
 
-/// Of one team of so many ranks.
+/// The bytes of one team of so many ranks.
 [[gnu::cold]] inline NodeBytes node_bytes(int ranks, std::size_t chunk_bytes) {
   Node n;
   n.size = ranks;
@@ -85,7 +85,7 @@ inline std::atomic<std::uint32_t>& is_initialised(const Node& n) noexcept {
   return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(behind));
 }
 
-/// Of one team within a team, of so many ranks.
+/// The bytes of one team within a team, of so many ranks.
 [[gnu::cold]] inline NodeBytes inner_bytes(int ranks, std::size_t chunk_bytes) {
   return ranks < 2 ? NodeBytes{} : node_bytes(ranks, chunk_bytes);
 }

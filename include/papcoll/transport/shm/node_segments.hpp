@@ -86,7 +86,7 @@ class NodeSegmentPool : Pinned {
   /// So many communicators may be there at a time.
   static constexpr std::size_t most_areas = 4096;
 
-  /// Of a communicator. They begin as zeros.
+  /// The words of a communicator. They begin as zeros.
   struct Words {
     /// The number of ranks that have finished with the area and with peers' pools for this
     /// communicator. Each adds 1 with release after its last access. A rank that reuses or clears
@@ -95,7 +95,7 @@ class NodeSegmentPool : Pinned {
     /// The number of ranks, without the one that makes areas, that have read the full count in
     /// `left`: that rank clears these words only then. Memory orders as for `left`.
     std::atomic<std::uint32_t> seen;
-    /// Of each rank: it left the communicator in good order.
+    /// For each rank: whether it left the communicator in good order.
     PeerLiveness::Departed* departed() noexcept {
       return std::launder(reinterpret_cast<PeerLiveness::Departed*>(this + 1));
     }
@@ -119,7 +119,7 @@ class NodeSegmentPool : Pinned {
   Words& words(std::size_t number) const noexcept {
     return *std::launder(reinterpret_cast<Words*>(words_ + number * words_bytes()));
   }
-  /// Of an area, in the file.
+  /// The offset of an area in the file.
   std::size_t offset(std::size_t number) const noexcept {
     return segment_->file_bytes() + number * area_bytes_;
   }
@@ -269,7 +269,7 @@ class CommunicatorSegment final : public NodePages {
     share_->retire(*this, std::move(memory_), {number_, std::move(pools_), is_broken()});
   }
 
-  /// By which the others find it.
+  /// The number by which the other ranks find it.
   std::size_t number() const noexcept { return number_; }
   /// Memory that begins as zeros, aligned to a page.
   std::byte* data() const noexcept { return memory_.data(); }
