@@ -74,8 +74,8 @@ static_assert(ArrivalPolicy<ArrivalOrder>);
 /// a binomial tree from ranks that are dealt out by node, recursive doubling's allgather from ranks
 /// that are in order of cores.
 ///
-/// Source: B. Kitor, thesis, ch. 4: rank reordering by the algorithm's pattern; the orders are ours
-/// (topology/mapping/map_positions.hpp).
+/// Source: B. Kitor, thesis (see docs/mapping.md), ch. 4: rank reordering by the algorithm's
+/// pattern; the orders are ours (topology/mapping/map_positions.hpp).
 struct OnTopology {
   using policy_kind = ArrivalPolicyKind;
   static constexpr std::string_view name = "OnTopology";

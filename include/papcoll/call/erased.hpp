@@ -36,21 +36,28 @@ class ErasedElements {
 };
 }  // namespace detail
 
-/// The collectives as plain functions: an element is so many bytes, an operator a Reducer.
+/// The collectives as plain functions: an element is a number of bytes, an operator a Reducer. For
+/// wrappers for other languages, and for types that are known at run time only.
 ///
-/// Each comes as blocking call, as non-blocking one (iX, see Request) and as persistent one
-/// (X_init, see Persistent). They throw what the typed calls throw, in the same words; a wrapper
-/// for a language without exceptions catches papcoll::error.
+/// Each collective has a blocking function, a non-blocking one (iX, see Request) and a persistent
+/// one (X_init, see Persistent). They throw what the typed calls throw, with the same texts; a
+/// wrapper for a language without exceptions catches papcoll::error. On different ranks an erased
+/// and a typed call may match.
 ///
-/// Counts are in elements. Elements are aligned as their type asks for. The same address as input
-/// and output means in place: where a rank has one block in the one and a block for each rank in
-/// the other, its own block then stands at its place. A buffer that only the root has is not looked
-/// at elsewhere.
+/// Counts are in elements, which must be aligned as their type. Equal addresses of input and output
+/// mean in place: if a rank has one block in one buffer and a block for each rank in the other, its
+/// own block is then at its place in the longer one. A buffer that only the root needs is ignored
+/// elsewhere.
+///
+/// Example:
+///
+///     const auto sum = papcoll::erased::reducer(papcoll::erased::ElementType::float64,
+///                                               papcoll::erased::Operation::sum);
+///     papcoll::erased::allreduce(comm, pointer, pointer, count, sum);    // in place
 namespace erased {
 
-/// Whose call it is: made of whatever a typed call takes as its first argument, such as a
-/// Communicator, or an MPI_Comm where communicator.hpp is included. Borrows it until the call
-/// returns.
+/// The communicator of a call: made of whatever a typed call takes as its first argument, such as a
+/// Communicator, or an MPI_Comm if communicator.hpp is included. Borrowed until the call returns.
 class Comm {
  public:
   /// An MPI_Comm: its first use is collective, as that of a typed call.
@@ -269,96 +276,99 @@ namespace erased {
     return detail::prepare_erased({comm, Collective::collective, __VA_ARGS__}, algorithm);  \
   }
 
-/// Combines `count` elements of every rank, position by position, and gives all the result.
+/// Combines `count` elements of every rank, position by position, and gives every rank the result;
+/// as papcoll::allreduce.
 PAPCOLL_ERASED(allreduce, allreduce,
                (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, op, layouts)
 
-/// Combines `count` elements of every rank, and gives the root the result.
+/// Combines `count` elements of every rank, and gives the result to the root; as papcoll::reduce.
 PAPCOLL_ERASED(reduce, reduce,
                (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                 root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, op, layouts, to)
 
-/// Gives rank r the combination of ranks 0 to r.
+/// Gives rank r the combination of the `count` elements of ranks 0 to r; as papcoll::scan.
 PAPCOLL_ERASED(scan, scan,
                (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, op, layouts)
 
-/// Gives rank r the combination of ranks 0 to r - 1; rank 0's output stays as it is.
+/// Gives rank r the combination of the `count` elements of ranks 0 to r − 1; rank 0's output is not
+/// modified. As papcoll::exscan.
 PAPCOLL_ERASED(exscan, exscan,
                (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, op, layouts)
 
-/// Combines size() times `count` elements of every rank, and gives each rank its `count` of them.
+/// Combines size() blocks of `count` elements of every rank, and gives each rank one block of the
+/// result; as papcoll::reduce_scatter.
 PAPCOLL_ERASED(reduce_scatter, reduce_scatter,
                (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, op, layouts)
 
-/// Gives all ranks the root's `count` elements.
+/// Gives every rank the root's `count` elements; as papcoll::bcast.
 PAPCOLL_ERASED(bcast, bcast,
                (Comm comm, void* data, std::size_t count, const Element& element, root from,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                data, data, count, element, layouts, from)
 
-/// Gives all ranks the `count` elements of each, in rank order.
+/// Gives every rank the `count` elements of each, in rank order; as papcoll::allgather.
 PAPCOLL_ERASED(allgather, allgather,
                (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, element, layouts)
 
-/// Gives the root the `count` elements of each rank, in rank order.
+/// Gives the root the `count` elements of each rank, in rank order; as papcoll::gather.
 PAPCOLL_ERASED(gather, gather,
                (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
                 root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, element, layouts, to)
 
-/// Gives each rank its `count` of the root's size() times as many elements.
+/// Gives each rank its block of `count` of the root's elements, in rank order; as papcoll::scatter.
 PAPCOLL_ERASED(scatter, scatter,
                (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
                 root from, const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, element, layouts, from)
 
-/// Gives every rank `count` elements of each: block r of `in` is for rank r, block r of `out` is of
-/// rank r.
+/// Sends block r of `in` to rank r, and receives block r of `out` from rank r, each of `count`
+/// elements; as papcoll::alltoall.
 PAPCOLL_ERASED(alltoall, alltoall,
                (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, element, layouts)
 
-/// Gives every rank a block of each rank, of any lengths; see papcoll::alltoallv. The buffers of
-/// this and the next ones end where their blocks do.
+/// Sends and receives a block for each rank, of any lengths; as papcoll::alltoallv. The buffers of
+/// this and of the following functions end where their blocks do.
 PAPCOLL_ERASED(alltoallv, alltoall,
                (Comm comm, const void* in, const blocks& sent, void* out, const blocks& received,
                 const Element& element, const Algorithm& algorithm = {}),
                in, sent, out, received, element)
 
-/// Gives all ranks the contributions of all, where these differ in length; see papcoll::allgatherv.
+/// Gives every rank the contributions of all, where these differ in length; as papcoll::allgatherv.
 PAPCOLL_ERASED(allgatherv, allgather,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 const Algorithm& algorithm = {}),
                in, counts{}, out, each, element)
 
-/// Gives the root the contributions of all, where these differ in length; see papcoll::gatherv. All
+/// Gives the root the contributions of all, where these differ in length; as papcoll::gatherv. All
 /// ranks pass the lengths.
 PAPCOLL_ERASED(gatherv, gather,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 root to, const Algorithm& algorithm = {}),
                in, counts{}, out, each, element, to)
 
-/// Gives each rank its part of the root's elements, where parts differ in length; see
+/// Gives each rank its block of the root's elements, where blocks differ in length; as
 /// papcoll::scatterv. All ranks pass the lengths.
 PAPCOLL_ERASED(scatterv, scatter,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 root from, const Algorithm& algorithm = {}),
                in, each, out, counts{}, element, from)
 
-/// A reduce_scatter of blocks that differ: `each` says how many elements every rank gets, the same
-/// on all ranks.
+/// As above, for blocks that differ in length: `each` has the number of elements that every rank
+/// gets, and is equal on all ranks.
 PAPCOLL_ERASED(reduce_scatter, reduce_scatter,
                (Comm comm, const void* in, void* out, const counts& each, const Operator& op,
                 const Algorithm& algorithm = {}),
@@ -369,9 +379,9 @@ PAPCOLL_ERASED(barrier, barrier, (Comm comm, const Algorithm& algorithm = {}))
 
 #undef PAPCOLL_ERASED
 
-/// In place of a blocking call that this rank cannot make, say for want of memory to pack its
-/// elements: the other ranks do not wait for it, and their calls throw peer_error, which quotes
-/// `why`. Throws argument_error.
+/// Takes the place of a blocking call that this rank cannot make, for example for want of memory to
+/// pack its elements: the other ranks do not wait for it, and their calls throw peer_error, which
+/// quotes `why`. Throws argument_error.
 [[noreturn]] inline void refuse(Comm comm, Collective collective, const std::string& why) {
   detail::Caller{comm.core(), collective}.refuse(why);
 }

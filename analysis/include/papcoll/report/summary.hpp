@@ -27,7 +27,7 @@ struct SizeRange {
   std::uint64_t most;  ///< bytes that the largest of them has
 };
 
-/// The ranges of the thesis, section 3.2.4: up to 1 KB, up to 1 MB, and more.
+/// The ranges of P. Alizadeh's thesis (2021), section 3.2.4: up to 1 KB, up to 1 MB, and more.
 inline std::vector<SizeRange> usual_ranges() {
   return {{"small", std::uint64_t{1} << 10U},
           {"medium", std::uint64_t{1} << 20U},

@@ -24,7 +24,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     Hierarchical<Policies<DynamicLeader, ShmTransport>, Policies<Rabenseifner, MpiTransport>>
 ///     "Hierarchical:DynamicLeader+ShmTransport,Rabenseifner+MpiTransport"
 ///
-/// Hierarchical reduce-scatter-allgather, the thesis's algorithm, is
+/// Hierarchical reduce-scatter-allgather, Alizadeh's algorithm (see Source), is
 ///     "Hierarchical:ReduceScatterGather+ShmTransport,Rabenseifner+MpiTransport".
 ///
 /// Parts may be in predicted order: "Hierarchical:SplitTail,StragglAR" learns which node is late.
@@ -79,7 +79,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     allreduce          [04]   1      2          [04]   4
 ///     bcast              [04]   [04]   [04]       [04]   [04]
 ///
-/// Source: hierarchical reduce-scatter-allgather (thesis, ch. 6): reduce-scatter-gather in each
+/// Source: P. Alizadeh, MASc thesis, Queen's University, 2021, ch. 6: reduce-scatter-gather in each
 ///   node, Rabenseifner among leaders, bcast. Leaders by arrival: Parsons and Pai.
 template <class Intra, class Inter>
 struct Hierarchical {
