@@ -111,7 +111,7 @@ inline detail::Shared<CommState> state_or_null(MPI_Comm comm) {
   return detail::static_shared_cast<CommState>(find_attached(comm, Keyvals::get().comm));
 }
 
-/// The Options without what they say of ranks that are not left.
+/// Returns the Options without the ranks that are gone.
 [[gnu::cold]] inline Options options_of_left(Options options, const std::vector<int>& left) {
   if (const Machine* const machine = options.machine.in_code()) {
     options.machine = machine->among(left);

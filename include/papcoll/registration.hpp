@@ -16,7 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// Moves `count` elements to the arena until what it returns is destroyed; null: nothing was moved,
-/// and `why` says why.
+/// and `why` has the reason.
 [[nodiscard]] PAPCOLL_DECL detail::Shared<const void> register_data(TeamCore& core, void* data,
                                                                     std::size_t count,
                                                                     std::size_t bytes_of_one,

@@ -11,7 +11,7 @@
 #include <limits>
 #include <string_view>
 
-// What arrival-driven algorithms say about themselves. How they run is in arrival_algorithm.hpp.
+// The properties of arrival-driven algorithms. How they run is in arrival_algorithm.hpp.
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -19,7 +19,8 @@ struct ArrivalAlgorithm;
 
 /// What a schedule is under an arrival policy, where that makes it an arrival-driven algorithm.
 /// Each specialisation stands below the schedule, in the algorithm's own header, and is the only
-/// place that says so: policies, catalogue, tools, tests and the explorer of interleavings ask it.
+/// place that defines this: policies, catalogue, tools, tests and the explorer of interleavings
+/// read it.
 ///
 /// Required: `Schedule`, whose `contract` and `serves(collective)` it has; `Run`, one call of it:
 /// default-constructible, `bool step(Site&, const Call&)` moves the call and says whether it is
@@ -44,7 +45,7 @@ concept IsArrivalDriven = requires {
   { ArrivalDriven<Arrival, Schedule>::keeps_order_on_request } -> std::convertible_to<bool>;
 };
 
-/// What an arrival-driven algorithm says about itself.
+/// The properties of an arrival-driven algorithm.
 struct ArrivalTraits {
   std::string_view name;        ///< as in the catalogue: "DynamicLeader", "Exchange"
   std::uint8_t id;              ///< algorithm_id(name)
@@ -60,7 +61,8 @@ struct ArrivalTraits {
 
 namespace detail {
 
-/// How many ranks an arrival-driven schedule serves: as many as it says, or any number.
+/// The most ranks that an arrival-driven schedule serves: as many as it has in most_ranks, or any
+/// number.
 template <class Schedule>
 constexpr int most_ranks_of() noexcept {
   if constexpr (requires { Schedule::most_ranks; }) {
@@ -109,8 +111,8 @@ const ArrivalAlgorithm& algorithm_under() noexcept;
 
 }  // namespace detail
 
-/// What the algorithm that a schedule is under an arrival policy says about itself. Naming it
-/// compiles nothing of the algorithm.
+/// The properties of the algorithm that a schedule is under an arrival policy. Naming it compiles
+/// nothing of the algorithm.
 template <class Arrival, class Schedule>
 requires IsArrivalDriven<Arrival, Schedule>
 inline constexpr ArrivalTraits arrival_traits =

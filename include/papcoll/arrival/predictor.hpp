@@ -20,8 +20,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// P says when a rank will arrive from when it arrived before: a regular value whose members are
-/// its parameters. What it has seen stands in a History, one a rank.
+/// P predicts when a rank will arrive from when it arrived before: a regular value whose members
+/// are its parameters. What it has observed is in a History, one for each rank.
 ///
 /// Ranks are compared by their predictions, and no rank knows what the others saw. So a prediction
 /// has to be a weighted mean of the observations, with the same weights wherever as many were made:

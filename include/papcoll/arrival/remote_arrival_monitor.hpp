@@ -61,8 +61,8 @@ class RemoteArrivalMonitor {
   BackgroundAllgather& agreement() noexcept { return agreement_; }
   const Imbalance& view() const noexcept { return recent_.agreed(); }
 
-  /// This rank was in the call under way for so long. All ranks say so of the same ones. Of more
-  /// than are kept, any may be among those that are, as their numbers draw.
+  /// Records how long this rank was in the present call. All ranks record the same calls. Of more
+  /// than are kept, their numbers draw which are.
   void note(const Call& call, const CallTrial& trial, bool is_watched,
             std::chrono::nanoseconds in_call) noexcept {
     const std::size_t i = next_place();

@@ -11,8 +11,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The collectives papcoll offers, as values. Each is also a type (below), by which a schedule says
-/// with one overload of emit() that it serves it, and a row of collective_traits.
+/// The collectives papcoll offers, as values. Each has a tag type (below), by which a schedule
+/// serves it with an overload of emit(), and a row of collective_traits.
 enum class Collective : unsigned char {
   allreduce,
   reduce,

@@ -113,7 +113,7 @@ class CopyChoice {
  private:
   enum Now : unsigned char { not_found, found_plain, found_streamed, states };
 
-  /// Where there are streamed stores, and nothing says that something else is as fast.
+  /// Returns true if there are streamed stores, and it is not known that another method is as fast.
   static bool needs_probe(CopyMethod wanted) noexcept {
     return wanted == CopyMethod::probed ||
            (wanted == CopyMethod::best && PAPCOLL_COPIES_BY_INSTRUCTION != 0 &&

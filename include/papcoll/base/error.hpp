@@ -89,7 +89,7 @@ template <class Error = std::exception, class F>
 
 /// The exception whose handler this is called in, as an E; null if it is none. By its type, not by
 /// its virtual table as dynamic_cast: without RTTI files have no dynamic_cast, and the tables that
-/// they define, which the linker may take for all files, do not say what they are of.
+/// they define, which the linker may take for all files, do not identify their class.
 template <class E>
 const E* handled_as() noexcept {
   try {

@@ -112,7 +112,7 @@ constexpr auto lane_of() noexcept {
 template <class T, class LaneOp>
 using Lane = typename decltype(lane_of<T, LaneOp>())::type;
 
-/// Op, a stateless operator, says by Op::LaneOp what it does to vectors, and T has a lane.
+/// True if Op, a stateless operator, has its vector operation in Op::LaneOp, and T has a lane.
 template <class T, class Op>
 concept Vectorizable = requires {
   typename Op::LaneOp;

@@ -121,10 +121,10 @@ using pick_policy = typename PickPolicy<Kind, Default, Ps...>::type;
 
 }  // namespace detail
 
-// What one policy needs of another is a bit. What is said where it does not get it:
+// What one policy needs of another is a bit. The text for a need that is not met:
 // choice/policies/requirements.hpp.
 
-/// What a schedule needs of its arrival and transport policies; static schedules do not say,
+/// What a schedule needs of its arrival and transport policies; static schedules do not define it,
 /// since they all need the same.
 template <class S>
 inline constexpr unsigned needs_of = [] {

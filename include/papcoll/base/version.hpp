@@ -1,7 +1,7 @@
 #pragma once
 
-// Every header of papcoll comes here before anything else of its own. A compiler that goes on after
-// the first sentence would say thousands; a header that does not exist stops it.
+// Every header of papcoll includes this one first. A compiler that continues after the first error
+// would print thousands; a header that does not exist stops it.
 #if !defined(__cplusplus) || __cplusplus < 202002L
 #error "papcoll is written in C++20: compile with -std=c++20 (by CMake: link papcoll::papcoll)"
 #include <papcoll/see_the_error_above>

@@ -63,7 +63,7 @@ consteval std::uint32_t type_hash() noexcept {
   return name_hash<typename sized_integer<T>::type>();
 }
 
-// -- What is said of values.
+// -- Checks of values.
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;

@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The type-erased interface: what every call, typed or not, says of its arguments, and the
-// functions that check it, make a Call of it, and run, start or keep that.
+// The type-erased interface: the arguments of every call, typed or not, and the functions that
+// check them, make a Call of them, and run, start or keep that.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -25,8 +25,7 @@ inline constexpr std::size_t any_length = ~std::size_t{0};
 /// Where a call's elements lie, if they need not be contiguous. By pointers, so that a file that
 /// passes no such buffer does not compile what they point to.
 struct LayoutArguments {
-  /// Refuses layouts that are no right ones, says lengths and addresses in the arguments, and sets
-  /// is_counted.
+  /// Refuses invalid layouts, stores lengths and addresses in the arguments, and sets is_counted.
   void (*count)(const Caller&, LayoutArguments&, CallArguments&) = nullptr;
   /// Sets the call's views, and refuses null pointers and buffers that overlap. Counts are in
   /// elements; 0: the buffer is not used. `in_place`: both are one buffer, of the larger count.
@@ -53,7 +52,8 @@ struct CallArguments : Call {
 
   bool is_count_signed = false;  ///< `count` may be negative
   bool one_buffer = false;       ///< in place: `in` is `out`
-  /// `count` says how many elements each rank contributes or gets, else the lengths of the buffers.
+  /// `count` is the number of elements that each rank contributes or gets; false: the lengths of
+  /// the buffers decide.
   bool by_count = false;
   bool in_place_if_same = false;  ///< one address for both means in place
   std::size_t in_length = 0;

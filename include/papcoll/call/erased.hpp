@@ -116,7 +116,7 @@ class Element : public detail::ErasedElements {
   /// Any `size` bytes. `number` identifies the type when ranks compare their calls: any number that
   /// is equal on all ranks; 0 for bytes of no particular type.
   explicit Element(std::size_t size, std::uint32_t number = 0) noexcept;
-  /// What typed calls say of T, so that they match.
+  /// The element that typed calls pass for T, so that they match.
   template <class T>
   static Element of() noexcept {
     return Element{detail::element_numbers<T>()};
@@ -142,7 +142,7 @@ class Operator : public detail::ErasedElements {
   Operator(const Reducer& reducer) noexcept;  // NOLINT(google-explicit-constructor): it is one
   /// An operator of the caller's, on elements whose size is the reducer's. `number`: as Element's.
   Operator(const Reducer& reducer, const Element& element, std::uint32_t number = 0) noexcept;
-  /// What typed calls say of T under `op`, which it borrows.
+  /// The operator that typed calls pass for T under `op`, which is borrowed.
   template <class T, class Op>
   static Operator of(const Op& op) noexcept {
     Operator o{papcoll::reducer<T>(op), Element::of<T>()};

@@ -104,7 +104,7 @@ struct PackedArguments : CallArguments, Pinned {
     }
   }
 
-  /// The address of a buffer, and its length if it says that.
+  /// Returns the address of a buffer, and its length if it has one.
   template <class A>
   static std::byte* put_buffer(A& argument, std::size_t& length) noexcept {
     length = any_length;
@@ -234,8 +234,7 @@ inline const Route route_for = route_of<
     P::forms.way, P::forms.collective,
     !is_reduction(P::forms.collective) || is_commutative<typename P::Op, typename P::T>, Ps...>();
 
-/// Runs a blocking call. Where its types say all that decides the way it goes, it goes there at
-/// once.
+/// Runs a blocking call, without a Route if its types decide the way it goes.
 template <class P, class... Ps>
 void run_packed(TeamCore& core, PackedArguments<P>& a) {
   constexpr Collective c = P::forms.collective;
@@ -308,13 +307,13 @@ void call_uneven(Comm& comm, As&&... as) {
   make<Pack<C, true, Way::blocking, As...>, Ps...>(comm, std::forward<As>(as)...);
 }
 
-// -- The three functions of a collective, and what they say to arguments that none of their forms
-// takes: they are deleted for these. Compilers name the Mistake, and show the line that declares
-// the functions, whose comment says how to write a call.
+// -- The three functions of a collective. For arguments that none of their forms takes they are
+// deleted: compilers name the Mistake, and show the line that declares the functions, whose comment
+// says how to write a call.
 
 /// What a wrong call would return.
 struct NoResult {
-  /// Becomes anything, so that nothing more is said where it is used.
+  /// Converts to anything, so that its use is no further error.
   template <class T>
   operator T() const;  // NOLINT(google-explicit-constructor): only for the compiler's messages
   /// Nor where it is used as a Request or a Persistent.

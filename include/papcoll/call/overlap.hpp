@@ -167,7 +167,8 @@ inline bool share_bytes(const Region& a, const Region& b) {
   return share;
 }
 
-/// Which bytes `count` elements have. A view in steps says itself how many there are.
+/// Returns the bytes that `count` elements occupy. A view in strides has its own number of
+/// elements.
 inline Region region_of(const BufferView* view, const std::byte* address, std::size_t count,
                         std::size_t size) {
   Region r;

@@ -100,7 +100,7 @@ struct Chosen {
 struct CallActions {
   void (*run)(const Caller&, const AlgorithmSpec&, Call&);
   Request (*start)(const Caller&, const AlgorithmSpec&, Call&, detail::Shared<const void>);
-  /// Checks a call, blocking or not as its caller says.
+  /// Checks a call, blocking or not as its caller has it.
   Settled (*settle)(const Caller&, const AlgorithmSpec&, Call&);
 };
 

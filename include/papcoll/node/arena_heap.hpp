@@ -92,8 +92,8 @@ class ArenaHeap : Pinned {
   std::byte* memory() const noexcept { return memory_; }
   std::size_t bytes() const noexcept { return most_; }
 
-  /// Throws system_error, whose sentence says what the memory is ("this rank's part of the arena")
-  /// and what to do; std::bad_alloc if there is no memory for the notes.
+  /// Throws system_error, whose text names the memory ("this rank's part of the arena") and what to
+  /// do; std::bad_alloc if there is no memory for the notes.
   std::byte* take(std::size_t bytes, std::size_t alignment, const char* what, const char* remedy) {
     if (is_in_child()) refuse_in_child(bytes, what);
     const std::lock_guard lock{mutex_};

@@ -18,10 +18,10 @@ using Stamp = std::uint64_t;
 constexpr Stamp make_stamp(std::uint32_t epoch, std::uint32_t chunks) noexcept {
   return (Stamp{epoch} << 32) | chunks;
 }
-/// Returns true if a tagged count says "chunks below `chunks` of this epoch". A count in the
-/// epoch's slot is of this epoch or older. How much older is unknown (a word that no algorithm uses
-/// for a while, or the failure word, stays as it was), so epochs are compared for equality, not by
-/// their difference.
+/// Returns true if a tagged count is of this epoch and covers the chunks below `chunks`. A count in
+/// the epoch's slot is of this epoch or older. How much older is unknown (a word that no algorithm
+/// uses for a while, or the failure word, stays as it was), so epochs are compared for equality,
+/// not by their difference.
 constexpr bool reached(Stamp now, std::uint32_t epoch, std::uint32_t chunks) noexcept {
   return now >> 32 == epoch && static_cast<std::uint32_t>(now) >= chunks;
 }

@@ -13,7 +13,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank says of its call when it arrives. Equal on all ranks if the calls match.
+/// The fingerprint of a rank's call, published when it arrives. Equal on all ranks if the calls
+/// match.
 struct CallWords {
   /// 48 bits of the number of elements, which is as many as memory holds, and the upper 16 of
   /// Call::types.

@@ -120,7 +120,7 @@ class CallFrame {
   /// The call under way, for messages.
   [[gnu::cold, gnu::noinline]] std::string describe_call() const {
     if (words_.what == CallWords::invalid) return "a call that is invalid on this rank";
-    // Groups count for themselves, and their numbers say nothing to the caller.
+    // Groups count for themselves, and their numbers mean nothing to the caller.
     return words_.describe() +
            (names_.empty()
                 ? detail::joined({" (blocking call ", number(epoch_), " of the communicator)"})

@@ -137,7 +137,7 @@ class NodePages : Pinned {
   /// Maps [at, at + bytes), whole pages that are reserved, once more, and returns where. Whoever
   /// asks unmaps it. Throws system_error. There if there are arenas, as what follows.
   virtual std::byte* map_again(const std::byte*, std::size_t) const { return nullptr; }
-  /// `broken` is where a board in this memory says that it is broken: 0, or why.
+  /// `broken`: the word of a control block in this memory that is not 0 once it is broken.
   virtual void watch(const std::atomic<std::uint32_t>& /*broken*/) {}
   /// Returns true if a team that has the same arenas is broken, and not all of its ranks have left
   /// it. May be called by several threads at once.

@@ -187,7 +187,7 @@ class PeerProbe {
     }
   }
 
-  /// What a pair's times say, where that is more than what another's said.
+  /// The costs by a pair's times, as far as they exceed those of another pair.
   void far_costs(Found& found, const Times& least) const noexcept {
     const auto a_byte = [](std::int64_t ns, std::size_t bytes) {
       return static_cast<std::uint32_t>(std::max<std::int64_t>(ns, 0) * 1000 /

@@ -201,7 +201,7 @@ class CommState final : public Attached, public TeamHooks {
   }
 
   /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, of
-  /// which some share caches, or says why they have nothing.
+  /// which some share caches, or why they have none.
   template <class TakeMemory>
   [[gnu::cold]] void settle(TeamEnvironment& s, const RankSetInfo& known,
                             const TakeMemory& take_memory) {

@@ -333,7 +333,7 @@ class NodeCallTracker : Pinned {
         detail::outnumber(static_cast<std::size_t>(basis_.size()), shared_->census.processors()));
   }
 
-  /// Throws what made the call under way fail, once some rank has said it.
+  /// Throws what made the present call fail, once some rank has published it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail() {
     NodeSite& site = shared_->site;
     basis_.waiter().until([&] { return site.failed(); });

@@ -114,7 +114,7 @@ class PeerTrials {
     said.store(packed(found), std::memory_order_relaxed);
   }
 
-  // 0: nothing is known. What does not fit is said as the most that does.
+  // 0: nothing is known. A value that does not fit is stored as the largest that does.
   static constexpr unsigned bits = 16;
   static constexpr Word most = (Word{1} << bits) - 1;
   static Word packed(const PeerProbe::Found& f) noexcept {
@@ -125,7 +125,7 @@ class PeerTrials {
     return word;
   }
 
-  /// The middle of what the ranks have said, each part by itself.
+  /// Takes the median of what the ranks have published, each part by itself.
   [[gnu::noinline, gnu::cold]] bool count() noexcept {
     PeerCosts now = costs_;
     const std::array parts{&PeerCosts::pull_ps, &PeerCosts::pull_ns, &PeerCosts::read_ps,

@@ -53,7 +53,7 @@ class Tickets final : public TeamPart {
     none_ = detail::joined({t.name, " has no tickets for this kind of team"});
   }
 
-  /// Makes them, if they can be had. May wait for all ranks, as the transport says.
+  /// Creates them, if they can be had. May wait for all ranks, depending on the transport.
   void open(const TransportTable& t, const TeamEnvironment& s, const Options& options) {
     try {
       board_ = detail::make_owned<RemoteTicketCounter>(
@@ -196,7 +196,7 @@ class ScheduledCalls {
   }
 
   /// Runs a call whose `phases` are calls of the teams within this one. `connect` calls connected()
-  /// for each transport they use, and says if all are there.
+  /// for each transport they use, and returns true if all are there.
   template <class Connect, class Phases>
   void run_divided(std::uint32_t id, const Call& call, Connect&& connect, Phases&& phases) {
     const CallWords words = words_of_long(call, id);

@@ -23,8 +23,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank says of a call, so that calls can be compared. Of `algorithm` 16 bits count; whether
-/// its bits must not depend on arrivals is part of it, since some go other ways then.
+/// Returns the fingerprint of a call, by which calls are compared. 16 bits of `algorithm` count.
+/// Whether bits must not depend on arrivals is part of it, since such calls may run differently.
 inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
   const std::uint32_t contract = call.by_arrivals() ? 0U : 0x6a5dU;
   const std::uint32_t reach = static_cast<std::uint32_t>(call.reach) << 8U;

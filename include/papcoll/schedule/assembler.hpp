@@ -265,7 +265,7 @@ class PlanAssembler final : public StepSink {
          " before they are there: receive them first, or send something else"}));
   }
 
-  /// Makes r stand in one piece of memory that can be sent from, and says where.
+  /// Brings r together in one piece of memory that can be sent from, and returns where.
   [[gnu::cold]] ElementLocation gather(Range r) {
     memory_.locations().each(r, [this](const Piece& p) { require_present(p); });
     const Piece whole = memory_.locations().piece(r);

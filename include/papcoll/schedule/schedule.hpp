@@ -19,7 +19,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// S says with an emit() overload that it serves the collective.
+/// True if S serves the collective: it has an emit() for the tag.
 template <class S, class Tag>
 concept Emits = requires(const S& s, Builder& b) {
   s.emit(Tag{}, b);
@@ -185,7 +185,8 @@ class AnySchedule {
     return table_->mapping_hint == nullptr ? table_->constant_hint
                                            : table_->mapping_hint(self_, c, size);
   }
-  /// Tells who sends how much to whom; false: it does not know, but emit() says it.
+  /// Adds who sends how much to whom. Returns false if the schedule has no traffic(); emit() has it
+  /// then.
   bool tell_traffic(Collective c, Traffic& traffic) const {
     if (table_->traffic == nullptr) return false;
     const std::size_t before = traffic.arcs().size();

@@ -154,7 +154,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   return at == hosts.end() ? -1 : static_cast<std::int32_t>(at - hosts.begin());
 }
 
-/// The ranks where Linux says that they sit, and the network that is described between their hosts.
+/// Returns the ranks at their places according to Linux, and the network that is described between
+/// their hosts.
 [[gnu::cold]] PAPCOLL_DECL Machine with_network(const Machine& described, const RanksTell& ranks,
                                                 std::vector<Place> places) {
   std::vector<std::int32_t> listed(places.size());

@@ -15,7 +15,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Threads may ask at once.
 class MachineOnDemand {
  public:
-  /// As Linux says, with all nodes on one switch.
+  /// The machine that Linux describes, with all nodes on one switch.
   explicit MachineOnDemand(std::vector<Place> places) : places_(std::move(places)) {}
   /// As described.
   explicit MachineOnDemand(Machine machine)

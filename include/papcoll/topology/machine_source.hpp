@@ -32,7 +32,7 @@ class MachineSource {
   MachineSource() = default;
   /// A description in code.
   MachineSource(Machine machine);  // NOLINT(google-explicit-constructor): it is one
-  /// For producers: `reader` makes the machine of what `name` says, the same text for the same
+  /// For producers: `reader` makes the machine that `name` describes, the same text for the same
   /// machine, and throws papcoll::error with a sentence of its own.
   MachineSource(std::string name, Machine (*reader)(const std::string& name));
 

@@ -14,11 +14,11 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// What a work word of an algorithm says of a chunk. A word serves chunks k, k + Words,
-/// k + 2·Words, … of a call, and its state says which of them, modulo `generations`. A rank meets
+/// The state of a chunk in a work word of an algorithm. A word serves chunks k, k + Words, k +
+/// 2·Words, … of a call, and its state says which of them, modulo `generations`. A rank can find
 /// the one before k and the one after it, and no others: ChunkReduction keeps end() within Words
-/// chunks of low(), no chunk from end() on is combined without this rank, and all below
-/// end() − window() have been taken.
+/// chunks of low(), no chunk from end() on is combined without this rank, and all below end() −
+/// window() have been taken.
 template <class Algorithm, unsigned WhoBits, unsigned CountBits, std::uint32_t Words>
 struct ChunkWord {
   static constexpr int most_count = (1 << CountBits) - 1;
@@ -51,8 +51,8 @@ struct ChunkWord {
   static std::uint32_t generation(std::uint32_t k) noexcept { return k / Words % generations; }
 };
 
-/// The contributions and partial results of one reduction, as the algorithms see them that let any
-/// rank combine anything: who wrote a chunk says so elsewhere, here is where it lies.
+/// The contributions and partial results of one reduction, for the algorithms in which any rank may
+/// combine anything: where each is. That it was written is published elsewhere.
 ///
 /// Where peers reach each other's pools (`direct`, the same on all ranks of a node: see pools_hold;
 /// or by the kernel), partial results are written to the output of the rank that combines, if its

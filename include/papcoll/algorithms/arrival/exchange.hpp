@@ -190,8 +190,8 @@ class Exchange::Run {
     if (to_root(c)) {
       return written_ < s.buffers() || s.arrived(c.root, written_ - s.buffers() + 1);
     }
-    // A stamp of k says "I took all chunks below k − buffers/2", and this rank took chunk t only
-    // when all stamps were above t: so all have read what chunk written_ overwrites.
+    // A count of k means that its rank has read all chunks below k − buffers/2, and this rank read
+    // chunk t only when all counts were above t: so all have read what chunk written_ overwrites.
     return written_ < taken_ + s.buffers() / 2;
   }
 

@@ -229,8 +229,8 @@ class LeaderFanRun {
   bool gather(Site auto& s, const Call& c) {
     for (;;) {
       bool moved = false;
-      // A release of chunk t says that all have published it, so all had taken those below
-      // t + 1 − buffers/2: what chunk written_ overwrites has been read by all.
+      // A release of chunk t means that all have published it, so all had read those below t + 1 −
+      // buffers/2: what chunk written_ overwrites has been read by all.
       if (written_ < chunks_.count && written_ < taken_ + s.buffers() / 2) {
         write_chunk(s, c, leader_);
         moved = true;

@@ -74,7 +74,7 @@ class HierarchicalPhases {
   int root_number() const noexcept { return groups_.number_of(call_.root); }
   std::size_t bytes(std::size_t elements) const noexcept { return elements * call_.reducer.size; }
 
-  /// A call of one phase; what is not said is as in the whole call.
+  /// Returns a call of one phase; what is not passed is as in the whole call.
   [[gnu::noinline]] Call phase(Collective c, const std::byte* in, std::byte* out,
                                int root = 0) const noexcept {
     Call p = call_;

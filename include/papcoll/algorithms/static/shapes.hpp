@@ -94,7 +94,7 @@ namespace detail {
 }  // namespace detail
 
 /// How P positions are folded to fewer, the core, for schedules whose rounds need a power of two or
-/// a grid: of the first P − core pairs of neighbours, the even one speaks for both.
+/// a grid: of the first P − core pairs of neighbours, the even one is the proxy of both.
 ///
 ///     P = 6    0 1   2 3   4   5      core 4, pairs 2
 ///              |/    |/    |   |
@@ -204,7 +204,7 @@ inline Builder core_of(const auto& b, Fold fold) {
   if (fold.folded_away(me)) b.receive(me - 1, b.whole());
 }
 
-/// What the positions that are folded away send to those that speak for them, and are sent.
+/// Adds what the folded positions send to their proxies, and receive.
 [[gnu::cold]] inline void tell_folding(Traffic& t, Fold fold, double away, double back) {
   for (int i = 0; i < fold.pairs(); ++i) {
     t.add(2 * i + 1, 2 * i, away);

@@ -55,8 +55,8 @@ struct StragglAR {
   /// latency costs as much as 16 KB, but none above 48 KB: MPI sends those at once, without asking
   /// the receiver first.
   std::size_t block_bytes = 0;
-  /// The position that is awaited. Names do not say it: what is named is in predicted order, which
-  /// puts the last to come at position 0.
+  /// The position that is expected last. It is no part of the name: a named schedule is in
+  /// predicted order, in which the last to arrive is at position 0.
   int straggler = 0;
 
   std::string arguments() const {

@@ -159,7 +159,8 @@ class SuaraSearch {
   return detail::SuaraSearch{model, p, m}.best(most_dimensions);
 }
 
-/// The best grid for given algorithms: `choice` says how many dimensions and what runs along them.
+/// Returns the best grid for given algorithms: `choice` has the number of dimensions and what runs
+/// along them.
 [[gnu::cold]] inline SuaraChoice choose_suara_grid(const SuaraModel& model,
                                                    const SuaraChoice& choice, int p, double m) {
   SuaraChoice best = choice;

@@ -148,7 +148,7 @@ namespace detail {
                                        double m) noexcept {
   const HockneyWithGap& h = model.of(part);
   const bool shared = model.shared_ports;
-  // Where ports are shared, a fold is delayed by as many whole vectors as is said below.
+  // If ports are shared, a fold is delayed by as many whole vectors as computed below.
   const double fold = shared && !closed_form::detail::is_power_of_two(p) ? h.beta * m : 0;
   switch (part) {
     case SuaraPart::linear:

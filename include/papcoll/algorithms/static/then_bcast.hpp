@@ -17,7 +17,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 template <class S, class Tag>
 inline constexpr bool part_serves = StaticSchedule<S>&& Emits<S, Tag>;
 
-/// The schedule, or where it is wrong another, so that no more is said of it.
+/// The schedule; or, if it is wrong, another one, so that there is one error only.
 template <class S, class Tag>
 using PartServing = std::conditional_t<part_serves<S, Tag>, S, Binomial>;
 

@@ -209,7 +209,7 @@ inline constexpr auto catalogue_rows = rows_with(Algorithms{});
 
 }  // namespace detail
 
-/// The row of an arrival-driven algorithm, which its policies say everything about.
+/// The row of an arrival-driven algorithm, made of its policies alone.
 template <class Arrival, class Schedule>
 constexpr CatalogueRow arrival_row() {
   return detail::row_of(Under<Arrival, Schedule>{});

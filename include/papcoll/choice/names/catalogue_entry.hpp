@@ -80,7 +80,7 @@ template <class S>
 }
 }  // namespace detail
 
-/// The row of a static schedule, which says everything about itself.
+/// The row of a static schedule, made of its type alone.
 template <StaticSchedule S>
 constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
   CatalogueRow row;

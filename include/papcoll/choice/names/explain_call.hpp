@@ -13,7 +13,7 @@ class TeamCore;
 
 namespace detail {
 
-/// What explain() and algorithm_counts() say of a team.
+/// The parts of explain() and algorithm_counts() that need no types.
 PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
                                       const CallTraits& traits);
 PAPCOLL_DECL std::vector<AlgorithmCount> algorithm_counts_of(const TeamCore& team);

@@ -4,7 +4,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// The algorithms by name, so that a call that names one says so where its header is not included.
+// The algorithms by name, so that a call that names one without its header gets a sentence.
 
 struct BinaryTree;
 struct Binomial;

@@ -13,7 +13,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// What a part's policies, those in Policies<> or one alone, say.
+/// The policies of a part, those in Policies<> or one alone.
 template <class P>
 struct PartOf : PartOf<Policies<P>> {};
 template <class... Ps>

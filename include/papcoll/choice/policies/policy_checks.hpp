@@ -44,7 +44,8 @@ inline constexpr bool is_hierarchical = false;
 template <class Intra, class Inter>
 inline constexpr bool is_hierarchical<Hierarchical<Intra, Inter>> = true;
 
-/// What a set of policies with a hierarchical algorithm says: see choice/policies/hierarchical.hpp.
+/// What a set of policies with a hierarchical algorithm names: see
+/// choice/policies/hierarchical.hpp.
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 struct HierarchicalPolicies;
 
@@ -88,7 +89,8 @@ struct arguments_are_policies {
                 "a schedule, a transport, a contract, in any order); the element type is deduced");
 };
 
-/// Is no StaticSchedule, for want of one of its members; arrival-driven ones say what they serve.
+/// True for a type that is no StaticSchedule because it lacks one of the members; arrival-driven
+/// ones list what they serve.
 template <class S>
 inline constexpr bool lacks_a_member =
     PolicyOfKind<S, SchedulePolicyKind> && !StaticSchedule<S> &&
@@ -211,7 +213,7 @@ struct ArrivalOf
 template <>
 struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 
-/// What a call is, as far as its types say it.
+/// The facts of a call, as far as its types determine them.
 template <class Tag, bool NonBlocking, bool Commutes, class Contract>
 constexpr CallFacts call_facts() noexcept {
   CallFacts facts;
@@ -322,8 +324,8 @@ struct NamedPolicies {
 
 }  // namespace detail
 
-/// Checks a set of policies for one collective, with one sentence for whatever is wrong, and gives
-/// what they say. `Commutes`: the call's operator is known to commute (true without operator).
+/// Checks a set of policies for one collective, with one sentence for each fault, and returns what
+/// they name. `Commutes`: the call's operator is known to commute (true without operator).
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 AlgorithmSpec select() {
   AlgorithmSpec s;

@@ -25,8 +25,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// one of them is another; while candidates are tried, for a burst of calls.
 class SelectionCache {
  public:
-  /// For a call whose contract is stated; `generation`: of what the ranks know. Null if it is
-  /// to be chosen; else the call says what was picked.
+  /// For a call whose contract is stated. Returns null if it is to be chosen; else the call has
+  /// what was picked. `generation`: of what the ranks know.
   const ArrivalAlgorithm* find(Call& call, std::uint32_t generation,
                                std::uint32_t epoch) const noexcept {
     const Choice& c = of_[place_of(call)];

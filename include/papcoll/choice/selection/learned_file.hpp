@@ -49,7 +49,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
          text.find_first_not_of(" \n") == std::string_view::npos;
 }
 
-/// What was learned before, and what became of the files that say so.
+/// What was learned before, and what became of the files with it.
 struct KeptChoices {
   Vector<LearnedCosts> costs;  ///< of teams that are alike, and of their calls of a kind, the first
   Vector<LearnedCall> calls;   ///< count
@@ -66,8 +66,8 @@ struct KeptChoices {
     say({source, " has learned ", file.calls.size(), (file.calls.size() == 1 ? " kind" : " kinds"),
          " of calls; each begins with what was the quickest"});
   }
-  /// What Options::learn names, then what the tuning file says, which is returned. Throws
-  /// argument_error, with line and field, if that says what it must not.
+  /// Reads the file that Options::learn names, then the tuning file, and returns the latter. Throws
+  /// argument_error, with line and field, if that is invalid.
   [[gnu::cold]] SelectionFile take(const SelectionTexts& files) {
     here = files.here;
     take_learned(files);
@@ -77,7 +77,7 @@ struct KeptChoices {
     return wanted;
   }
 
-  /// What things cost between the ranks of a team; null: nothing says.
+  /// Returns what operations cost between the ranks of a team; null if it is not known.
   const PeerCosts* costs_of(const TeamLikeness& team) const noexcept {
     const auto at = std::find_if(costs.begin(), costs.end(),
                                  [&team](const LearnedCosts& t) { return t.team == team; });
@@ -143,8 +143,8 @@ struct KeptChoices {
   return false;
 }
 
-/// Puts what teams have learned into a file, beside what it says of others and of other calls; of
-/// one that is damaged, or of another machine, nothing stays.
+/// Writes what teams have learned into a file, and keeps what it has of others and of other calls.
+/// A file that is damaged, or of another machine, is replaced.
 template <class = void>
 [[gnu::cold]] void write_learned(const std::string& name, SelectionFile& learned) {
   SelectionFile file;

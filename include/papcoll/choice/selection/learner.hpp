@@ -71,7 +71,7 @@ class CallLearner final : public CostListener {
     return trial;
   }
 
-  /// The choice for a kind is made, so that pick() says the same until a look.
+  /// Returns true if the choice for a kind is made, so that pick() returns the same until a look.
   bool is_settled(std::uint16_t kind) const noexcept {
     const Kind* const k = find(kind);
     return k != nullptr && k->is_settled;
@@ -240,7 +240,7 @@ class CallLearner final : public CostListener {
                          [id](const Samples& s) { return s.id == id && s.is_dropped; });
     }
 
-    /// Returns whether pick() may say something else.
+    /// Returns true if pick() may return something else.
     bool settle(std::uint32_t looks, std::uint32_t to_warm_up) noexcept {
       if (is_settled) return watch(looks);
       const std::uint8_t before = best;
@@ -364,8 +364,8 @@ class CallLearner final : public CostListener {
     return i < count_ ? &kinds_[i] : nullptr;
   }
 
-  /// Null: there is no room, and no kind that was not seen for long. From where a kind begins
-  /// pick() says something else of it.
+  /// Returns null if there is no room, and no kind that was not seen for long. From where a kind
+  /// begins pick() returns something else for it.
   Kind* find_or_begin(const CallTrial& trial) noexcept {
     std::size_t i = place_of(trial.kind);
     if (i < count_) return &kinds_[i];

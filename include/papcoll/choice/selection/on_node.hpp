@@ -63,8 +63,9 @@ inline NodeWork by_leader(const NodeLoad& l) noexcept {
   return l.one(2, l.combined_by_leader() + l.write(l.bytes), l.write(l.bytes) + l.read(l.bytes));
 }
 
-/// In the order of their numbers. What each does is in its header; the formulas say what that is
-/// of the load. A template, so that a program compiles the algorithms of the collectives it calls.
+/// The candidates, in the order of their numbers. What each does is in its header; the formulas
+/// compute its work from the load. A template, so that a program compiles the algorithms of the
+/// collectives it calls.
 template <Collective C>
 inline constexpr auto candidates_on_node = [] {
   using Load = const NodeLoad&;

@@ -19,7 +19,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// What selection files say.
+// The contents of selection files.
 
 namespace detail {
 

@@ -69,7 +69,7 @@ struct SelectionState final : TeamPart {
   SelectionCache choices;
 };
 
-/// What the user's tuning file says, and what is kept. Throws argument_error, with line and field.
+/// Reads the user's tuning file, and what is kept. Throws argument_error, with line and field.
 template <class = void>
 [[gnu::cold]] void read_files(SelectionState& state, const SelectionTexts& files) {
   auto kept = make_shared<KeptChoices>();
@@ -80,7 +80,7 @@ template <class = void>
 }
 PAPCOLL_COMPILE_ONCE(void read_files<>(SelectionState&, const SelectionTexts&))
 
-/// Throws argument_error, on all ranks, if the tuning file says what it must not.
+/// Throws argument_error, on all ranks, if the tuning file is invalid.
 [[gnu::cold, gnu::noinline]] inline SelectionState& make_selection(TeamCore& team) {
   Owned<SelectionState> state = make_owned<SelectionState>(team);
   if (team.parent() != nullptr) {

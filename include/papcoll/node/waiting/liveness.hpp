@@ -113,7 +113,7 @@ class PeerLiveness : Pinned {
   /// call.
   bool is_gone(int r) const noexcept {
     struct flock lock = byte_of(r);
-    // A question that fails says nothing about r.
+    // A query that fails means nothing about r.
     return fcntl(fd_, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
   }
 

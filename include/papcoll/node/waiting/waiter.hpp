@@ -181,7 +181,7 @@ class Waiter {
   }
 
   /// Decides whether a rank stays awake between two sleeps, because MPI has work for it: operations
-  /// of peers on its window, fragments of messages. MPI does not say so, but the time of a poke
+  /// of peers on its window, fragments of messages. MPI does not report it, but the time of a poke
   /// shows it: with work it takes at least twice as long as without, or at most half as long where
   /// MPI yields when it has none.
   class MpiAtWork {

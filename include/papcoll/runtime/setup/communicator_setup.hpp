@@ -81,7 +81,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
 
   /// What all ranks know of each other from a communicator of the same ranks and Options, and this
   /// one's memory on the node; or null. Where this rank alone could not have the memory, `problem`
-  /// says why: the others learn of it by the vote in which they begin.
+  /// has the reason, of which the others learn by the vote in which they begin.
   struct Known {
     detail::Shared<RankSetInfo> ranks;
     detail::Shared<CommunicatorSegment> area;

@@ -169,7 +169,7 @@ class NodeMemory : Pinned {
     node_.groups = std::move(groups);
   }
 
-  /// `broken` is where the communicator's board says that it is.
+  /// `broken`: the word of the communicator's control block that is not 0 once it is broken.
   void watch(const std::atomic<std::uint32_t>& broken) {
     if (area_ != nullptr) area_->watch(broken);
   }

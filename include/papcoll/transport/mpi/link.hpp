@@ -44,7 +44,7 @@ class MpiLink : Pinned {
     all_ranks_ = all_ranks;
   }
   bool connected() const noexcept { return static_cast<bool>(private_); }
-  /// Collectives on the user's communicator, in which ranks wait as connect_by() says.
+  /// Collectives on the user's communicator, in which ranks wait as set by connect_by().
   const detail::PolledCollectives& users_ranks() const noexcept { return all_ranks_; }
   /// The collectives on the private communicator.
   [[gnu::cold]] detail::PolledCollectives all_ranks() { return all_ranks_.on(comm()); }
@@ -155,7 +155,7 @@ class MpiLink : Pinned {
   /// Returns true if a rank that reads the refusal must throw at once, in whatever call.
   static bool at_once(const Refusal& r) noexcept { return r.reason != 0; }
 
-  /// See poll(). `found`: what the probe says of a refusal that is there, or null.
+  /// See poll(). `found`: the status of a refusal that was probed, or null.
   [[gnu::cold, gnu::noinline]] void heed_refusals(const MPI_Status* found, std::uint32_t next) {
     if (found != nullptr) {
       Refusal r;

@@ -65,9 +65,8 @@ inline constexpr FailureClasses failure_classes{75, 76, 77};
 inline constexpr FailureClasses failure_classes{-1, -1, -1};
 #endif
 
-/// The attribute of MPI_COMM_WORLD that says whether a job goes on after a failure: MPI_FT of Open
-/// MPI 5. MPI_KEYVAL_INVALID: it does not; MPICH has the functions, and 4.0 ends in
-/// MPIX_Comm_revoke.
+/// The attribute of MPI_COMM_WORLD that is set if a job goes on after a failure: MPI_FT of Open MPI
+/// 5. MPI_KEYVAL_INVALID: it does not; MPICH has the functions, and 4.0 ends in MPIX_Comm_revoke.
 #if defined(OPEN_MPI)
 inline const int failure_attribute = MPI_WIN_MODEL + 1;
 #else
@@ -99,7 +98,7 @@ struct Started {
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// What an error code of MPI says of peers.
+/// What an error code of MPI means for peers.
 enum class PeerFailure { none, died, revoked };
 
 inline PeerFailure peer_failure_of(int code) noexcept {
@@ -133,9 +132,9 @@ inline PeerFailure peer_failure_of(int code) noexcept {
       code);
 }
 
-/// Throws peer_lost if an MPI function says that a peer died, or mpi_error if it returned another
-/// error. `call` is its name, `where` a noun phrase: what papcoll was doing, and on which rank if
-/// that is known.
+/// Throws peer_lost if an MPI function reports that a peer died, or mpi_error if it returned
+/// another error. `call` is its name, `where` a noun phrase: what papcoll was doing, and on which
+/// rank if that is known.
 inline void check(int code, const char* call, const char* where) {
   if (code != MPI_SUCCESS) throw_mpi_error(code, call, where);
 }

@@ -29,7 +29,7 @@ class PolledCollectives {
   /// Constructs one that watches no peer, and waits without limit.
   PolledCollectives(MPI_Comm comm)  // NOLINT(google-explicit-constructor): as MPI's own
       : comm_(comm) {}
-  /// `hooks` of the waits, which say in WaitHooks::doing where they are.
+  /// `hooks` of the waits, whose WaitHooks::doing has where they are.
   PolledCollectives(MPI_Comm comm, std::chrono::nanoseconds deadline, WaitHooks& hooks)
       : comm_(comm), deadline_(deadline), hooks_(&hooks) {}
 

@@ -130,8 +130,8 @@ class ShmFile {
     return static_cast<std::size_t>(status.st_size);
   }
 
-  /// Gives pages to a range of the file. Throws system_error; then the range has none, and what was
-  /// in it is lost. The limit on the size of files says nothing here: none of them grows.
+  /// Allocates pages for a range of the file. Throws system_error; then the range has none, and
+  /// what was in it is lost. The limit on the size of files does not apply: none of them grows.
   [[gnu::cold]] void reserve(std::size_t offset, std::size_t bytes) const {
     const std::size_t begin = offset;
     // In pieces, because a signal undoes what an interrupted call has done (Linux before 2024): of
@@ -186,7 +186,7 @@ class ShmFile {
 
   /// Gives an empty file its size. 0, or errno.
   [[gnu::cold]] int grow(std::size_t bytes) const noexcept {
-    // Beyond the limit the kernel says EFBIG too, but with a signal that ends the process.
+    // Beyond the limit the kernel returns EFBIG too, but with a signal that ends the process.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         bytes > limit.rlim_cur) {

@@ -8,8 +8,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Simulated ranks compute in no time. Combining takes as long as $PAPCOLL_SIMULATED_GAMMA says,
-/// in seconds a byte.
+/// Simulated ranks compute in no time. Combining takes $PAPCOLL_SIMULATED_GAMMA seconds a byte.
 inline double simulated_gamma() {
   static const char* const text = std::getenv("PAPCOLL_SIMULATED_GAMMA");
   static const double gamma = text == nullptr ? 0 : std::strtod(text, nullptr);
