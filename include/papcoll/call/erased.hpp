@@ -75,8 +75,8 @@ class Comm {
   TeamCore* core_;
 };
 
-/// Types of elements by value, such as a wrapper finds for those of its own language. Integers
-/// count by size and sign, in typed calls as well.
+/// Element types as values, for wrappers for other languages. Integers are identified by size and
+/// sign, in typed calls as well.
 enum class ElementType : unsigned char {
   int8,
   int16,
@@ -93,7 +93,7 @@ enum class ElementType : unsigned char {
   complex128,  ///< std::complex<double>
 };
 
-/// papcoll's operators by value; each as that of the same name.
+/// papcoll's operators as values, each like the one of the same name.
 enum class Operation : unsigned char {
   sum,
   prod,
@@ -107,7 +107,7 @@ enum class Operation : unsigned char {
   logical_xor,
 };
 
-/// What a call has to know of its elements where it only moves them.
+/// The element of a call that only moves data: its size, and a number that identifies its type.
 class Element : public detail::ErasedElements {
  public:
   /// An element of one of the types above. Any other value is an element of 0 bytes, which calls
@@ -159,22 +159,23 @@ class Operator : public detail::ErasedElements {
   friend Operator reducer(ElementType type, Operation operation) noexcept;
 };
 
-/// papcoll's own operator on a type: the kernel that the typed call runs. Where the pair has no
-/// meaning (bits of floating-point numbers, an order of complex ones) it has no function, and calls
-/// refuse it.
+/// Returns papcoll's own operator on a type: the kernel that the typed call runs. For a pair
+/// without a meaning (bits of floating-point numbers, an order of complex ones) it has no function,
+/// and calls refuse it.
 PAPCOLL_DECL Operator reducer(ElementType type, Operation operation) noexcept;
 
-/// Where the elements of a buffer lie: one after the other, or in blocks apart. What lies between
-/// is never written. Cheap to copy.
+/// Where the elements of a buffer are: contiguous, or in blocks. What lies between blocks is never
+/// written. Cheap to copy.
 class Layout {
  public:
-  /// One after the other.
+  /// Contiguous elements.
   constexpr Layout() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
-  /// Blocks of `block` elements, `stride` bytes from one's beginning to the next one's; below 0,
-  /// downwards from the buffer's address. A call's count is a multiple of `block`.
+  /// Returns blocks of `block` elements, of which consecutive ones begin `stride` bytes apart;
+  /// negative: downwards from the buffer's address. A call's count must be a multiple of `block`.
   static Layout strided(std::size_t block, std::ptrdiff_t stride);
-  /// Blocks anywhere: elements of each, and bytes from the buffer's address to each. Their lengths
-  /// add up to the call's count; those of an output do not overlap. Both are copied.
+  /// Returns blocks anywhere: `lengths` in elements, `displacements` in bytes from the buffer's
+  /// address. Lengths add up to the call's count; blocks of an output must not overlap. Both are
+  /// copied.
   static Layout of_blocks(const counts& lengths, const counts& displacements);
 
   /// For the library: null if elements are contiguous.
@@ -189,7 +190,7 @@ class Layout {
 /// that has more.
 struct Layouts {
   constexpr Layouts() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
-  /// Both the same, as in place they are.
+  /// The same layout for both, as in place.
   Layouts(const Layout& both)  // NOLINT(google-explicit-constructor): one is enough
       : in(both), out(both) {}
   /// One of each.
