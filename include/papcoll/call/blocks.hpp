@@ -75,7 +75,7 @@ inline std::size_t* room_for_blocks(const Caller& caller, CallBlocks& blocks, st
   return blocks.numbers.data();
 }
 
-/// They are too few, too many, or one is negative.
+/// Refuses numbers that are too few, too many, or negative.
 [[noreturn, gnu::cold]] inline void refuse_numbers(const Caller& caller,
                                                    const BlockedBuffer& buffer, const counts& from,
                                                    const char* what) {

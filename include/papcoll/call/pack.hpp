@@ -25,7 +25,7 @@ template <class A>
 inline constexpr bool is_text =
     std::is_convertible_v<const std::remove_cvref_t<A>&, std::string_view>;
 
-/// True if a call that uses the argument after it has returned keeps a copy of it.
+/// True for an argument that is moved into a call which uses it after it has returned.
 template <class A>
 inline constexpr bool is_owner = false;
 template <ContiguousRange R>

@@ -43,7 +43,7 @@ inline std::uint16_t as_object(int number) noexcept {
 /// machines.
 PAPCOLL_DECL std::size_t last_level_cache_bytes(int processor, const std::string& root);
 
-/// Returns the last-level cache's size at the processor on which this thread runs.
+/// As above, by the last-level cache of the processor on which this thread runs.
 PAPCOLL_DECL std::size_t last_level_cache_bytes();
 
 }  // namespace detail

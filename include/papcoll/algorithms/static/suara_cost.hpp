@@ -81,7 +81,7 @@ struct SuaraModel {
   /// The published parameters where messages are delayed by alpha, keep no port meanwhile, and
   /// share it: what the simulator's defaults are with Ports::shared.
   SuaraModel() : SuaraModel(HockneyWithGap{Hockney{}, 0}) { shared_ports = true; }
-  /// Constructs a model in which all links cost the same.
+  /// Constructs a model in which every algorithm, and the messages that fill gaps, cost alike.
   explicit SuaraModel(const HockneyWithGap& all) : link(all) { machine.fill(all); }
 
   const HockneyWithGap& of(SuaraPart part) const noexcept {

@@ -240,8 +240,8 @@ class CommunicatorSegment final : public NodePages {
     }
   }
 
-  /// By the others. Throws system_error or bad_alloc. Then it is as if this rank had joined and
-  /// left, so that the others do not wait for it.
+  /// Called by the other ranks. Throws system_error or bad_alloc. Then it is as if this rank had
+  /// joined and left, so that the others do not wait for it.
   [[gnu::cold]] static detail::Shared<CommunicatorSegment> join(
       const detail::Shared<NodeSegmentPool>& share, std::size_t number) {
     try {
