@@ -144,7 +144,7 @@ class RemoteArrivalMonitor {
     std::size_t bytes = 0;
     std::uint32_t request = 0;  ///< its number among those that count
     bool is_watched = false;
-    bool synchronizes = false;  ///< nobody leaves it before all have come
+    bool synchronizes = false;  ///< no rank leaves it before all have arrived
   };
 
   /// Where the call under way is noted; beyond those that are kept: nowhere.

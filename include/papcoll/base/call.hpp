@@ -37,7 +37,7 @@ enum class MemoryKind : unsigned char {
 enum class PeerReach : unsigned char {
   by_option,  ///< as Options::peer_access says
   staged,     ///< through memory that all map
-  chunked,    ///< the same, long ones piece by piece through few places, which stay in caches
+  chunked,    ///< as staged, long ones in pieces through few places, which stay in caches
   pulled,     ///< by the kernel's copies
 };
 
@@ -109,7 +109,7 @@ struct Call {
   MemoryKind memory = MemoryKind::host;    ///< of in and out
   /// Where the elements are if they are not contiguous, else null; in place both are the same.
   const BufferView* in_view = nullptr;
-  const BufferView* out_view = nullptr;  ///< the same of the output
+  const BufferView* out_view = nullptr;  ///< those of the output
   /// A plan that it may run by; of a prepared call, which keeps it. Or null.
   const PlanOf* plan = nullptr;
   void* stream = nullptr;  ///< of a device, in whose order the call's own work is done; else null

@@ -36,7 +36,7 @@ enum class Collective : unsigned char {
 
 /// What the vector of a collective is made of, `count` elements each.
 enum class VectorOf : unsigned char {
-  one_block,       ///< all ranks speak of the same elements
+  one_block,       ///< the same elements on all ranks
   block_per_rank,  ///< in rank order
   block_per_pair,  ///< by sender, then by receiver
 };

@@ -63,7 +63,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct CheckedLayout {
   std::size_t count = 0;
   std::ptrdiff_t first = 0;          ///< bytes from the address passed to where `view` begins
-  const BufferView* view = nullptr;  ///< null: all elements are neighbours
+  const BufferView* view = nullptr;  ///< null: all elements are contiguous
 };
 
 // -- Steps

@@ -215,7 +215,7 @@ class Pool {
   detail::Owned<std::byte[]> own_;
   std::size_t own_bytes_ = 0;
   detail::Vector<detail::Owned<std::byte[]>> former_;  ///< smaller ones, which peers may still read
-  detail::Vector<std::byte*> former_places_;           ///< the same of the node's memory
+  detail::Vector<std::byte*> former_places_;           ///< those in the node's memory
 };
 
 /// The pool of one of a board's ranks, and what its calls have had of it: nothing is written there

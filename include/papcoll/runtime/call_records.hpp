@@ -66,7 +66,7 @@ class AlgorithmCounts {
 struct CallBlocks {
   std::vector<std::size_t> numbers;
   BufferView in;   ///< where the blocks are not one after the other
-  BufferView out;  ///< the same of the output
+  BufferView out;  ///< of the output
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

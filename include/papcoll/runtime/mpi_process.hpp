@@ -62,7 +62,7 @@ struct RankSetInfo {
   detail::Shared<NodeSegmentPool> share;
   NodeSegmentPool::AreaRequest area;  ///< what a communicator has there
   detail::Vector<pid_t> copies_from;  ///< see probe_copies()
-  std::string why_no_cma;             ///< the same
+  std::string why_no_cma;             ///< see probe_copies()
   detail::Shared<CopyChoice> copies;  /// how this rank copies for others
   /// A buffer may be from any of their arenas, which are one.
   detail::Shared<BufferWatch> watch = detail::make_shared<BufferWatch>();

@@ -22,7 +22,7 @@ class StepSink : Pinned {
   static constexpr std::size_t no_flow = ~std::size_t{0};  ///< the number of no flow
 
   virtual int size() const noexcept = 0;                  ///< how many positions there are
-  virtual int position() const noexcept = 0;              ///< whose steps are told
+  virtual int position() const noexcept = 0;              ///< whose steps are added
   virtual std::size_t element_size() const noexcept = 0;  ///< bytes
   /// As Builder::lateness().
   virtual std::uint64_t lateness(int position) const noexcept = 0;

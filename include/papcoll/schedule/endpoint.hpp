@@ -27,10 +27,10 @@ struct TransportOp {
   const std::byte* b = nullptr;      ///< the higher operand
   std::size_t n = 0;                 ///< elements
   const Reducer* reducer = nullptr;  ///< the element's size, and the operator
-  PlanRun* owner = nullptr;          ///< wants to hear: owner->complete(slot, step)
+  PlanRun* owner = nullptr;          ///< is notified: owner->complete(slot, step)
   std::uint32_t slot = 0;            ///< for the owner
   std::uint32_t step = 0;            ///< for the owner
-  bool lies_apart = false;  ///< a local step with operands whose elements are not all neighbours
+  bool lies_apart = false;           ///< a local step with operands that are not contiguous
 
   /// Bytes of the step's elements.
   std::size_t bytes() const noexcept { return n * reducer->size; }

@@ -13,9 +13,9 @@ enum class MappingHint : unsigned char {
   /// carries as much, so an order that gathers what is near makes all ranks of a group send to one
   /// other group at a time, and that is slower than it looks where few links join the two.
   by_traffic_in_trees,
-  consecutive,   ///< 0, 1, 2, …: neighbours talk most, or subtrees are runs of positions
+  consecutive,   ///< 0, 1, 2, …: neighbours exchange most, or subtrees are runs of positions
   bit_reversed,  ///< the numbers of the core with their bits reversed, each with the position that
-                 ///< is folded to it: those at the largest distance talk most
+                 ///< is folded to it: those at the largest distance exchange most
   depth_first,   ///< of a heap under position 0, as HeapTree has it; the smaller branch first
 };
 

@@ -325,7 +325,7 @@ class PlanRun : Pinned {
   detail::Shared<const BlockedPlan> plan_;
   Order order_ = Order::identity(1);
   Call call_;
-  bool has_views_ = false;  ///< a buffer's elements are not all neighbours
+  bool has_views_ = false;  ///< a buffer's elements are not contiguous
   std::uint32_t sequence_ = 0;
   std::size_t blocks_left_ = 0;
   std::size_t in_flight_ = 1;  ///< blocks at once

@@ -9,7 +9,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-class Machine;  ///< in machine.hpp, which whoever describes one in code includes
+class Machine;  ///< in machine.hpp, for descriptions in code
 class MachineOnDemand;
 class MachineSource;
 struct Place;

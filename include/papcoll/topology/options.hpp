@@ -15,8 +15,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// How the ranks of one node reach each other's buffers.
 enum class PeerAccess : unsigned char {
-  best,    ///< where they are if all see them, else as each algorithm finds best
-  copied,  ///< the same, but copied by the kernel (cross-memory attach) before by staged chunks
+  best,         ///< where they are if all see them, else as each algorithm finds best
+  copied,       ///< as `best`, but prefers the kernel's copies (CMA) of private buffers to chunks
   without_cma,  ///< not copied by the kernel
   staged,       ///< only chunk by chunk through buffers of the library
 };

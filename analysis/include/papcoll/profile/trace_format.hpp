@@ -213,7 +213,7 @@ struct CommunicatorEntry {
 struct ClockPoint {
   std::int64_t at;
   std::int64_t offset;
-  std::int64_t bound;     ///< ≥ 0; nothing below it can be told
+  std::int64_t bound;     ///< ≥ 0; what is below it is not known
   std::int64_t measured;  ///< 0: the point is not there
 };
 
@@ -254,7 +254,7 @@ struct FileHeader {
   std::int32_t thread_level;  ///< 0 single, 1 funneled, 2 serialized, 3 multiple
   std::uint32_t state;        ///< a RunState
   std::int32_t abort_code;    ///< of MPI_Abort
-  std::uint32_t spawned;      ///< 1 if MPI_Comm_get_parent tells a parent, else 0
+  std::uint32_t spawned;      ///< 1 if MPI_Comm_get_parent returns a parent, else 0
   std::int32_t processors;    ///< that the ranks of the node may run on at MPI_Init, or 0: unknown
   std::uint32_t reserved;
   std::uint64_t began;      ///< when recording began

@@ -263,8 +263,8 @@ class VirtualCaches {
     RankSet holders;
     std::uint64_t written = 0;  ///< how much its owner had brought when it touched it last
     std::uint64_t read = 0;     ///< and its last reader
-    std::uint16_t owner = 0;    ///< 1 + who wrote it last, or had it first; 0: nobody has
-    std::uint16_t reader = 0;   ///< 1 + who has read it last since; 0: nobody else has
+    std::uint16_t owner = 0;    ///< 1 + who wrote it last, or had it first; 0: none has
+    std::uint16_t reader = 0;   ///< 1 + who has read it last since; 0: no other has
     bool past = false;          ///< it was written past the caches
     bool many = false;          ///< and others have, too, or the owner has after it
   };

@@ -158,7 +158,7 @@ class VirtualCores {
     double slept_since = 0;
     bool asleep = false;
     bool ended = false;
-    bool disturbed = false;  ///< somebody wrote to a line that it holds since its last look
+    bool disturbed = false;  ///< a line that it holds was written since its last look
     std::vector<std::pair<std::uintptr_t, double>> expected;  ///< lines under way, and when here
   };
 

@@ -95,7 +95,7 @@ class MultiPath {
   struct Lane {
     int via = Path::direct;
     OwnedMemory on_device;    ///< staging memory, or none
-    OwnedHostMemory on_host;  ///< the same
+    OwnedHostMemory on_host;  ///< on the host
     OwnedStream first;        ///< into the staging memory
     OwnedStream last;         ///< out of it, or all the way
     std::array<Slot, slots> each{};

@@ -279,7 +279,7 @@ class BlockCopies::Run : detail::ShownBlocks {
   }
 
   std::size_t taken_bytes_ = 0;  ///< of others' blocks, those that it has copied
-  std::uint32_t told_ = 0;       ///< pieces of all blocks that it has told it has
+  std::uint32_t told_ = 0;       ///< pieces of all blocks that it has announced
   int taken_ = 0;                ///< of the ranks that give to it, those whose block is here
   int met_ = 0;
   bool own_is_there_ = false;

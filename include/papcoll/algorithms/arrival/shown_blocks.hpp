@@ -346,7 +346,7 @@ class ShownBlocks {
   Way way_ = Way::line;
   bool begun_ = false;
   bool uneven_ = false;
-  bool for_one_ = false;  ///< uneven, and whoever gives to others gives to one
+  bool for_one_ = false;  ///< uneven, and a rank sends to one other at most
   bool in_line_ = false;
 };
 

@@ -62,7 +62,7 @@ struct HierarchicalSpec {
   AlgorithmSpec intra;
   AlgorithmSpec inter;
   bool by_caches = false;  ///< its groups may be those of the caches of one node, see Hierarchy
-  std::uint32_t id = 0;    ///< tells hierarchical algorithms apart when ranks compare their calls
+  std::uint32_t id = 0;    ///< identifies the algorithm when ranks compare their calls
 
   // What the selections borrow, if they were made from names.
   std::string intra_transport;

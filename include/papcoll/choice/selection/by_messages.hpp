@@ -64,7 +64,7 @@ struct MessageLoad {
   const Call& call;
   const SelectionInputs& s;
   HockneyWithGap link;  ///< between two nodes
-  HockneyWithGap flat;  ///< the same where the ranks of a node send at the same time
+  HockneyWithGap flat;  ///< as `link`, if the ranks of a node send at the same time
   bool late;            ///< what counts is the time after the last arrival
 
   MessageLoad(const Call& c, const SelectionInputs& inputs) noexcept

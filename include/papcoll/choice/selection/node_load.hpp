@@ -11,7 +11,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct NodeWork {
   double rounds = 1;       ///< signals one after the other
   double critical = 0;     ///< nanoseconds of copying and combining, one after the other
-  double total = 0;        ///< the same of all ranks together
+  double total = 0;        ///< of all ranks together
   double turns = rounds;   ///< how often all ranks have to run, where they share processors
   double queues = rounds;  ///< how often one takes what all others have, or all what one has
 };

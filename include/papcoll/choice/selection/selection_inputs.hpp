@@ -87,7 +87,7 @@ struct SelectionInputs {
   int processors = 0;           ///< of the node that the ranks may run on; 0: unknown
   bool grouped = false;         ///< several nodes, or groups, at least one of several ranks
   int largest_node = 1;         ///< of them: ranks of the largest
-  bool nodes_in_order = true;   ///< of a scan: ranks of each are neighbours in rank order
+  bool nodes_in_order = true;   ///< of a scan: ranks of each are consecutive
   int cache_groups = 0;         ///< on one node: groups that share caches; 0: all do, or unknown
   bool by_messages = false;     ///< non-blocking, or in predicted order
   bool between_nodes = false;   ///< every rank is on a node of its own

@@ -62,7 +62,7 @@ struct SelectionState final : TeamPart {
   static constexpr std::size_t slot_of(CallKind::Bits of) noexcept {
     return (of * 0x9e3779b9U >> 16U) % slots;
   }
-  bool has_begun = false;  ///< costs that are kept were told
+  bool has_begun = false;  ///< costs that are kept were passed on
   std::uint32_t told = 0;  ///< of the learner's changes, those by what is kept
   LateNodeCache late_node;
   SuaraCache suara;

@@ -49,7 +49,7 @@ struct WaitTimes {
   /// A yield is a system call, even if no other thread wants the processor; but its duration shows
   /// whether one does, and then the rank waits as one of many.
   nanoseconds yield_every{50'000};
-  nanoseconds given_away{2'000};  ///< a yield that takes longer: somebody else ran
+  nanoseconds given_away{2'000};  ///< a yield that takes longer: another thread ran
   /// A yield that takes longer ended with the time slice of a program that computes. Another yield
   /// would cost another slice, so the rank spins for longest_spin first. longest_spin is shorter
   /// than slice, lest ranks of two jobs take each other for such programs.
@@ -93,9 +93,9 @@ struct WaitTimes {
 
 /// How a wait may sleep when it takes long.
 enum class Naps {
-  none,        ///< only yields: there is work to do meanwhile, and nobody rings
-  brief,       ///< short ones: nobody rings
-  until_rung,  ///< whoever completes the step rings this rank's bell
+  none,        ///< only yields: there is work to do meanwhile, and no rank rings
+  brief,       ///< short ones: no rank rings
+  until_rung,  ///< the rank that completes the step rings this rank's bell
 };
 
 /// What a rank does in a long wait besides waiting. Whoever makes a Waiter contributes it; a team
@@ -126,7 +126,7 @@ class Waiter {
 
   WaitTimes times{};
   WaitHooks* hooks = nullptr;  ///< null: nothing is to be done
-  Doorbells* bells = nullptr;  ///< null: nobody rings, so this rank never sleeps
+  Doorbells* bells = nullptr;  ///< null: no rank rings, so this one never sleeps
   int rank = 0;
   bool oversubscribed = false;           ///< more ranks than processors: do not spin
   WaitTimes::nanoseconds yield_took{0};  ///< the last one by which the rank looked for others

@@ -293,7 +293,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   detail::Shared<RankSetInfo> known_;
   std::uint64_t tuning_ = 0;
   detail::Shared<CommunicatorSegment> area_;  ///< made by this rank
-  bool all_know_ = false;                     ///< the same, and have the areas
+  bool all_know_ = false;                     ///< and they have the areas
   bool any_moved_ = false;
   bool fell_back_ = false;
 };

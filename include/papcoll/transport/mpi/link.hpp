@@ -89,7 +89,7 @@ class MpiLink : Pinned {
   /// A call may not begin before the one of this many sequence numbers ago is over.
   std::uint32_t sequences_at_once() const noexcept { return sequences_; }
 
-  static constexpr int refusal_tag = 0;  ///< a rank tells that its call was invalid
+  static constexpr int refusal_tag = 0;  ///< a rank announces that its call was invalid
   static constexpr std::uint32_t blocks_in_flight = 16;
 
   // --- refusals, where no shared memory can carry them

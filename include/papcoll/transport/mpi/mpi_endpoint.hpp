@@ -206,7 +206,7 @@ class MpiEndpoint : public Endpoint {
 
   MpiLink& link_;
 
-  detail::Vector<MPI_Request> requests_;  ///< as they were posted; null: ended, and told of
+  detail::Vector<MPI_Request> requests_;  ///< as they were posted; null: ended, and reported
   detail::Vector<TransportOp> works_;     ///< of the requests, index by index
   std::size_t ended_ = 0;                 ///< of the requests
   InTurn turn_;

@@ -73,7 +73,7 @@ class ProcessFailures {
 
   struct Agreed {
     int flags;      ///< those that all ranks that live have given
-    bool all_live;  ///< and nobody has died
+    bool all_live;  ///< and no rank has died
   };
   /// Agrees on flags among all ranks that live. Collective among them; they wait as in other
   /// collectives of `ranks` if MPI can. Throws mpi_error.

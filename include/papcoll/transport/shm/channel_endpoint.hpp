@@ -98,7 +98,7 @@ class ChannelEndpoint final : public Endpoint {
     std::size_t received = 0;           ///< bytes
     std::byte* to = nullptr;            ///< its first byte
     Message awaited{};                  ///< it, unless `kept` has it
-    detail::Owned<std::byte[]> kept{};  ///< its memory where nobody has asked for it yet
+    detail::Owned<std::byte[]> kept{};  ///< its memory if it was not asked for yet
   };
   struct Peer {
     bool outbound_reserved = false;

@@ -45,7 +45,7 @@ enum class ShmMethod : unsigned char {
 
 /// By what a ShmFile is found: sent from the rank that made it to the others. Trivially copyable.
 struct ShmTicket {
-  std::array<std::uint64_t, 2> nonce{};  ///< random: nobody guesses it, and no two are the same
+  std::array<std::uint64_t, 2> nonce{};  ///< random: cannot be guessed, and no two are equal
   std::int64_t uid = 0;
   std::int64_t pid = 0;  ///< in the maker's PID namespace
   std::int32_t fd = -1;  ///< in the maker
