@@ -309,8 +309,9 @@ inline double recursive_doubling_scan(const Hockney& h, int p, double m) noexcep
   return p < 2 ? 0 : detail::ceil_log2(p) * (h.message(m) + h.gamma * m);
 }
 
-/// Who is the upper one in every round combines what it gets with the result and with what it
-/// passes on, and in the last round with the result only; in the first there is no result yet.
+/// A position that is the upper one in every round combines what it receives with the result and
+/// with what it passes on, and in the last round with the result only; in the first there is no
+/// result yet.
 inline double recursive_doubling_exscan(const Hockney& h, int p, double m) noexcept {
   if (p < 2) return 0;
   const int rounds = detail::ceil_log2(p);

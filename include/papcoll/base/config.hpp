@@ -181,7 +181,7 @@ inline void cpu_pause() noexcept {
 #endif
 }
 
-/// Asks for a cache line that will soon be written; a hint only.
+/// Prefetches a cache line that will soon be written; a hint only.
 inline void prefetch_to_write(const void* p) noexcept {
 #if PAPCOLL_X86
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(p)));

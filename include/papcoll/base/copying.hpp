@@ -170,7 +170,8 @@ inline void copy_for_others(const CopyRule& rule, std::byte* to, const std::byte
 #else
   static_cast<void>(rule);
 #endif
-  // Not memcpy: of what is known to be short, g++ 12 makes a `rep movs`, which is slow to begin.
+  // Not memcpy: for sizes known to be short, g++ 12 makes a `rep movs` of it, which is slow to
+  // begin.
   if (n != 0) std::memmove(to, from, n);
 }
 

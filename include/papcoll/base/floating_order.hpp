@@ -217,7 +217,7 @@ constexpr bool is_nan(const T& x) noexcept {
   }
 }
 
-/// Not zero; a NaN is not.
+/// Returns true if x is not zero; true for a NaN.
 template <class T>
 constexpr bool is_true(const T& x) noexcept {
   if constexpr (has_floating_order<T>) {

@@ -93,7 +93,7 @@ class SharedCount : Pinned {
 
   explicit SharedCount(End* end) noexcept : end_(end) {}
 
-  // Who adds itself holds a reference already, which keeps the count above 0: relaxed.
+  // The caller holds a reference already, which keeps the count above 0: relaxed.
   void share() noexcept { sharers_.fetch_add(1, std::memory_order_relaxed); }
   void watch() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
 

@@ -71,7 +71,7 @@ PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept;
 /// Where the ranks of a team on several nodes sit; null if they are on one.
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept;
 
-/// Whose call of what is being checked.
+/// The call that is being checked, and the rank that makes it.
 struct Caller {
   TeamCore& core;
   Collective collective;
@@ -97,7 +97,7 @@ struct Caller {
   /// `count` elements on each rank are at most PTRDIFF_MAX bytes on all of them together.
   /// Inlined, and its question is pure: so a compiler still knows afterwards what the call is.
   [[gnu::always_inline]] void require_few_bytes(std::size_t count, std::size_t bytes_of_one) const {
-    // So few that their number of ranks, an int, does not matter.
+    // So few bytes that the number of ranks, an int, does not matter.
     constexpr std::size_t few = PTRDIFF_MAX >> 31U;
     std::size_t bytes = 0;
     if (!__builtin_mul_overflow(count, bytes_of_one, &bytes) && bytes <= few) return;

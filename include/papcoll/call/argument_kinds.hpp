@@ -65,7 +65,7 @@ enum class Mistake : unsigned char {
   an_overloaded_function_such_as_std_max_is_no_operator_so_pass_papcoll_max,
 };
 
-/// Which forms a function has.
+/// The forms that a function has.
 struct Forms {
   Collective collective;
   bool uneven;  ///< a v-form: ranks' blocks differ
@@ -233,7 +233,7 @@ constexpr Match match_uneven(const Forms& f, ArgumentReader<N> r) noexcept {
   return m.received < 0 && !m.is_unknown ? no_blocks : with_rest(f, m, r);
 }
 
-/// Which form these arguments are, and where it has what.
+/// Returns the form that these arguments have, and which argument is what.
 template <std::size_t N>
 constexpr Match match(const Forms& f, const std::array<Argument, N>& arguments) noexcept {
   const ArgumentReader<N> reader{arguments};

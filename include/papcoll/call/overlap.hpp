@@ -22,9 +22,8 @@ constexpr std::size_t magnitude(std::ptrdiff_t n) noexcept {
   return n < 0 ? 0 - static_cast<std::size_t>(n) : static_cast<std::size_t>(n);
 }
 
-/// Which bytes a buffer has: equal pieces in dimensions, upwards from its lowest address, whatever
-/// the order of its elements; or the runs of a list. No two of its pieces overlap, unless it is a
-/// list.
+/// The bytes of a buffer: equal pieces in dimensions, upwards from its lowest address, whatever the
+/// order of its elements; or the runs of a list. No two of its pieces overlap, unless it is a list.
 struct Region {
   std::uintptr_t first = 0;
   std::size_t bytes = 0;       ///< of a piece; of a list, all of them
@@ -35,7 +34,7 @@ struct Region {
   const detail::Vector<BufferView::Run>* runs = nullptr;
   std::size_t element_size = 1;  ///< of a list
 
-  /// One more dimension, of more than one piece and a larger stride than those before it.
+  /// Adds a dimension of more than one piece and a larger stride than those before it.
   void add(std::size_t n, std::ptrdiff_t stride) noexcept {
     const std::size_t step = magnitude(stride);
     if (stride < 0) first -= (n - 1) * step;

@@ -102,8 +102,8 @@ namespace detail {
 /// No buffer: this one stays its caller's.
 struct NotOwned {};
 
-/// Has a call's views copied, for one that outlasts what they were made of: what keeps alive these
-/// and `owned`.
+/// Copies a call's views, for a call that outlives what they were made of. Returns what keeps these
+/// and `owned` alive.
 PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<const void> owned);
 
 }  // namespace detail

@@ -17,18 +17,18 @@ class Endpoint;
 class Request;
 class Waiter;
 
-/// Gives the TeamCore behind whatever a collective accepts as its first argument: a Communicator, a
-/// ThreadTeam::Rank, or (where communicator.hpp is included) a bare MPI_Comm.
+/// The TeamCore of whatever a collective accepts as its first argument: a Communicator, a
+/// ThreadTeam::Rank, or (if communicator.hpp is included) a bare MPI_Comm.
 template <class C>
 struct TeamOf {
   static TeamCore& core(C& team) requires requires {
     { team.core() } -> std::same_as<TeamCore&>;
   }
   { return team.core(); }
-  /// Lets a call name by a text what such a team has beyond what it begins with.
+  /// Makes further transports of such a team available by name.
   static void offer_transports(TeamCore& core) requires requires { C::offer_transports(core); }
   { C::offer_transports(core); }
-  /// Lets messages of devices go through the host.
+  /// Makes messages between devices through the host available.
   static void offer_told_messages(TeamCore& core) requires requires {
     C::offer_told_messages(core);
   }

@@ -81,7 +81,7 @@ class BasicBoard {
     Atomic<Stamp> stamp;
   };
 
-  /// Who leads the epoch: compare-exchanged from the previous user's value, so exactly one rank
+  /// The leader of the epoch: compare-exchanged from the previous user's value, so exactly one rank
   /// succeeds. relaxed would do for the choice itself (the data follow other stamps); acq_rel costs
   /// nothing on a locked instruction.
   struct alignas(cache_line) Claim {

@@ -246,7 +246,7 @@ class CallFrame {
            make_stamp(earlier, round << Board::Failure::state_bits | Board::Failure::told);
   }
 
-  /// Which of the communicator's blocking calls an epoch is.
+  /// Returns which of the communicator's blocking calls an epoch is.
   std::uint32_t number(std::uint32_t epoch) const noexcept { return epoch - before_first_; }
 
   /// The call that used this frame before, for messages.
@@ -311,7 +311,7 @@ class CallFrame {
   }
 
   [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
-    // Who found it with both calls before it has said more than their numbers can.
+    // A rank that knows both calls may have reported it already, with more than their numbers.
     if (tells_of_earlier(look_at(board_.failure(epoch_).stamp))) return fail_with("");
     fail_with(detail::joined(
         {not_performed, ", because the ranks' calls did not match in ", earlier_call(), ": ",

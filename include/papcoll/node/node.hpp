@@ -162,8 +162,8 @@ struct Node {
 
   detail::Shared<NodePages> pages{};  ///< keeps all this memory mapped; null: it needs nothing
   PeerMemory peers{};
-  /// Which ranks are near each other, see Site. All ranks of the node have equal groups from their
-  /// first call on, which bits of results may depend on.
+  /// The groups of ranks that are near each other, see Site. Equal on all ranks of the node from
+  /// their first call on; the bits of results may depend on them.
   detail::Shared<const Groups> groups{};
   /// How this rank copies to memory that the others read.
   detail::Shared<detail::CopyChoice> copies = detail::make_shared<detail::CopyChoice>();

@@ -131,7 +131,8 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.use_pool() } -> std::same_as<bool>;
 };
 
-/// Which type of site something is for, where the type itself is not known: equal if the types are.
+/// Identifies the type of site that something is for, where the type itself is not known: equal if
+/// the types are.
 class SiteKind {
  public:
   constexpr SiteKind() = default;  ///< of no site
@@ -153,10 +154,10 @@ class SiteKind {
   const void* type_ = nullptr;
 };
 
-/// Says whose a work word's state is: its upper byte, made of the name of the algorithm that uses
-/// the word and that has its tag in its own header. Ranks whose calls differ find each other's
-/// states; to another algorithm they only mean that a rank is at work, until all learn of the
-/// mismatch. The 24 bits below are the algorithm's own.
+/// Identifies the owner of a work word's state: its upper byte, made of the name of the algorithm
+/// that uses the word and that has its tag in its own header. Ranks whose calls differ find each
+/// other's states; to another algorithm they only mean that a rank is at work, until all learn of
+/// the mismatch. The 24 bits below are the algorithm's own.
 class WorkTag {
  public:
   static constexpr unsigned own_bits = 24;  ///< bits of a state that are the algorithm's own

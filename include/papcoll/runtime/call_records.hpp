@@ -26,7 +26,7 @@ namespace detail {
 /// The counts of all algorithms.
 class AlgorithmCounts {
  public:
-  /// One more call. Calls of a collective mostly run as the one before did.
+  /// Counts one more call. Calls of a collective mostly run as the one before did.
   void add(Collective c, std::string_view algorithm) noexcept {
     AlgorithmCount*& last = last_[static_cast<std::size_t>(c)];
     if (last == nullptr || last->algorithm.data() != algorithm.data()) [[unlikely]] {

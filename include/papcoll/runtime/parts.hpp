@@ -12,7 +12,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 class Endpoint;
 
-/// Which parts a team may have besides what every call needs.
+/// The parts that a team may have besides what every call needs.
 enum class PartKind : unsigned char {
   agreements,
   tickets,

@@ -10,7 +10,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Which rank plays which position: a bijection of 0…size−1. Rotations need no memory; any other
+/// The rank that plays each position: a bijection of 0…size−1. Rotations need no memory; any other
 /// order shares one immutable table.
 class Order {
  public:

@@ -137,7 +137,7 @@ class PlanMemory {
     return temporary_space(i);
   }
 
-  /// Gives the steps their places in scratch space, and its size.
+  /// Assigns the steps their places in scratch space, and returns its size.
   [[gnu::cold]] std::size_t fix_scratch(detail::Vector<Step>& steps) const {
     std::size_t lo = vector_;
     std::size_t hi = 0;

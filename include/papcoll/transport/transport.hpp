@@ -143,7 +143,7 @@ constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_atomics
   }
 }
 
-/// Says what is wrong with a transport's site, if anything is: one wrong thing, one sentence.
+/// Refuses a transport's site if anything is wrong with it, with one sentence for each fault.
 template <class T>
 void check_site() noexcept {
   if constexpr (offers_node_memory<T>) {

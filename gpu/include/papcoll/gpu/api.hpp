@@ -37,7 +37,7 @@ using Stream = struct OpaqueStream*;
 /// A place in a stream that other streams, other processes and the host can wait for.
 using Event = struct OpaqueEvent*;
 
-/// Who reaches some memory.
+/// Where some memory is: what can access it.
 enum class Memory : unsigned char {
   host,     ///< the host: memory that no GPU knows
   pinned,   ///< host and devices: memory of the host that stays in its place

@@ -14,7 +14,7 @@
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
-// Not this namespace's own.
+// Names of the enclosing namespace's detail, not of this one's.
 using papcoll::detail::BuiltInOperators;
 using papcoll::detail::BuiltInTypes;
 using papcoll::detail::TypeList;

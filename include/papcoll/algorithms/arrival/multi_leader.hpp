@@ -87,7 +87,7 @@ class MultiLeader::Run {
     return s.slot(r, chunk * together_);
   }
 
-  /// Whose slot holds the result of rank r's slice.
+  /// Returns the rank whose chunk buffers hold the result of rank r's slice.
   static int keeper(const Site auto& s, int r) { return r + 1 < s.size() ? r + 1 : 0; }
 
   /// Rank r's slice of a chunk, in elements of the chunk.

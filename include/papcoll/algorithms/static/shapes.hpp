@@ -197,7 +197,7 @@ inline Builder core_of(const auto& b, Fold fold) {
   }
 }
 
-/// Gives the folded ones the result.
+/// Sends the result to the folded positions.
 [[gnu::cold]] inline void unfold(auto& b, Fold fold) {
   const int me = b.position();
   if (fold.speaks_for_two(me)) b.send(me + 1, b.whole());

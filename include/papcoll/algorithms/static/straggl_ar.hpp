@@ -81,7 +81,7 @@ struct StragglAR {
  private:
   static constexpr std::size_t most_blocks = 512;  ///< that a plan names one by one
 
-  /// Who has what when in phases 2 and 3.
+  /// The exchanges of phases 2 and 3: which position has which block when.
   struct Swaps {
     int size;
     int blocks;
@@ -100,7 +100,7 @@ struct StragglAR {
       if (position >= core()) return position - core() + 1;
       return position > 0 && position + core() - 1 < size ? position + core() - 1 : -1;
     }
-    /// Which position of a place has to do with a block.
+    /// Returns the position of a place that handles a block.
     int player(int place, int block) const noexcept {
       const bool upper = block % 2 == 1 && place > 0 && place + core() - 1 < size;
       return upper ? place + core() - 1 : place;

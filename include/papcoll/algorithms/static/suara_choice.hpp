@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-// Which grid, and what along each of its dimensions: the search.
+// The search for the best grid, and for what runs along each of its dimensions.
 
 namespace papcoll::inline PAPCOLL_ABI {
 

@@ -98,7 +98,7 @@ inline constexpr bool lacks_a_member =
      (
          requires { S::sentence; } && !requires { S::serves(Collective::bcast); }));
 
-/// Says which.
+/// Reports the missing member.
 template <class S>
 struct schedule_is_complete {
   static constexpr bool ok = true;

@@ -111,7 +111,7 @@ class JsonReader {
     if (at_ != text_.size()) fail("something follows the end");
   }
 
-  /// Says what is wrong where it has read last.
+  /// Throws argument_error with what is wrong where it has read last.
   [[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) const {
     constexpr std::size_t most_shown = 200;  // of a name, which may be as long as the file
     const std::string_view field = std::string_view(field_).substr(0, most_shown);

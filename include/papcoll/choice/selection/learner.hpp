@@ -322,7 +322,8 @@ class CallLearner final : public CostListener {
       reopen(true);
       return true;
     }
-    /// Has those that were tried tried again, except the very slow, or including all that were far.
+    /// Makes the candidates that were tried compete again, without the very slow ones, or with all
+    /// that were far.
     void reopen(bool with_far) noexcept {
       is_settled = was_told = false;
       candidates = 0;

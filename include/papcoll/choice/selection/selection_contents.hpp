@@ -115,7 +115,7 @@ struct LearnedCosts {
   PeerCosts costs;
 };
 
-/// Who made a file.
+/// The maker of a file: version and machine.
 struct MadeBy {
   std::string papcoll;    ///< its version
   std::string processor;  ///< the machine's, the model

@@ -45,8 +45,7 @@ inline void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Gives the processor away for so long, as std::this_thread::sleep_for() does, whose header has
-/// threads in it.
+/// Sleeps for so long, as std::this_thread::sleep_for() does, whose header includes threads.
 [[gnu::cold]] inline void sleep_for(std::chrono::milliseconds time) noexcept {
   timespec left{time.count() / 1000, time.count() % 1000 * 1'000'000};
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {

@@ -205,7 +205,7 @@ class WatchedBuffers : Pinned {
   /// Returns true if the memory of one of them was freed.
   bool freed() const noexcept { return freed_.load(std::memory_order_relaxed); }
 
-  /// So many bytes were freed. A buffer lies in one block of them, or in none.
+  /// Records that so many bytes were freed. A buffer is in one such block, or in none.
   void free(std::uintptr_t begin, std::size_t bytes) noexcept {
     for (const std::uintptr_t buffer : {in_, out_}) {
       if (buffer != 0 && begin <= buffer && buffer - begin < bytes) {

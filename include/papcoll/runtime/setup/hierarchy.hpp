@@ -189,7 +189,7 @@ namespace detail {
   return core;
 }
 
-/// Gives a team the hierarchy that is planned for it; its teams are made later.
+/// Sets the hierarchy that is planned for a team; its teams are made later.
 inline Hierarchy& plan_teams(TeamCore& core, detail::Shared<const HierarchyPlans> plans,
                              std::size_t level = 0) {
   auto h = detail::make_shared<Hierarchy>();

@@ -7,8 +7,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Which of many messages under way MPI is asked for, so that asking takes the same time however
-/// many there are: the newest, since who has many under way often waits for one that was just
+/// Which of many messages in flight MPI is asked for, so that asking takes the same time however
+/// many there are: the newest, since a rank with many in flight often waits for one that was just
 /// begun, and some of the others, all of them in turn.
 class AskedInTurn {
  public:

@@ -36,7 +36,7 @@ inline constexpr bool sees_locked_windows = true;
 /// there is far quicker than polling, and no rank may wait for another outside MPI.
 inline constexpr bool simulated = false;
 
-/// Which process this rank is.
+/// Returns the process of this rank.
 inline ProcessId own_process() noexcept { return ProcessId::own(); }
 
 /// The error handler of a communicator; MPI_ERRHANDLER_NULL where errors are always returned.
@@ -256,7 +256,7 @@ class OwnedComm {
     comm_ = MPI_COMM_NULL;
   }
 
-  /// Gives the handle away, or leaks it: where peers may be dead, freeing could wait for them.
+  /// Releases the handle, also to leak it: freeing could wait for peers that may be dead.
   MPI_Comm release() noexcept { return std::exchange(comm_, MPI_COMM_NULL); }
 
  private:

@@ -89,7 +89,7 @@ class MpiEndpoint : public Endpoint {
     indices_.resize(requests_.size());
   }
 
-  /// Asks MPI for what is complete of all, and reports it; true if anything is.
+  /// Asks MPI which requests are complete, and reports them. Returns true if any is.
   template <class Ask>
   bool ask(Ask* some, const char* call) {
     return ask(some, call, {0, requests_.size()});
@@ -156,8 +156,8 @@ class MpiEndpoint : public Endpoint {
     return works_[static_cast<std::size_t>(indices_[i])];
   }
 
-  /// Lets what MPI is in the middle of come to its end, since it may read the caller's buffers
-  /// until then. The peers that live do the same at this time. True if nothing is left.
+  /// Lets MPI complete what it is in the middle of, since it may read the caller's buffers until
+  /// then. The peers that live do the same at this time. Returns true if nothing is left.
   [[gnu::cold]] bool drained() noexcept {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds patience{100};  ///< after the last message that ended

@@ -157,7 +157,7 @@ class PolledCollectives {
 
   Started started() const noexcept { return {comm_, hooks_ == nullptr}; }
 
-  /// Gives the memory that the collective worked in.
+  /// Returns the memory that the collective worked in.
   [[gnu::cold, gnu::noinline]] Memory wait(std::size_t bytes, const char* call, const char* where,
                                            FunctionRef<int(std::byte*, MPI_Request*)> start) const {
     const ErrorsReturned guard{comm_, where};

@@ -83,7 +83,7 @@ class NodeSegmentPool : Pinned {
  private:
   friend class CommunicatorSegment;
 
-  /// So many communicators may be there at a time.
+  /// The most communicators that may exist at a time.
   static constexpr std::size_t most_areas = 4096;
 
   /// The words of a communicator. They begin as zeros.

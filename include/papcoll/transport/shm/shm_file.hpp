@@ -151,7 +151,7 @@ class ShmFile {
     }
   }
 
-  /// Gives it a size that is no smaller. Throws system_error.
+  /// Extends the file to a size that is no smaller. Throws system_error.
   [[gnu::cold]] void extend(std::size_t bytes) const {
     if (const int why = grow(bytes); why != 0) {
       detail::throw_system_error(detail::joined({"cannot have ", bytes, " bytes of shared memory"}),
@@ -184,7 +184,7 @@ class ShmFile {
         why);
   }
 
-  /// Gives an empty file its size. 0, or errno.
+  /// Sets the size of an empty file. Returns 0, or errno.
   [[gnu::cold]] int grow(std::size_t bytes) const noexcept {
     // Beyond the limit the kernel returns EFBIG too, but with a signal that ends the process.
     rlimit limit{};

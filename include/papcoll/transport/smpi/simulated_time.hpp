@@ -20,7 +20,7 @@ inline void charge_combining([[maybe_unused]] std::size_t bytes) {
 #endif
 }
 
-/// Lets this simulated rank's time pass; nothing where ranks are real.
+/// Lets this simulated rank's time pass; no effect if ranks are real.
 inline void pass_simulated_time([[maybe_unused]] double seconds) {
 #ifdef SMPI_H
   if (seconds > 0) smpi_execute(seconds);

@@ -46,7 +46,7 @@ class DeviceMemory : Pinned {
     return memory.handle;
   }
 
-  /// Lets peers map memory of the user, all of an allocation that begins at `base`.
+  /// Exposes memory of the user to peers, all of an allocation that begins at `base`.
   void share(std::byte* base, std::size_t bytes) {
     Allocation& added = known_[base];
     added = {};
