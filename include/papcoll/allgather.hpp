@@ -15,12 +15,16 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     allgather(comm, in, out, count [, algorithm])    pointers; `count` elements of each rank
 ///     allgather(comm, data, count [, algorithm])
 ///
-/// `out` has size() times as many elements as `in`. In place, rank r's contribution is part r of
-/// size() equal parts of `data`. All else, iallgather(), allgather_init() and errors are as for
-/// allreduce().
+/// `out` has size() times as many elements as `in`, which has the same number on all ranks. In
+/// place, `data` has size() equal parts, and rank r's contribution is part r.
+///
+/// iallgather() returns a Request, allgather_init() a Persistent. All other parameters, template
+/// arguments, errors and complexity: as for allreduce().
+///
+/// Example:
 ///
 ///     std::vector<int> ranks(static_cast<std::size_t>(comm.size()));
-///     papcoll::allgather(comm, std::array{comm.rank()}, ranks);
+///     papcoll::allgather(comm, std::array{comm.rank()}, ranks);    // ranks[r] is r
 PAPCOLL_COLLECTIVE(allgather)  // papcoll: write allgather(comm, in, out) or allgather(comm, data)
 
 namespace detail {
@@ -43,23 +47,27 @@ struct CallOfUnknownBlocks<Collective::allgather> {
 
 }  // namespace detail
 
-/// Gives every rank the contributions of all, where these differ in length.
+/// Gives every rank the contributions of all, in rank order, where these differ in length.
 ///
 ///     allgatherv(comm, in, out, each [, algorithm])     ranges, or pointers
 ///     allgatherv(comm, data, each [, algorithm])        in place
-///     all = allgatherv(comm, in [, algorithm])          ranks do not know lengths; blocking
+///     all = allgatherv(comm, in [, algorithm])          lengths not known before; blocking only
 ///
-/// `each` says for every rank how long its contribution is: papcoll::counts{lengths}, one after the
-/// other in rank order, or papcoll::blocks{lengths, displacements}, in elements; nothing is written
-/// between them. Lengths are the same on all ranks. A pointer's buffer ends where its blocks do. In
-/// place, each rank's contribution stands at its place in `data`. Without `each`, the ranks tell
-/// each other first how long their contributions are, and the call returns all, in rank order, as a
-/// std::vector.
+/// - each: the length of every rank's contribution, the same on all ranks: papcoll::counts{lengths}
+///   for blocks one after the other in rank order, or papcoll::blocks{lengths, displacements}. All
+///   in elements; what lies between blocks is not written. With pointers, a buffer ends where its
+///   blocks do.
 ///
-/// Buffers are contiguous. All else, iallgatherv(), allgatherv_init() and errors are as for
-/// allreduce(). A call that is not blocking copies lengths and displacements.
+/// In place, each rank's contribution is at its place in `data`. Without `each`, the ranks exchange
+/// the lengths first, and the call returns the contributions in rank order, as a std::vector.
 ///
-///     const std::vector<int> all = papcoll::allgatherv(comm, mine);
+/// Buffers are contiguous. iallgatherv() and allgatherv_init() copy lengths and displacements. All
+/// else is as for allgather().
+///
+/// Example:
+///
+///     const std::vector<int> mine(static_cast<std::size_t>(comm.rank()), 7);
+///     const std::vector<int> all = papcoll::allgatherv(comm, mine);    // 0 + 1 + … + P−1 elements
 PAPCOLL_UNEVEN_COLLECTIVE(allgatherv, allgather)  // papcoll: (comm, in, out, counts{n})
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -8,21 +8,27 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Gives every rank a block of each rank.
+/// Sends every rank a block of its own, and receives one from every rank.
 ///
 ///     alltoall(comm, in, out [, algorithm])
 ///     alltoall(comm, data [, algorithm])              in place
-///     alltoall(comm, in, out, count [, algorithm])    pointers
+///     alltoall(comm, in, out, count [, algorithm])    pointers; `count` elements of each block
 ///     alltoall(comm, data, count [, algorithm])
 ///
 /// `in` has size() equal blocks, block r for rank r; `out` has as many, block r from rank r. In
-/// place, what came from rank r stands where what went to it was. All else, ialltoall(),
-/// alltoall_init() and errors are as for allreduce().
+/// place, the block from rank r replaces the block for it.
 ///
-///     papcoll::alltoall(comm, to_each, from_each);
+/// ialltoall() returns a Request, alltoall_init() a Persistent. All other parameters, template
+/// arguments, errors and complexity: as for allreduce().
+///
+/// Example:
+///
+///     const std::vector<int> for_each(static_cast<std::size_t>(comm.size()), comm.rank());
+///     std::vector<int> from_each(for_each.size());
+///     papcoll::alltoall(comm, for_each, from_each);    // from_each[r] is r
 PAPCOLL_COLLECTIVE(alltoall)  // papcoll: write alltoall(comm, in, out) or alltoall(comm, data)
 
-/// What came, by rank, where ranks do not know beforehand how much that is.
+/// The blocks that an alltoallv with unknown_counts has received.
 template <class T>
 struct ReceivedBlocks {
   std::vector<T> data;              ///< one block after the other, in rank order
@@ -53,25 +59,33 @@ struct CallOfUnknownBlocks<Collective::alltoall> {
 
 }  // namespace detail
 
-/// Gives every rank a block of each rank, of any lengths.
+/// Sends every rank a block of its own, and receives one from every rank, of any lengths.
 ///
 ///     alltoallv(comm, in, sent, out, received [, algorithm])    ranges, or pointers
 ///     alltoallv(comm, data, each [, algorithm])                 in place
 ///     blocks = alltoallv(comm, in, sent, papcoll::unknown_counts [, algorithm])     blocking only
 ///
-/// Of `in` the block that `sent` says for rank r goes to rank r, and what comes from rank r goes to
-/// the block of `out` that `received` says for it. Both are papcoll::counts{lengths}, for blocks
-/// one after the other in rank order, or papcoll::blocks{lengths, displacements}, in elements;
-/// nothing is written between blocks. What rank a sends to b must be as long as what b says it
-/// receives from a. A pointer's buffer ends where its blocks do. In place, what comes from rank r
-/// stands where what went to it was, and is as long. With unknown_counts, the ranks tell each other
-/// first how much comes, and the call returns it (ReceivedBlocks).
+/// - sent: the blocks of `in`: block r is sent to rank r.
+/// - received: the blocks of `out`: block r is received from rank r. What rank b receives from rank
+///   a must be as long as what a sends to b.
+/// - each: in place, the blocks of `data`: the block from rank r replaces the one for it, and is as
+///   long.
+///
+/// Each is papcoll::counts{lengths} for blocks one after the other in rank order, or
+/// papcoll::blocks{lengths, displacements}, in elements; what lies between blocks is not written.
+/// With pointers, a buffer ends where its blocks do. With unknown_counts, the ranks exchange the
+/// lengths first, and the call returns a ReceivedBlocks.
 ///
 /// Buffers are contiguous. Only schedules that pass no blocks on for others serve it, and
-/// Hierarchical. All else, ialltoallv(), alltoallv_init() and errors are as for alltoall(). A call
-/// that is not blocking copies lengths and displacements.
+/// Hierarchical. ialltoallv() and alltoallv_init() copy lengths and displacements. All else is as
+/// for alltoall().
 ///
-///     papcoll::alltoallv(comm, in, papcoll::counts{sent}, out, papcoll::counts{received});
+/// Example:
+///
+///     const std::vector<int> lengths(static_cast<std::size_t>(comm.size()), comm.rank());
+///     const std::vector<double> to_each(lengths.size() * static_cast<std::size_t>(comm.rank()));
+///     const auto got = papcoll::alltoallv(comm, to_each, papcoll::counts{lengths},
+///                                         papcoll::unknown_counts);    // got.counts[r] is r
 PAPCOLL_UNEVEN_COLLECTIVE(alltoallv, alltoall)  // papcoll: (comm, in, counts{n}, out, counts{m})
 
 }  // namespace papcoll::inline PAPCOLL_ABI

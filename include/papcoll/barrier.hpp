@@ -9,7 +9,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     barrier(comm [, algorithm])
 ///
 /// ibarrier() returns a Request that is complete when all ranks have started it, barrier_init() a
-/// Persistent. Template arguments, algorithm and errors are as for allreduce().
+/// Persistent. `comm`, `algorithm`, template arguments, errors and complexity: as for allreduce().
+///
+/// Example:
 ///
 ///     papcoll::barrier(comm);
 PAPCOLL_COLLECTIVE(barrier)  // papcoll: write barrier(comm [, algorithm])

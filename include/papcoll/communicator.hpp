@@ -21,6 +21,8 @@ struct CommFacts {
   const std::string& why_no_shared_memory;
   const std::string& why_no_cma;
   const std::string& substitution;
+  /// Returns the reason why calls under ArrivalOrder over RmaTransport run in predicted order (a
+  /// ticket would take too long); empty if they do not, or if there was no such call.
   const std::string& no_tickets;
   bool broken;
   MPI_Comm mpi_comm;
@@ -38,55 +40,72 @@ struct Shrunk;  ///< see recovery.hpp
 
 }  // namespace detail
 
-/// An MPI communicator, prepared for papcoll's collectives. Making the first one for an MPI
-/// communicator is collective and sets up shared memory among the ranks of a node; further ones
-/// share what was made. It ends with the MPI communicator, or with MPI_Finalize.
+/// An MPI communicator prepared for papcoll's collectives.
+///
+/// Constructing the first Communicator for an MPI communicator is collective: it sets up shared
+/// memory among the ranks of each node. Further ones for the same MPI communicator are local, and
+/// share what was made. What they share ends with the MPI communicator, or in MPI_Finalize; later
+/// calls on a Communicator throw broken_communicator.
+///
+/// One thread at a time may call collectives on a communicator. A child made by fork() must not use
+/// it.
+///
+/// Example:
+///
+///     papcoll::Communicator world{MPI_COMM_WORLD, {.deadline = std::chrono::seconds(60)}};
+///     const int ranks = papcoll::allreduce(world, 1);
 class Communicator {
  public:
-  /// Throws argument_error for MPI_COMM_NULL and inter-communicators.
+  /// Constructs it with default Options, or with those that the MPI communicator already has.
+  /// Throws argument_error if `comm` is MPI_COMM_NULL or an inter-communicator, and what a
+  /// collective throws if a rank dies or fails meanwhile.
   explicit Communicator(MPI_Comm comm) : core_(detail::core_of_comm(comm, nullptr)) {}
-  /// With options, the same on all ranks. Throws argument_error also for options that cannot be,
-  /// that differ among the ranks, or that differ from those that the MPI communicator already has.
+  /// Constructs it with options, which must be equal on all ranks. Throws argument_error, also if
+  /// the options are invalid (Options::problem()), differ among the ranks, or differ from those
+  /// that the MPI communicator already has.
   Communicator(MPI_Comm comm, const Options& options)
       : core_(detail::core_of_comm(comm, &options)) {}
-  /// The one moved from may only be destroyed or assigned to.
+  /// Moves. The one moved from may only be destroyed or assigned to.
   Communicator(Communicator&&) noexcept = default;
-  /// As in construction.
+  /// Moves. The one moved from may only be destroyed or assigned to.
   Communicator& operator=(Communicator&&) noexcept = default;
   Communicator(const Communicator&) = delete;  // papcoll: a Communicator is moved, or referred to
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator() = default;
 
-  /// This rank, as in the MPI communicator.
+  /// Returns this rank's number in the MPI communicator.
   int rank() const noexcept { return detail::rank_of(*core_); }
-  /// Ranks of the MPI communicator.
+  /// Returns the number of ranks of the MPI communicator.
   int size() const noexcept { return detail::size_of(*core_); }
-  /// The MPI communicator that it was made for; MPI_COMM_NULL once that was freed.
+  /// Returns the MPI communicator that it was made for; MPI_COMM_NULL once that was freed.
   MPI_Comm mpi_comm() const noexcept { return facts().mpi_comm; }
-  /// Nodes (groups of ranks that could share memory) the ranks are on.
+  /// Returns the number of nodes, groups of ranks that could share memory.
   int nodes() const noexcept { return facts().nodes; }
-  /// Those it was made with.
+  /// Returns the options in force on the MPI communicator: those of the first Communicator made for
+  /// it, or the defaults.
   const Options& options() const noexcept { return facts().options; }
-  /// Why ShmTransport cannot serve this communicator, or nothing.
+  /// Returns the reason why ShmTransport is unavailable on this communicator; empty if it is
+  /// available.
   const std::string& no_shared_memory() const noexcept { return facts().why_no_shared_memory; }
-  /// Why ranks of one node cannot copy from each other's private memory (cross-memory attach), as
-  /// they would under PeerAccess::copied, or where messages are too long for the library's part of
-  /// the arena; or nothing.
+  /// Returns the reason why the ranks of a node cannot copy from each other's private memory
+  /// (cross-memory attach), as they would under PeerAccess::copied, or for messages too long for
+  /// the library's part of the arena; empty if they can.
   const std::string& no_cross_memory() const noexcept { return facts().why_no_cma; }
-  /// Why calls over MpiTransport run by the MPI library's own collectives (it has no communicator
-  /// left for papcoll), or nothing if they do not.
+  /// Returns the reason why calls over MpiTransport run by the MPI library's own collectives (it
+  /// has no communicator left for papcoll); empty if they do not.
   const std::string& mpi_substitution() const noexcept { return facts().substitution; }
   /// Why calls under ArrivalOrder over RmaTransport run in predicted order (a ticket would take too
   /// long), or nothing if they do not, or if there were none.
   const std::string& no_tickets() const noexcept { return facts().no_tickets; }
-  /// Why messages between memory of GPUs go through the host (IPC or peer access is refused on some
-  /// rank), the same on all ranks; or nothing if they do not, or if there were none.
+  /// Returns the reason why messages between GPU buffers go through the host (IPC or peer access is
+  /// refused on some rank), equal on all ranks; empty if they do not, or if there was no such
+  /// message.
   const std::string& no_ipc() const noexcept { return detail::no_ipc_of(*core_); }
-  /// Every further call throws broken_communicator: a peer was lost, the deadline passed, or calls
-  /// did not match where messages were under way.
+  /// Returns true if every further call throws broken_communicator: a peer was lost, the deadline
+  /// passed, or calls did not match while messages were in flight.
   bool broken() const noexcept { return facts().broken; }
 
-  /// What collectives work on; for the library.
+  /// For the library: what collectives work on.
   TeamCore& core() noexcept { return *core_; }
   /// For the library, see TeamOf.
   static void offer_transports(TeamCore& core) { detail::offer_mpi_transports(core); }
@@ -102,10 +121,10 @@ class Communicator {
   detail::Shared<TeamCore> core_;
 };
 
-/// Gives back what this process keeps so that communicators of ranks that had one before are soon
-/// made: of at most four such sets of ranks, a file descriptor and shared memory each. Local;
-/// nothing that a communicator uses is touched. Between MPI_Init and MPI_Finalize, at any time.
-/// Throws mpi_error.
+/// Frees what this process keeps for new communicators of ranks that had one before: for at most
+/// four such sets of ranks, a file descriptor and shared memory each. Local; does not affect
+/// communicators in use. May be called at any time between MPI_Init and MPI_Finalize. Throws
+/// mpi_error.
 PAPCOLL_DECL void release_unused_memory();
 
 /// A bare MPI_Comm is a team as well: its first call makes what Communicator would make.

@@ -8,20 +8,26 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Gives the root the contributions of all, in rank order.
+/// Gives the root the contributions of all ranks, in rank order.
 ///
 ///     gather(comm, in, out, root [, algorithm])
 ///     gather(comm, data, root [, algorithm])              in place
 ///     gather(comm, in, out, count, root [, algorithm])    pointers; `count` elements of each rank
 ///     gather(comm, data, count, root [, algorithm])
 ///
-/// On the root `out` has size() times as many elements as `in`; elsewhere it is not looked at, and
-/// may be a null pointer. In place, the root's own contribution stands at its place in `data`,
-/// which has all; elsewhere `data` is the contribution.
+/// On the root `out` has size() times as many elements as `in`; elsewhere it is ignored, and may be
+/// a null pointer. In place, the root's `data` has the contributions of all ranks, its own at its
+/// place; elsewhere `data` is the contribution.
 ///
-/// root: papcoll::root{r}, the same on all ranks. All else, igather(), gather_init() and errors are
-/// as for allreduce().
+/// - root: papcoll::root{r}, 0 ≤ r < size(), the same on all ranks.
 ///
+/// igather() returns a Request, gather_init() a Persistent. All other parameters, template
+/// arguments, errors and complexity: as for allreduce().
+///
+/// Example:
+///
+///     const std::vector<double> part(10, comm.rank());
+///     std::vector<double> all(comm.rank() == 0 ? 10 * static_cast<std::size_t>(comm.size()) : 0);
 ///     papcoll::gather(comm, part, all, papcoll::root{0});
 PAPCOLL_COLLECTIVE(gather)  // papcoll: write gather(comm, data or in, out, papcoll::root{0})
 
@@ -48,25 +54,30 @@ struct CallOfUnknownBlocks<Collective::gather> {
 
 }  // namespace detail
 
-/// Gives the root the contributions of all, where these differ in length.
+/// Gives the root the contributions of all ranks, in rank order, where these differ in length.
 ///
 ///     gatherv(comm, in, out, each, root [, algorithm])     ranges, or pointers
 ///     gatherv(comm, data, each, root [, algorithm])        in place
-///     all = gatherv(comm, in, root [, algorithm])          the root knows no lengths; blocking
+///     all = gatherv(comm, in, root [, algorithm])          lengths not known before; blocking only
 ///
-/// `each` says for every rank how long its contribution is: papcoll::counts{lengths}, one after the
-/// other in rank order, or papcoll::blocks{lengths, displacements}, in elements; nothing is written
-/// between them. Elsewhere than on the root `each` may be papcoll::counts{}, but for schedules that
-/// pass contributions on (all but Linear and BlockCopies), and `out` is not looked at. A pointer's
-/// buffer ends where its blocks do, so that all ranks pass counts; the one that only the root needs
-/// may be null elsewhere. In place, the root's contribution stands at its place in `data`;
-/// elsewhere `data` is the contribution. Without `each`, the ranks tell the root first how long
-/// theirs are; it gets all, in rank order, as a std::vector, and the others none. Not by schedules
-/// that pass contributions on.
+/// - each: the length of every rank's contribution: papcoll::counts{lengths} for blocks one after
+///   the other in rank order, or papcoll::blocks{lengths, displacements}. All in elements; what
+///   lies between blocks is not written. Needed on the root; elsewhere it may be papcoll::counts{},
+///   except for schedules that pass contributions on (all but Linear and BlockCopies).
 ///
-/// Buffers are contiguous. All else, igatherv(), gatherv_init() and errors are as for gather(). A
-/// call that is not blocking copies lengths and displacements.
+/// Elsewhere than on the root `out` is ignored. With pointers, a buffer ends where its blocks do,
+/// so every rank passes counts; the pointer that only the root needs may be null elsewhere. In
+/// place, the root's contribution is at its place in `data`; elsewhere `data` is the contribution.
+/// Without `each`, the ranks send the root their lengths first. The root then gets all
+/// contributions as a std::vector, the others an empty one; schedules that pass contributions on do
+/// not serve this form.
 ///
+/// Buffers are contiguous. igatherv() and gatherv_init() copy lengths and displacements. All else
+/// is as for gather().
+///
+/// Example:
+///
+///     const std::vector<int> mine(static_cast<std::size_t>(comm.rank()), 7);
 ///     const std::vector<int> all = papcoll::gatherv(comm, mine, papcoll::root{0});
 PAPCOLL_UNEVEN_COLLECTIVE(gatherv, gather)  // papcoll: (comm, in, out, counts{n}, root{0})
 

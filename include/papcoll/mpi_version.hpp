@@ -30,11 +30,11 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// What mpi_version() returns.
 struct MpiVersion {
-  /// Of the mpi.h that the calling file was compiled with, and the standard's that it says: "Open
-  /// MPI 4.1.4, MPI 3.1".
+  /// The version of the mpi.h that the calling file was compiled with, and that of its standard:
+  /// "Open MPI 4.1.4, MPI 3.1".
   std::string_view compiled;
-  /// Of the library that the process has, the first line of what it says: "Open MPI v4.1.4, …". If
-  /// it is another one than `compiled`, the program was started in a wrong environment.
+  /// The first line of the version text of the library that the process has: "Open MPI v4.1.4, …".
+  /// If it is another one than `compiled`, the program was started in a wrong environment.
   std::string running;
 };
 

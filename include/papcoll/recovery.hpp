@@ -10,56 +10,60 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The job cannot go on after a death; what() says why not, and what to do.
+/// The job cannot go on after a death; what() says why, and what to do.
 struct recovery_unavailable : error {
   using error::error;
 };
 
-/// Returns why a job of this MPI library cannot go on when a rank dies; empty if it can. It takes
-/// User-Level Failure Mitigation (ULFM): Open MPI 5 and `mpirun --with-ft ulfm`. Local.
+/// Returns the reason why a job of this MPI library cannot go on when a rank dies; empty if it can.
+/// Recovery needs User-Level Failure Mitigation (ULFM): Open MPI 5 and `mpirun --with-ft ulfm`.
+/// Local.
 PAPCOLL_DECL std::string no_recovery();
 
-/// Returns true if an error code, of an MPI call of the program's own, says that a rank died or
-/// that the communicator was revoked after a death. The program then does as after peer_lost.
+/// Returns true if the error code of an MPI call of the program's own means that a rank died, or
+/// that the communicator was revoked after a death. Handle it as peer_lost.
 PAPCOLL_DECL bool tells_of_death(int mpi_code) noexcept;
 
-/// Makes a communicator of the ranks of `comm` that live, in their order, after a rank has died.
-/// Collective among them, whatever calls they were in: those that are still in calls of papcoll on
-/// `comm`, or are making it, get peer_lost there, and those in MPI calls on it an error that
-/// tells_of_death(). `comm` is of no use any more, and may be destroyed.
+/// Creates a communicator of the ranks of `comm` that live, in their order, after a rank has died.
+///
+/// Collective among the live ranks, whatever calls they were in: those that are still in calls of
+/// papcoll on `comm`, or are making it, get peer_lost there; those in MPI calls on it an error for
+/// which tells_of_death() is true. `comm` cannot be used afterwards, and may be destroyed. Waits
+/// without a deadline for all live ranks.
 ///
 /// The Communicator that is returned owns its MPI communicator, mpi_comm(), and frees it at its
-/// end, unless it is broken by then. The error handler is that of `comm`, and so are the Options,
-/// in which groups and machines described in code lose the places of the ranks that died.
+/// end, unless it is broken by then. Error handler and Options are those of `comm`; groups and
+/// machines described in code lose the places of the dead ranks.
 ///
-/// Waits without a deadline for all that live. Throws recovery_unavailable where no_recovery() says
-/// why, argument_error for an inter-communicator, MPI_COMM_NULL, or wrong Options::groups, and
-/// broken_communicator for a Communicator whose MPI communicator was freed; so do agree() and
-/// revoke().
+/// Throws recovery_unavailable if no_recovery() is not empty, argument_error for an
+/// inter-communicator, MPI_COMM_NULL or invalid Options::groups, and broken_communicator for a
+/// Communicator whose MPI communicator was freed; so do agree() and revoke().
 PAPCOLL_DECL Communicator shrink(const Communicator& comm);
-/// The same for an MPI communicator: with the Options of its Communicator, if there is one, else
-/// with the defaults.
+/// As shrink(const Communicator&), for an MPI communicator: with the Options of its Communicator if
+/// there is one, else with the defaults.
 PAPCOLL_DECL Communicator shrink(MPI_Comm comm);
-/// With Options for the ranks of `comm`: where making its Communicator has failed.
+/// As above, with Options for the ranks of `comm`: for an MPI communicator whose Communicator could
+/// not be made.
 PAPCOLL_DECL Communicator shrink(MPI_Comm comm, const Options& options);
 
-/// Returns, the same on all ranks that live, whether all ranks of `comm` live and have passed true.
-/// Collective among those that live. Passing false is to revoke() it. So a program knows that no
-/// rank has left the work to be done which others are to repeat:
+/// Returns true if all ranks of `comm` live and have passed true; the same on all live ranks.
+///
+/// Collective among the live ranks. Passing false implies revoke(). With it a program makes sure
+/// that no rank has left work that others are to repeat. If no_recovery() is not empty, it is an
+/// allreduce, and throws what that throws.
 ///
 ///     while (!papcoll::agree(comm, done(comm))) comm = papcoll::shrink(comm);
 ///
-/// where done() gives false after peer_lost. Where no_recovery() says why, it is an allreduce, and
-/// throws what that throws.
+/// where done() returns false after peer_lost.
 PAPCOLL_DECL bool agree(MPI_Comm comm, bool done);
-/// The same for a Communicator.
+/// As agree(MPI_Comm, bool), for a Communicator.
 PAPCOLL_DECL bool agree(const Communicator& comm, bool done);
 
 /// Breaks the communicator on all of its ranks: those in papcoll's calls on it get peer_lost, those
-/// in MPI calls on it an error that tells_of_death(). shrink() does so by itself; this is for
-/// further communicators, in which ranks may wait for one that goes to shrink(). Local.
+/// in MPI calls on it an error for which tells_of_death() is true. shrink() revokes by itself; this
+/// is for further communicators, on which ranks may wait for one that goes to shrink(). Local.
 PAPCOLL_DECL void revoke(MPI_Comm comm);
-/// The same for a Communicator.
+/// As revoke(MPI_Comm), for a Communicator.
 PAPCOLL_DECL void revoke(const Communicator& comm);
 
 namespace detail {
@@ -107,7 +111,7 @@ inline detail::Shared<CommState> state_or_null(MPI_Comm comm) {
   return detail::static_shared_cast<CommState>(find_attached(comm, Keyvals::get().comm));
 }
 
-/// The Options without what they say of ranks that are not left.
+/// Returns the Options without the ranks that are gone.
 [[gnu::cold]] inline Options options_of_left(Options options, const std::vector<int>& left) {
   if (const Machine* const machine = options.machine.in_code()) {
     options.machine = machine->among(left);
@@ -181,7 +185,7 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
   return detail::make_shared<Shrunk>(std::move(next), std::move(core));
 }
 
-/// Of a communicator that MPI has, and if the job can go on.
+/// Returns the process's state. Throws unless MPI has the communicator and the job can go on.
 [[gnu::cold]] inline detail::Shared<MpiProcess> require_recovery(MPI_Comm comm) {
   CommState::require_usable(comm);
   detail::Shared<MpiProcess> process = MpiProcess::get();

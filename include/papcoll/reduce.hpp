@@ -12,14 +12,19 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     reduce(comm, in, out, count, root [, op [, algorithm]])
 ///     x = reduce(comm, value, root [, op [, algorithm]])        one element; blocking only
 ///
-/// In place, `data` is contribution and result on the root; elsewhere it is unchanged. `out` has as
-/// many elements as `in` on the root; elsewhere it is not looked at, and may be a null pointer. By
+/// In place, `data` is contribution and result on the root; elsewhere it is not modified. On the
+/// root `out` has as many elements as `in`; elsewhere it is ignored, and may be a null pointer. By
 /// value, the root gets the result, and the others their own value.
 ///
-/// root: papcoll::root{r}, the same on all ranks. All else, ireduce(), reduce_init() and errors are
-/// as for allreduce().
+/// - root: papcoll::root{r}, 0 ≤ r < size(), the same on all ranks.
 ///
-///     papcoll::reduce(comm, in, out, papcoll::root{0}, papcoll::min);
+/// ireduce() returns a Request, reduce_init() a Persistent. All other parameters, template
+/// arguments, errors and complexity: as for allreduce().
+///
+/// Example:
+///
+///     std::vector<double> mine(100, comm.rank()), least(100);
+///     papcoll::reduce(comm, mine, least, papcoll::root{0}, papcoll::min);
 PAPCOLL_COLLECTIVE(reduce)  // papcoll: write reduce(comm, data or in, out, papcoll::root{0})
 
 }  // namespace papcoll::inline PAPCOLL_ABI

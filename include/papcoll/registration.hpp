@@ -16,7 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// Moves `count` elements to the arena until what it returns is destroyed; null: nothing was moved,
-/// and `why` says why.
+/// and `why` has the reason.
 [[nodiscard]] PAPCOLL_DECL detail::Shared<const void> register_data(TeamCore& core, void* data,
                                                                     std::size_t count,
                                                                     std::size_t bytes_of_one,
@@ -25,37 +25,45 @@ namespace detail {
 
 }  // namespace detail
 
-/// Makes an ordinary buffer node-shared, where it lies: `papcoll::Registration r{comm, data};`. The
-/// contents of its whole pages move to the arena and are mapped over the same addresses, so that
-/// pointers stay valid and blocking calls on it run as on a shared_vector, in place and without a
-/// copy. The bytes before its first and after its last whole page, fewer than two pages, are copied
-/// in calls that use them. It ends by moving the contents back.
+/// Makes an ordinary buffer node-shared, at its address, until it is destroyed.
 ///
-/// Making and ending one is local and waits for nobody; ranks need not do alike. While it is made
-/// or ended nothing else may use the buffer, and no call, request or other thread the communicator.
-/// The two together take as long as ten copies of the buffer, 0.4 ms, and 3 µs for each other
-/// registration that the process holds: one of a large buffer is better than thousands of small
-/// ones. Non-blocking calls, and static schedules, use the buffer as any other. What is chosen for
-/// calls follows after a few of them.
+/// The contents of the buffer's whole pages move to the arena and are mapped at the same addresses,
+/// so that pointers stay valid, and blocking calls use the buffer in place, as a shared_vector. The
+/// bytes before its first and after its last whole page, fewer than two pages, are copied in calls
+/// that use them. end() and the destructor move the contents back. Non-blocking calls and static
+/// schedules use the buffer as any other. What is chosen for calls adapts after a few of them.
 ///
-/// End it before the memory is freed or resized: calls would still take what comes to lie at its
-/// addresses for the buffer, and give wrong results. The end itself leaves alone what has been
-/// unmapped, or mapped anew. The buffer has no huge pages meanwhile. A child made by fork() has
-/// nothing where the pages were: it is ended by a signal if it uses them. Ending the registration
-/// there puts zeros in their place. Neither what a device has pinned nor other threads' stacks may
-/// be registered: papcoll cannot see what they are.
+/// Local: no rank waits, and ranks need not register alike. While a registration is made or ended,
+/// no other thread may use the buffer, and no call, request or other thread the communicator.
+///
+/// Cost: to make and end one takes as long as ten copies of the buffer, plus 0.1 ms, plus 3 µs for
+/// each other registration of the process. One of a large buffer is better than thousands of small
+/// ones.
+///
+/// The registration must end before the memory is freed or resized: otherwise calls take what is
+/// later at its addresses for the buffer, and give wrong results. Its end itself leaves alone what
+/// was unmapped, or mapped anew. Meanwhile the buffer has no huge pages. A child made by fork()
+/// does not have the pages: using them ends it by a signal; ending the registration there replaces
+/// them by zeros. Memory that a device has pinned, and other threads' stacks, must not be
+/// registered: papcoll cannot detect them.
+///
+/// Example:
+///
+///     std::vector<double> x(1 << 20);
+///     const papcoll::Registration shared{comm, x};
+///     papcoll::allreduce(comm, x);    // in place, without a copy
 class [[nodiscard]] Registration {
  public:
-  /// Of nothing.
+  /// Registers no buffer.
   Registration() noexcept = default;
 
-  /// Of a contiguous range. `comm`: whose calls will use it; one without shared memory moves
-  /// nothing, see is_shared().
+  /// Registers a contiguous range for calls on `comm`. If the ranks of `comm` share no memory, or
+  /// the buffer has no whole page, moves nothing: see is_shared().
   ///
-  /// Throws argument_error if the memory cannot be moved: what says why, and what to do. It is that
-  /// of a file, shared with other processes, locked, read-only, the arena's, on a stack, or
+  /// Throws argument_error if the memory cannot be moved, with the reason and what to do: it is
+  /// that of a file, shared with other processes, locked, read-only, the arena's, on a stack, or
   /// registered already, by any communicator, even in part. Throws system_error if the arena,
-  /// shared memory or address space is used up. Nothing has changed then.
+  /// shared memory or address space is used up. After an exception nothing has changed.
   template <Team C, ContiguousRange R>
   Registration(C&& comm, R&& data) {
     constexpr bool may_be_moved = is_writable<R> && OutputRange<R>;
@@ -68,7 +76,7 @@ class [[nodiscard]] Registration {
     }
   }
 
-  /// Of `count` elements.
+  /// Registers `count` elements at `data`, `count` ≥ 0; otherwise as above.
   template <Team C, class T, std::integral N>
   requires(!std::is_const_v<T>) Registration(C&& comm, T* data, N count) {
     if constexpr (std::is_signed_v<N>) {
@@ -77,10 +85,10 @@ class [[nodiscard]] Registration {
     make(detail::core_of(comm), data, static_cast<std::size_t>(count), sizeof(T));
   }
 
-  /// The one moved from is of nothing.
+  /// Moves. The one moved from registers no buffer.
   Registration(Registration&& other) noexcept
       : moved_(std::move(other.moved_)), why_(std::exchange(other.why_, {})) {}
-  /// Ends what this was before; end() it first to register the same buffer again.
+  /// Ends this registration, then moves. To register the same buffer again, call end() first.
   Registration& operator=(Registration&& other) noexcept {
     if (this != &other) {
       end();
@@ -93,17 +101,18 @@ class [[nodiscard]] Registration {
   Registration& operator=(const Registration&) = delete;
   ~Registration() = default;
 
-  /// Moves the contents back; then it is of nothing. Also when the communicator has gone or is
-  /// broken. Where there is no private memory left for them, they stay in shared memory for good,
-  /// at the same addresses; calls take them for private then.
+  /// Moves the contents back; no effect if no buffer is registered. May be called when the
+  /// communicator has gone or is broken. If there is no private memory left for the contents, they
+  /// stay in shared memory, at the same addresses, and calls treat them as private.
   void end() noexcept {
     moved_.reset();
     why_.clear();
   }
 
-  /// Does anything of the buffer lie in the arena?
+  /// Returns true if any page of the buffer is in the arena.
   bool is_shared() const noexcept { return moved_ != nullptr; }
-  /// Why nothing was moved (ranks that share no memory, a buffer without a whole page), or nothing.
+  /// Returns the reason why nothing was moved (ranks that share no memory, a buffer without a whole
+  /// page); empty if it was.
   const std::string& no_sharing() const noexcept { return why_; }
 
  private:

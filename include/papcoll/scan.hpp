@@ -4,8 +4,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Combines, position by position, the elements of the ranks up to this one: rank r gets those of
-/// ranks 0 to r, in rank order.
+/// Combines, position by position, the elements of the ranks up to this one: rank r gets x_0[i] op
+/// … op x_r[i].
 ///
 ///     scan(comm, data [, op [, algorithm]])              in place
 ///     scan(comm, in, out [, op [, algorithm]])
@@ -13,15 +13,20 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     scan(comm, in, out, count [, op [, algorithm]])
 ///     x = scan(comm, value [, op [, algorithm]])         one element; blocking only
 ///
-/// In place, `data` is contribution and result. By value, it returns the result.
+/// In place, `data` is contribution and result. By value, the call returns the result.
+/// Contributions are combined in rank order, whether op commutes or not.
 ///
-/// All else, iscan(), scan_init() and errors are as for allreduce().
+/// iscan() returns a Request, scan_init() a Persistent. All other parameters, template arguments,
+/// errors and complexity: as for allreduce().
 ///
-///     const int so_far = papcoll::scan(comm, length);
+/// Example:
+///
+///     const int length = comm.rank() + 1;
+///     const int end = papcoll::scan(comm, length);    // 1 + 2 + … + length
 PAPCOLL_COLLECTIVE(scan)  // papcoll: write scan(comm, data) or scan(comm, in, out [, op])
 
-/// Combines, position by position, the elements of the ranks below this one: rank r gets those of
-/// ranks 0 to r - 1, in rank order.
+/// Combines, position by position, the elements of the ranks below this one: rank r gets x_0[i] op
+/// … op x_{r−1}[i].
 ///
 ///     exscan(comm, data [, op [, algorithm]])              in place
 ///     exscan(comm, in, out [, op [, algorithm]])
@@ -29,12 +34,16 @@ PAPCOLL_COLLECTIVE(scan)  // papcoll: write scan(comm, data) or scan(comm, in, o
 ///     exscan(comm, in, out, count [, op [, algorithm]])
 ///     x = exscan(comm, value [, op [, algorithm]])         one element; blocking only
 ///
-/// In place, `data` is contribution and result. Rank 0 gets nothing: its output stays as it is. By
-/// value, it returns the result, and T{} on rank 0, so that the sum of no ranks is 0.
+/// In place, `data` is contribution and result. Rank 0 gets no result: its output is not modified.
+/// By value, the call returns the result, and T{} on rank 0, so that the sum of no ranks is 0.
 ///
-/// All else, iexscan(), exscan_init() and errors are as for allreduce().
+/// iexscan() returns a Request, exscan_init() a Persistent. All other parameters, template
+/// arguments, errors and complexity: as for scan().
 ///
-///     const int mine = papcoll::exscan(comm, length);  // where what is mine begins
+/// Example:
+///
+///     const int length = comm.rank() + 1;
+///     const int begin = papcoll::exscan(comm, length);    // 0, 1, 1 + 2, …
 PAPCOLL_COLLECTIVE(exscan)  // papcoll: write exscan(comm, data) or exscan(comm, in, out [, op])
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -8,20 +8,26 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Gives each rank its part of the root's elements.
+/// Gives each rank its block of the root's elements, in rank order.
 ///
 ///     scatter(comm, in, out, root [, algorithm])
 ///     scatter(comm, data, root [, algorithm])              in place
 ///     scatter(comm, in, out, count, root [, algorithm])    pointers; `count` for each rank
 ///     scatter(comm, data, count, root [, algorithm])
 ///
-/// On the root `in` has size() times as many elements as `out`; elsewhere it is not looked at, and
-/// may be a null pointer. In place, the root's `data` has all parts and is unchanged; elsewhere
-/// `data` is the part received.
+/// On the root `in` has size() times as many elements as `out`; elsewhere it is ignored, and may be
+/// a null pointer. In place, the root's `data` has all blocks and is not modified; elsewhere `data`
+/// is the block received.
 ///
-/// root: papcoll::root{r}, the same on all ranks. All else, iscatter(), scatter_init() and errors
-/// are as for allreduce().
+/// - root: papcoll::root{r}, 0 ≤ r < size(), the same on all ranks.
 ///
+/// iscatter() returns a Request, scatter_init() a Persistent. All other parameters, template
+/// arguments, errors and complexity: as for allreduce().
+///
+/// Example:
+///
+///     std::vector<double> part(10);
+///     std::vector<double> all(comm.rank() == 0 ? 10 * static_cast<std::size_t>(comm.size()) : 0);
 ///     papcoll::scatter(comm, all, part, papcoll::root{0});
 PAPCOLL_COLLECTIVE(scatter)  // papcoll: write scatter(comm, data or in, out, papcoll::root{0})
 
@@ -53,26 +59,34 @@ struct CallOfUnknownBlocks<Collective::scatter> {
 
 }  // namespace detail
 
-/// Gives each rank its part of the root's elements, where parts differ in length.
+/// Gives each rank its block of the root's elements, in rank order, where blocks differ in length.
 ///
 ///     scatterv(comm, in, out, each, root [, algorithm])    ranges, or pointers
 ///     scatterv(comm, data, each, root [, algorithm])       in place
 ///     part = scatterv(comm, in, each, papcoll::unknown_counts, root [, algorithm])     blocking
 ///
-/// `each` says for every rank how long its part is: papcoll::counts{lengths}, one after the other
-/// in rank order, or papcoll::blocks{lengths, displacements}, in elements. Elsewhere than on the
-/// root `each` may be papcoll::counts{}, but for schedules that pass parts on (all but Linear and
-/// BlockCopies), and `in` is not looked at. `out` is as long as the part. A pointer's buffer ends
-/// where its blocks do, so that all ranks pass counts; the one that only the root needs may be null
-/// elsewhere. In place, the root's `data` has all parts and is unchanged; elsewhere it is the part
-/// received. With unknown_counts, the root tells the others first how long theirs are, and the call
-/// returns this rank's part as a std::vector; elsewhere `in` and `each` may be empty. Not by
-/// schedules that pass parts on.
+/// - each: the length of every rank's block: papcoll::counts{lengths} for blocks one after the
+///   other in rank order, or papcoll::blocks{lengths, displacements}, in elements. Needed on the
+///   root; elsewhere it may be papcoll::counts{}, except for schedules that pass blocks on (all but
+///   Linear and BlockCopies).
 ///
-/// Buffers are contiguous. All else, iscatterv(), scatterv_init() and errors are as for scatter().
-/// A call that is not blocking copies lengths and displacements.
+/// `out` is as long as this rank's block. Elsewhere than on the root `in` is ignored. With
+/// pointers, a buffer ends where its blocks do, so every rank passes counts; the pointer that only
+/// the root needs may be null elsewhere. In place, the root's `data` has all blocks and is not
+/// modified; elsewhere `data` is the block received. With unknown_counts, the root sends each rank
+/// the length of its block first, and the call returns the block as a std::vector; elsewhere than
+/// on the root `in` and `each` may be empty. Schedules that pass blocks on do not serve this form.
 ///
-///     papcoll::scatterv(comm, all, mine, papcoll::counts{each}, papcoll::root{0});
+/// Buffers are contiguous. iscatterv() and scatterv_init() copy lengths and displacements. All else
+/// is as for scatter().
+///
+/// Example:
+///
+///     const bool is_root = comm.rank() == 0;
+///     const std::vector<int> each(is_root ? static_cast<std::size_t>(comm.size()) : 0, 3);
+///     const std::vector<double> all(3 * each.size());
+///     const std::vector<double> mine = papcoll::scatterv(
+///         comm, all, papcoll::counts{each}, papcoll::unknown_counts, papcoll::root{0});
 PAPCOLL_UNEVEN_COLLECTIVE(scatterv, scatter)  // papcoll: (comm, in, out, counts{n}, root{0})
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -11,37 +11,39 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Memory that all ranks of a node see: collectives read and write it where it lies, several times
-/// as fast as private memory. Allocating is local; pages are taken when they are first used, near
-/// the rank that allocates. Where ranks share nothing, and in a ThreadTeam, whose ranks see all
-/// memory anyway, it is ordinary memory.
+/// An allocator of memory that all ranks of a node can map. Collectives read and write such buffers
+/// in place, without the copies that private memory needs.
 ///
-/// What was allocated stays valid when the communicator has gone, but not in a child made by
-/// fork(), which cannot allocate, and whose deallocations change nothing for its parent. Allocation
-/// throws std::bad_alloc when Options::arena_bytes or the shared memory is used up. May be used by
-/// several threads.
+/// Allocation is local, and takes a process's own part of the arena; pages are allocated when they
+/// are first used, near the rank that allocates. Where ranks share no memory, and in a ThreadTeam,
+/// whose ranks share all memory, it is ordinary memory. Memory stays valid when the communicator
+/// has gone. In a child made by fork() it is not valid: the child cannot allocate, and its
+/// deallocations do not affect the parent. Thread-safe.
 template <class T>
 class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allocator
  public:
   using value_type = T;  ///< as allocators have it
 
-  /// `team`: the Communicator whose collectives will be given the memory.
+  /// Constructs an allocator of the arena of `team`, the Communicator or ThreadTeam::Rank on which
+  /// collectives will use the memory.
   template <Team C>
   explicit shared_allocator(C& team) : arena_(detail::arena_of(detail::core_of(team))) {}
-  /// The same arena, for other elements.
+  /// Constructs an allocator of the same arena for elements of another type.
   template <class U>
   shared_allocator(const shared_allocator<U>& other) noexcept : arena_(other.arena()) {}
 
-  /// Memory for n elements, aligned to a cache line, not initialised. Throws std::bad_alloc.
+  /// Returns uninitialised memory for n elements, aligned to a cache line. Throws std::bad_alloc if
+  /// Options::arena_bytes or the node's shared memory is used up.
   T* allocate(std::size_t n) {
     if (n > PTRDIFF_MAX / sizeof(T)) throw std::bad_array_new_length();
     static_assert(alignof(T) <= cache_line, "papcoll: the arena aligns to cache lines at most");
     return static_cast<T*>(arena_->allocate(n * sizeof(T)));
   }
-  /// What allocate() gave.
+  /// Returns the memory of n elements at p, from allocate(n), to the arena. While a broken
+  /// communicator uses the arena, the memory is kept: a stopped peer may still write to it.
   void deallocate(T* p, std::size_t n) noexcept { arena_->deallocate(p, n * sizeof(T)); }
 
-  /// Where the memory is taken from, for the library.
+  /// For the library: the arena.
   const detail::Shared<Arena>& arena() const noexcept { return arena_; }
 
   template <class U>
@@ -53,8 +55,12 @@ class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allo
   detail::Shared<Arena> arena_;
 };
 
-/// A vector in node-shared memory: `papcoll::shared_vector<double> x(n,
-/// papcoll::shared_allocator<double>{comm})`.
+/// A std::vector whose elements all ranks of a node can map.
+///
+/// Example:
+///
+///     papcoll::shared_vector<double> x(1000, papcoll::shared_allocator<double>{comm});
+///     papcoll::allreduce(comm, x);
 template <class T>
 using shared_vector = std::vector<T, shared_allocator<T>>;
 

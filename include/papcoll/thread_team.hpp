@@ -23,20 +23,29 @@ PAPCOLL_DECL void run_threads(ThreadTeamState& team, void (*body)(void*, int ran
 
 }  // namespace detail
 
-/// Threads of one process as ranks: the same collectives without MPI. Made once, run as often as
-/// wanted; each run() starts one thread a rank.
+/// Threads of one process as ranks: the same collectives, without MPI. run() may be called any
+/// number of times; each call starts one thread per rank.
+///
+/// Example:
+///
+///     papcoll::ThreadTeam team{4};
+///     team.run([](papcoll::ThreadTeam::Rank& rank) {
+///       const int sum = papcoll::allreduce(rank, rank.rank());    // 6 on each
+///     });
 class ThreadTeam {
  public:
-  /// One rank of the team, to be used by its own thread only.
+  /// One rank of the team; passed to collectives in place of a Communicator. Only its own thread
+  /// may use it.
   class Rank {
    public:
-    /// This rank, from 0.
+    /// Returns this rank's number, from 0.
     int rank() const noexcept { return rank_; }
-    /// Ranks of the team.
+    /// Returns the number of ranks of the team.
     int size() const noexcept { return size_; }
-    /// Why messages between memory of GPUs go through the host, or nothing: as of Communicator.
+    /// Returns the reason why messages between GPU buffers go through the host, as
+    /// Communicator::no_ipc().
     const std::string& no_ipc() const noexcept { return detail::no_ipc_of(*core_); }
-    /// What collectives work on; for the library.
+    /// For the library: what collectives work on.
     TeamCore& core() noexcept { return *core_; }
 
    private:
@@ -48,7 +57,9 @@ class ThreadTeam {
     int size_;
   };
 
-  /// So many ranks. Throws argument_error if there are none or the options cannot be.
+  /// Creates a team of `ranks` ranks, `ranks` ≥ 1; run() starts the threads. Throws argument_error
+  /// if `ranks` < 1 or the options are invalid (Options::problem()), and system_error if memory for
+  /// the team cannot be had.
   explicit ThreadTeam(int ranks, const Options& options = {})
       : state_(detail::thread_team_state(ranks, options)) {
     for (int r = 0; r < ranks; ++r) {
@@ -56,11 +67,12 @@ class ThreadTeam {
     }
   }
 
-  /// Ranks of the team.
+  /// Returns the number of ranks of the team.
   int size() const noexcept { return static_cast<int>(ranks_.size()); }
 
-  /// Runs body(rank) on a thread for each rank, and returns when all have. If a body throws, ranks
-  /// that wait for it throw peer_lost, the team is broken, and the first exception is thrown here.
+  /// Calls body(rank) on a new thread for each rank, with a ThreadTeam::Rank&, and returns when all
+  /// have ended. If a body throws, ranks that wait for it throw peer_lost, the team is broken, and
+  /// run() throws the first exception.
   template <class Body>
   void run(Body&& body) {
     struct Context {

@@ -42,7 +42,7 @@ struct Version {
   std::string_view compiler;  ///< "GCC 12.2.0", "Clang 19.1.4", as the compiler says it
   int assertions;             ///< PAPCOLL_ASSERTIONS: 0, 1 or 2
   bool compiled_once;         ///< PAPCOLL_COMPILED: papcoll::papcoll, not papcoll::header_only
-  bool hwloc;                 ///< PAPCOLL_WITH_HWLOC: the target papcoll::core was told so
+  bool hwloc;                 ///< PAPCOLL_WITH_HWLOC, which the target papcoll::core may define
   bool cuda;                  ///< PAPCOLL_WITH_CUDA: the target papcoll::gpu is linked
   /// All of it in one line: "papcoll 0.1.0, GCC 12.2.0, assertions 1, compiled once, without hwloc,
   /// without CUDA".

@@ -9,12 +9,14 @@
 #include <papcoll/papcoll.hpp>
 #include <papcoll/runtime/team.hpp>
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 struct Vec3 {

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""The C++ in README.md and docs/ compiles: docs_code.py COMPILER [FLAG…], run in the root of the sources.
+"""The C++ in README.md, in docs/ and in the examples of doc comments compiles: docs_code.py COMPILER
+[FLAG…], run in the root of the sources.
 
 A block with a main() is a program, of which readme.py compiles the first, and runs it. Other blocks of a
 page stand in one namespace, one that begins with a declaration as it is, any other in a function; what
-they call comm, data and so on is declared in docs_code.hpp.
+they call comm, data and so on is declared in docs_code.hpp. In headers a block is what is indented in a
+doc comment below the line "/// Example:".
 """
 
 import pathlib
@@ -14,12 +16,18 @@ import tempfile
 
 INCLUDES = re.compile(r"^#include .*\n", re.MULTILINE)
 DECLARES = re.compile(r"(struct|class|template|bool|namespace)\b")
+EXAMPLE = re.compile(r"^ *///? Example:\n *///?\n((?: *///?     .*\n)+)", re.MULTILINE)
 HERE = pathlib.Path(__file__).resolve().parent
 
 
 def blocks(page):
     """(line, code) of each block of C++."""
     text = page.read_text(encoding="utf-8")
+    if page.suffix == ".hpp":
+        for match in EXAMPLE.finditer(text):
+            code = re.sub(r"^ *///?     ", "", match.group(1), flags=re.MULTILINE)
+            yield text.count("\n", 0, match.start(1)) + 1, code
+        return
     for match in re.finditer(r"^```cpp\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
         yield text.count("\n", 0, match.start(1)) + 1, match.group(1)
 
@@ -49,7 +57,10 @@ def main(command):
     if not command:
         print(__doc__, file=sys.stderr)
         return 2
-    pages = [pathlib.Path("README.md"), *sorted(pathlib.Path("docs").glob("*.md"))]
+    headers = [path for root in ("include", "gpu/include", "analysis/include")
+               for path in sorted(pathlib.Path(root).rglob("*.hpp"))]
+    pages = [pathlib.Path("README.md"), *sorted(pathlib.Path("docs").glob("*.md")),
+             *(h for h in headers if any(blocks(h)))]
     unit, programs, count = unit_of(pages)
     failed = 0
     with tempfile.TemporaryDirectory() as directory:

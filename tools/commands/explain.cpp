@@ -246,7 +246,7 @@ class ExplainCommand final : public Command {
     }
   }
 
-  /// Do peers see the buffers?
+  /// Returns true if peers can read the buffers in place.
   bool in_arena() const { return buffers_ == "arena" || buffers_ == "registered"; }
 
   int show_on_device(Collective collective, bool commutative) const {

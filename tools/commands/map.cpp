@@ -1,5 +1,5 @@
 // `papcoll map`: what an order along a machine gains a static schedule, by the model alone, and
-// what the thesis's heuristic and SCOTCH would gain.
+// what B. Kitor's heuristic and SCOTCH would gain.
 
 #include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/collective.hpp>

@@ -76,7 +76,7 @@ class ProgressLine {
   std::mutex one_at_a_time_;
 };
 
-/// Results of `n` jobs, which threads share out: each takes the next one that nobody has taken.
+/// The results of `n` jobs, which threads share: each takes the next job that is left.
 template <class Result>
 class SharedJobs {
  public:

@@ -66,7 +66,7 @@ Json what_if_json(const what_if::Recorded& recorded, const what_if::Answer& answ
   return all;
 }
 
-/// The same for people: the best ones, and what would have been saved.
+/// The answer as text: the best outcomes, and what would have been saved.
 std::string what_if_text(const what_if::Recorded& recorded, const what_if::Answer& answer,
                          std::size_t most = 12) {
   const std::string call = detail::call_text("", recorded.shape);

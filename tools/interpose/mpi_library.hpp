@@ -88,8 +88,8 @@ inline constexpr Kind kind{"Open MPI", "ompi_mpi_init", ""};
 inline constexpr Kind kind{"MPICH or of its ABI", "MPIR_Dup_fn", ""};
 #endif
 
-/// Is this the process that says what is so on all ranks? They know their ranks from the launcher
-/// before MPI does.
+/// Returns true if this process reports what holds on all ranks: rank 0, by the launcher's
+/// variables, since ranks are needed before MPI knows them.
 inline bool speaks_for_all() noexcept {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
     if (const char* const rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;

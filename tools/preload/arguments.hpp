@@ -14,7 +14,8 @@
 
 namespace preload {
 
-/// May a buffer of such elements have that address, as far as MPI refuses null?
+/// Returns true if a buffer of such elements may have that address: it is not null, or this MPI
+/// does not refuse null.
 inline bool is_there(const void* address, const Elements& e) {
   return address != nullptr || e.bytes() == 0 || e.type->lies != Lies::together ||
          !this_process().refusals().null_buffer;
@@ -39,13 +40,13 @@ inline bool describe(Elements& e, const void* address, MPI_Count count, MPI_Data
 
 inline bool lies_together(const Elements& e) noexcept { return e.type->lies == Lies::together; }
 
-/// The same of a buffer with a block for each rank.
+/// The elements of a buffer with a block for each rank.
 inline Elements for_all(const Elements& block, int ranks) noexcept {
   return {block.address, block.count * static_cast<std::size_t>(ranks), block.handle, block.type};
 }
 
-/// Is what a rank gives itself its own block, at its place in the other buffer, where this MPI says
-/// that it may not?
+/// Returns true if a rank passes its own block at its place in the other buffer, and this MPI
+/// refuses that.
 inline bool is_own_block(Function f, const Communicator& c, const Elements& block,
                          const Elements& all) noexcept {
   return this_process().refusals().of_one_buffer(f) && block.handle == all.handle &&

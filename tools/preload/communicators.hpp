@@ -97,12 +97,12 @@ class Communicators {
     last_ = {handle, attached(handle), now};
     return last_.found;
   }
-  /// The same, if it is that of this thread's last call; else null.
+  /// As find(), but null unless it is the communicator of this thread's last call.
   [[gnu::always_inline]] static Communicator* known(MPI_Comm handle) noexcept {
     return last_.is(handle, generation_.now()) ? last_.found : nullptr;
   }
 
-  /// Is this call the one in which the communicator is to be taken over?
+  /// Returns true if this call is the one in which the communicator is to be taken over.
   bool is_due(const Communicator& c) const noexcept {
     return c.left == Fate::first_calls && c.calls + 1 >= c.due_in;
   }
@@ -218,10 +218,10 @@ class Communicators {
     return made.release();
   }
 
-  /// Would the calls so far, on each rank, have gained what it costs to take the communicator over?
-  /// A program is taken to go on for as long as it has run, so that it loses at most that once. A
-  /// call gains about 60 ns and 0.1 ns a byte, with 2 ranks, and the first communicator costs 0.6
-  /// ms, the first uses of its buffers included.
+  /// Returns true if the calls so far would have gained, on each rank, what taking the communicator
+  /// over costs. A program is assumed to go on for as long as it has run, so that it loses at most
+  /// that cost, once. The figures are for 2 ranks: 60 ns and 0.1 ns a byte for a call, 0.6 ms for
+  /// the first communicator, with the first uses of its buffers.
   static bool pays(const Communicator& c) {
     constexpr std::uint64_t bytes_a_call = 600;
     constexpr std::uint64_t enough = 6'000'000;
@@ -244,7 +244,8 @@ class Communicators {
     return make(c) ? Fate::taken_over : Fate::no_state;
   }
 
-  /// Are all ranks of this MPI_COMM_WORLD? Others (spawned ones) may run without this library.
+  /// Returns true if all ranks are of this MPI_COMM_WORLD. Others (spawned ones) may run without
+  /// this library.
   static bool is_within_world(const Communicator& c) {
     MPI_Group group{};
     MPI_Group world{};
@@ -279,7 +280,7 @@ class Communicators {
                nullptr) != 0;
   }
 
-  /// Does either hold on any rank?
+  /// Returns, for each of the two, whether it holds on any rank.
   static std::pair<bool, bool> any(const Communicator& c, std::pair<bool, bool> mine) {
     int in[2] = {mine.first ? 1 : 0, mine.second ? 1 : 0};
     int out[2] = {0, 1};
@@ -323,7 +324,7 @@ class Communicators {
     return true;
   }
 
-  /// Some rank has a problem, as all know: the first one's is told to rank 0, which says it, each
+  /// Some rank has a problem, as all know: the first one's is sent to rank 0, which prints it, each
   /// reason once.
   void say(const Communicator& c, const std::string& problem) {
     std::array<char, 512> text{};
@@ -347,7 +348,7 @@ class Communicators {
                  c.size, reason.c_str());
   }
 
-  /// What tells reasons apart: words that have no digits, as names of files do.
+  /// What distinguishes reasons: words without digits, unlike names of files.
   static std::string without_numbers(const std::string& text) {
     std::string words;
     for (std::size_t begin = 0; begin < text.size();) {

@@ -38,7 +38,7 @@ struct MpiTable {
   PRELOAD_MPI_FUNCTIONS(PRELOAD_MEMBER)
 #undef PRELOAD_MEMBER
 
-  /// Looks them up; the name of one that is not there, or nothing.
+  /// Looks them up. Returns the name of one that is missing; empty if none is.
   std::string look_up() {
     std::string missing;
 #define PRELOAD_FIND(NAME)                                                  \

@@ -2,8 +2,8 @@
 
 namespace preload {
 
-/// An object without an end: programs may call MPI until their process is gone. It is there before
-/// anything runs, so that whoever uses it need not ask.
+/// An object that is never destroyed: programs may call MPI until their process is gone. It is
+/// constructed before anything runs, so its users need not check.
 template <class T>
 union NeverDestroyed {
   constexpr NeverDestroyed() noexcept : value{} {}

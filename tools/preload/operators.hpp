@@ -39,7 +39,7 @@ enum class OperatorName : unsigned char {
   users,  ///< one of the program's
 };
 
-/// Is the operator for types of this group? (MPI-4, 6.9.2 and 6.9.4)
+/// Returns true if the operator is defined for types of this group (MPI-4, 6.9.2 and 6.9.4).
 constexpr bool fits(OperatorName op, TypeGroup group) noexcept {
   using enum OperatorName;
   using enum TypeGroup;

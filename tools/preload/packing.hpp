@@ -72,7 +72,7 @@ struct Elements {
   }
 };
 
-/// Have they a byte in common?
+/// Returns true if the two have a byte in common.
 inline bool meet(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) noexcept {
   const auto x = reinterpret_cast<std::uintptr_t>(a);
   const auto y = reinterpret_cast<std::uintptr_t>(b);

@@ -21,7 +21,7 @@
 
 namespace preload {
 
-/// May calls be taken over now?
+/// True while calls may be taken over.
 inline constinit std::atomic<bool> active{false};
 inline bool is_active() noexcept { return active.load(std::memory_order_relaxed); }
 
@@ -84,7 +84,7 @@ class Process {
   }
 
  private:
-  /// Is the text the same on all ranks, and the library of the same version?
+  /// Returns true if the text is the same on all ranks, and the library of the same version.
   static bool agreed(const std::string& text) {
     std::uint64_t hash = 14695981039346656037U;  // FNV-1a
     for (const char c : std::string(papcoll::version().papcoll) + " " + text) {

@@ -67,9 +67,9 @@ class ReductionCopy {
   }
 };
 
-/// May papcoll write the output where it is? Not to a part of the input: the result of a
-/// reduce_scatter in place begins where the input does, and a rank whose own block of the input is
-/// its output is wrong, but not refused by every MPI.
+/// Returns true if papcoll may write the output in place. It may not write to a part of the input:
+/// the result of a reduce_scatter in place begins where the input does, and a rank whose own block
+/// of the input is its output is wrong, but not refused by every MPI.
 inline bool has_output_apart(const Reduction& r) noexcept {
   if (r.out.count == 0 || (r.in.address == r.out.address && r.in.count == r.out.count)) return true;
   return !meet(r.in.address, r.in.bytes(), r.out.address, r.out.bytes());
@@ -145,13 +145,13 @@ int combine(Communicator& c, const Reduction& r, const Left& left, const Call& c
          (a < b ? b - a : a - b) >= bytes;
 }
 
-/// Does this MPI refuse one buffer as input and output?
+/// Returns true if this MPI refuses one buffer as input and output.
 inline bool is_one_buffer(Function f, const void* in, const void* out, MPI_Count count) noexcept {
   return in == out && count != 0 && in != MPI_BOTTOM && this_process().refusals().of_one_buffer(f);
 }
 
-/// Does MPI refuse the operator for the type? Asked before the communicator is taken over, where
-/// ranks wait for each other, since such a call waits for nobody; later by combine().
+/// Returns true if MPI refuses the operator for the type. Asked before the communicator is taken
+/// over, where ranks wait for each other, since such a call waits for no rank; later by combine().
 inline bool is_unfit(const Communicator& c, MPI_Op op, MPI_Datatype type) {
   if (c.is_taken_over() || op == MPI_OP_NULL) return false;
   const Datatype* const known = datatypes().find(type);
@@ -184,8 +184,8 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI
   });
 }
 
-/// Are type and operator those of the communicator's last reduction, so that they need not be
-/// looked at again, and neither need the buffers?
+/// Returns true if type and operator are those of the communicator's last reduction, so that
+/// neither they nor the buffers need be examined again.
 [[gnu::always_inline]] inline bool is_as_before(const Communicator& c, const void* in,
                                                 const void* out, MPI_Count count, MPI_Datatype type,
                                                 MPI_Op op) noexcept {

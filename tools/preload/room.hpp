@@ -72,7 +72,7 @@ struct ArenaBytes {
   }
 };
 
-/// Why there is no room for another communicator in this process, or nothing.
+/// Returns why there is no room for another communicator in this process; empty if there is.
 inline std::string no_room() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {

@@ -55,8 +55,9 @@ struct Next {
   const char* name;
 };
 
-/// Has MPI refused a call for its arguments? Then this rank had no part in it. All other errors are
-/// of calls that all ranks were in, such as one of a buffer that was too short on this rank.
+/// Returns true if MPI has refused a call for its arguments, so that this rank took no part in it.
+/// All other errors are of calls that all ranks were in, such as one of a buffer that was too short
+/// on this rank.
 [[gnu::cold, gnu::noinline]] inline bool is_refusal(int code) {
   int error_class = MPI_ERR_OTHER;
   MPI_Error_class(code, &error_class);
@@ -112,7 +113,7 @@ template <class Left>
   return is_active() ? Communicators::known(comm) : nullptr;
 }
 
-/// Is this call MPI's, too, and nothing more to be known of it?
+/// Returns true if this call is left to MPI, too, and nothing more has to be found out.
 [[gnu::always_inline]] inline bool is_left_for_now(const Communicator& c) noexcept {
   return c.left == Fate::first_calls && !communicators().is_due(c) &&
          c.calls % measured_one_in != 0;
@@ -140,8 +141,8 @@ template <class Left>
   return code_of_exception(name_of(f));
 }
 
-/// There is no memory to pack the elements of a call. The other ranks are told, unless it was for
-/// the result.
+/// There is no memory to pack the elements of a call. The other ranks are notified, unless it was
+/// for the result.
 [[gnu::cold, gnu::noinline]] inline int code_without_memory(Function f, Communicator& c) noexcept {
   const char* const why = "there is no memory to pack its elements";
   try {
@@ -157,7 +158,7 @@ template <class Left>
 template <class Left, class IsRight, class Run>
 int enter(Function f, Communicator& c, const Left& left, const IsRight& is_right, const Run& run) {
   // Before the communicator is taken over, where all ranks wait for each other: a call that MPI
-  // refuses waits for nobody, and the others may make theirs only when this rank has gone on.
+  // refuses waits for no rank, and the others may make theirs only when this rank has gone on.
   if (!is_right(c)) [[unlikely]] {
     return leave_one(f, Fate::arguments, left);
   }

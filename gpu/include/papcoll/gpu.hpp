@@ -17,13 +17,12 @@
 //
 //     papcoll::gpu::allreduce<papcoll::CudaIpcTransport>(comm, data, count, papcoll::sum, stream);
 //
-// Policies: a transport over devices and, optionally, a static schedule, which else is chosen by
-// the size, or SharedDevice or DeviceSlices (allreduce and reduce, blocking). `op` is an operator
-// of papcoll, or a DeviceOperator. `stream` is a cudaStream_t of the rank's device. The host
-// returns when all of the call is in streams; the call is ordered after what is in `stream`, and
-// what comes later in it after the call. So the buffers must stay as they are until the stream has
-// come that far, as with any other work of a stream. The non-blocking calls return at once; their
-// request is complete when all of the call is in streams.
+// Policies: a transport over devices and, optionally, a static schedule (by default one is chosen
+// by the size), or SharedDevice or DeviceSlices (allreduce and reduce, blocking). The host returns
+// when all of the call is in streams. The call begins after what is in `stream`, and later work of
+// the stream begins after the call; until then the buffers must not be used otherwise. The
+// non-blocking functions return at once; their request is complete when all of the call is in
+// streams.
 //
 // All ranks pass the same count, type, operator and policies, and memory of their device. Throws
 // argument_error (memory of the host or of another device, a stream that is captured, an operator
@@ -45,51 +44,58 @@ namespace papcoll::inline PAPCOLL_ABI::gpu {
     return detail::start<Tag, Ps...>(comm, in, out, count, op, at, stream);           \
   }
 
-/// Combines the elements of all ranks, position by position, and gives every rank the result, in
-/// place.
+/// Combines the `count` elements of all ranks, position by position, and gives every rank the
+/// result, in place.
+///
+/// - data: memory of the rank's device. op: an operator of papcoll, or a DeviceOperator. stream: a
+///   cudaStream_t of the device; null: the default stream.
+///
+/// The other functions take the same, and, if they have a root, papcoll::root{r}.
 PAPCOLL_GPU(allreduce, Allreduce,
             (C&& comm, T* data, N count, const Op& op = {}, void* stream = nullptr),
             data, data, op, root{0}, class Op = Sum)
 
-/// Out of place: `in` is unchanged.
+/// As above, out of place: `in` is not modified.
 PAPCOLL_GPU(allreduce, Allreduce,
             (C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
              void* stream = nullptr),
             in, out, op, root{0}, class Op = Sum)
 
-/// The root gets the combined elements: there `data` is contribution and result, elsewhere the
-/// contribution.
+/// Combines the `count` elements of all ranks and gives the result to the root: there `data` is
+/// contribution and result, elsewhere the contribution.
 PAPCOLL_GPU(reduce, Reduce,
             (C&& comm, T* data, N count, root to, const Op& op = {}, void* stream = nullptr),
             data, data, op, to, class Op = Sum)
 
-/// All get the root's elements.
+/// Gives every rank the root's `count` elements.
 PAPCOLL_GPU(bcast, Bcast, (C&& comm, T* data, N count, root from, void* stream = nullptr),
             data, data, detail::Moves{}, from)
 
-/// All get the `count` elements of each rank, in rank order: `out` has size() times as many.
+/// Gives every rank the `count` elements of each, in rank order: `out` has size() times as many.
 PAPCOLL_GPU(allgather, Allgather,
             (C&& comm, const T* in, std::type_identity_t<T>* out, N count, void* stream = nullptr),
             in, out, detail::Moves{}, root{0})
 
-/// Combines size() blocks of `count` elements and gives each rank one, in rank order.
+/// Combines size() blocks of `count` elements, and gives each rank one block of the result, in rank
+/// order.
 PAPCOLL_GPU(reduce_scatter, ReduceScatter,
             (C&& comm, const T* in, std::type_identity_t<T>* out, N count, const Op& op = {},
              void* stream = nullptr),
             in, out, op, root{0}, class Op = Sum)
 
-/// Each rank has `count` elements for each rank, in rank order, and gets as many of each.
+/// Sends block r of `in` to rank r, and receives block r of `out` from rank r, each of `count`
+/// elements.
 PAPCOLL_GPU(alltoall, Alltoall,
             (C&& comm, const T* in, std::type_identity_t<T>* out, N count, void* stream = nullptr),
             in, out, detail::Moves{}, root{0})
 
-/// The root gets the `count` elements of each rank, in rank order; elsewhere `out` may be null.
+/// Gives the root the `count` elements of each rank, in rank order; elsewhere `out` may be null.
 PAPCOLL_GPU(gather, Gather,
             (C&& comm, const T* in, std::type_identity_t<T>* out, N count, root to,
              void* stream = nullptr),
             in, out, detail::Moves{}, to)
 
-/// Each rank gets `count` of the root's elements, in rank order; elsewhere `in` may be null.
+/// Gives each rank `count` of the root's elements, in rank order; elsewhere `in` may be null.
 PAPCOLL_GPU(scatter, Scatter,
             (C&& comm, const T* in, std::type_identity_t<T>* out, N count, root from,
              void* stream = nullptr),

@@ -11,7 +11,7 @@
 // What the schedules of algorithms/static cost, in seconds: the formulas of their headers as
 // functions. p: positions; m: bytes of the whole vector, also where each position contributes a
 // p-th of it (allgather, gather, scatter, reduce_scatter), and in alltoall what one position has
-// for all; s: bytes of a segment. All positions arrive at once, nobody else uses the network, and
+// for all; s: bytes of a segment. All positions arrive at once, no other rank uses the network, and
 // every position sends one message at a time and receives one at a time.
 //
 // Those of one message after the other take nothing but Hockney's parameters; where messages follow
@@ -38,10 +38,10 @@ struct Hockney {
   friend bool operator==(const Hockney&, const Hockney&) = default;
 };
 
-/// The same, and how long a message keeps its port beside its bytes, in seconds: all of alpha in
-/// Hockney's own model, less where one message's latency passes while the next one leaves (LogGP's
-/// g), nothing in a network that only delays. What goes from hand to hand does not tell them apart;
-/// pipelines do.
+/// Hockney's model, and the gap: the seconds for which a message occupies its port beside its
+/// bytes: all of alpha in Hockney's own model, less where one message's latency passes while the
+/// next one leaves (LogGP's g), nothing in a network that only delays. What goes from hand to hand
+/// does not tell them apart; pipelines do.
 struct HockneyWithGap : Hockney {
   double gap = alpha;  ///< seconds
 
@@ -309,8 +309,9 @@ inline double recursive_doubling_scan(const Hockney& h, int p, double m) noexcep
   return p < 2 ? 0 : detail::ceil_log2(p) * (h.message(m) + h.gamma * m);
 }
 
-/// Who is the upper one in every round combines what it gets with the result and with what it
-/// passes on, and in the last round with the result only; in the first there is no result yet.
+/// A position that is the upper one in every round combines what it receives with the result and
+/// with what it passes on, and in the last round with the result only; in the first there is no
+/// result yet.
 inline double recursive_doubling_exscan(const Hockney& h, int p, double m) noexcept {
   if (p < 2) return 0;
   const int rounds = detail::ceil_log2(p);

@@ -111,7 +111,7 @@ const ArrivalAlgorithm& algorithm_under() noexcept {
   }
 }
 
-/// Of the library's algorithms, in namespace detail: see PAPCOLL_COMPILE_ONCE.
+/// For the library's algorithms, in namespace detail: see PAPCOLL_COMPILE_ONCE.
 #define PAPCOLL_ARRIVAL_ALGORITHM(Arrival, Schedule)                                     \
   PAPCOLL_COMPILE_ONCE(void run_arrival<typename ArrivalDriven<Arrival, Schedule>::Run>( \
       void*, Waiter&, const Call&))                                                      \

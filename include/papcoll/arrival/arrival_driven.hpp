@@ -11,7 +11,7 @@
 #include <limits>
 #include <string_view>
 
-// What arrival-driven algorithms say about themselves. How they run is in arrival_algorithm.hpp.
+// The properties of arrival-driven algorithms. How they run is in arrival_algorithm.hpp.
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -19,7 +19,8 @@ struct ArrivalAlgorithm;
 
 /// What a schedule is under an arrival policy, where that makes it an arrival-driven algorithm.
 /// Each specialisation stands below the schedule, in the algorithm's own header, and is the only
-/// place that says so: policies, catalogue, tools, tests and the explorer of interleavings ask it.
+/// place that defines this: policies, catalogue, tools, tests and the explorer of interleavings
+/// read it.
 ///
 /// Required: `Schedule`, whose `contract` and `serves(collective)` it has; `Run`, one call of it:
 /// default-constructible, `bool step(Site&, const Call&)` moves the call and says whether it is
@@ -35,7 +36,7 @@ struct ArrivalAlgorithm;
 template <class Arrival, class Schedule>
 struct ArrivalDriven {};
 
-/// Is the schedule an arrival-driven algorithm under the arrival policy?
+/// True if the schedule is an arrival-driven algorithm under the arrival policy.
 template <class Arrival, class Schedule>
 concept IsArrivalDriven = requires {
   typename ArrivalDriven<Arrival, Schedule>::Schedule;
@@ -44,7 +45,7 @@ concept IsArrivalDriven = requires {
   { ArrivalDriven<Arrival, Schedule>::keeps_order_on_request } -> std::convertible_to<bool>;
 };
 
-/// What an arrival-driven algorithm says about itself.
+/// The properties of an arrival-driven algorithm.
 struct ArrivalTraits {
   std::string_view name;        ///< as in the catalogue: "DynamicLeader", "Exchange"
   std::uint8_t id;              ///< algorithm_id(name)
@@ -60,7 +61,8 @@ struct ArrivalTraits {
 
 namespace detail {
 
-/// How many ranks an arrival-driven schedule serves: as many as it says, or any number.
+/// The most ranks that an arrival-driven schedule serves: as many as it has in most_ranks, or any
+/// number.
 template <class Schedule>
 constexpr int most_ranks_of() noexcept {
   if constexpr (requires { Schedule::most_ranks; }) {
@@ -98,19 +100,19 @@ constexpr ArrivalTraits arrival_traits_of() noexcept {
 }
 
 /// The algorithm without its type, for transports with this type of site. In arrival_algorithm.hpp,
-/// which whoever writes an algorithm includes.
+/// which authors of algorithms include.
 template <class Arrival, class Schedule, class S>
 const ArrivalAlgorithm& algorithm_under() noexcept;
 
-/// Of the library's algorithms, in namespace detail: see PAPCOLL_COMPILED_ONCE.
+/// For the library's algorithms, in namespace detail: see PAPCOLL_COMPILED_ONCE.
 #define PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(Arrival, Schedule) \
   PAPCOLL_COMPILED_ONCE(                                       \
       const ArrivalAlgorithm& algorithm_under<Arrival, Schedule, NodeSite>() noexcept)
 
 }  // namespace detail
 
-/// What the algorithm that a schedule is under an arrival policy says about itself. Naming it
-/// compiles nothing of the algorithm.
+/// The properties of the algorithm that a schedule is under an arrival policy. Naming it compiles
+/// nothing of the algorithm.
 template <class Arrival, class Schedule>
 requires IsArrivalDriven<Arrival, Schedule>
 inline constexpr ArrivalTraits arrival_traits =
@@ -126,7 +128,7 @@ struct TicketedAlgorithm {
   bool commutative_only;
 };
 
-/// Of an ArrivalDriven<Arrival, Schedule> that has a ByTicket.
+/// The ticketed algorithm of an ArrivalDriven<Arrival, Schedule> that has a ByTicket.
 template <class Driven>
 inline constexpr TicketedAlgorithm ticketed_algorithm{
     Driven::name, &Driven::ByTicket::serves, &Driven::ByTicket::plan, Driven::ByTicket::contract,

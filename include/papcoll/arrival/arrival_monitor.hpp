@@ -37,18 +37,18 @@ struct CallCost {
   CallTrial trial;
   std::uint64_t in_call = 0;     ///< from its arrival to its end
   std::uint64_t after_last = 0;  ///< from the last arrival to its end; 0 of a rank that left before
-  /// Of a call whose ranks know their own blocks only, the bits of the most that any of them knows
-  /// of a block's mean length; else 0.
+  /// For a call whose ranks know their own blocks only, the bits of the largest mean length of a
+  /// block that any of them knows; else 0.
   std::uint8_t block_bits = 0;
 };
 
-/// Who is told what calls cost, in the same calls on all ranks.
+/// Is notified of what calls cost, in the same calls on all ranks.
 class CostListener {
  public:
   virtual void add(const CallCost& cost) noexcept = 0;
   /// All that is known by now was added; so many periods have gone since the last time.
   virtual void settle(std::uint32_t periods) noexcept = 0;
-  /// Is there something to be found out by the next calls?
+  /// Returns true if the next calls are to try a candidate.
   bool is_trying() const noexcept { return is_trying_; }
   /// How often that has led to another choice.
   std::uint32_t changes() const noexcept { return changes_; }
@@ -69,20 +69,21 @@ class CostListener {
 ///     rank 0       notes 0:17     looks      acts on it
 ///     rank 1       notes 0:19     looks      acts on it
 ///
-/// Nothing is sent and nobody waits. In some calls each rank notes on the board when it arrived. In
-/// every period-th call t each rank looks at what all have noted in the `period` calls up to t −
-/// frames. It may enter t, so all have left t − frames: what they noted until then is final, and
-/// by the acquiring that enter() did, seen. It is read before anybody writes it again: who writes
-/// in call w has entered w, so all have left w − frames, and whoever still looks does so in a
-/// later call, at calls after w − 2·frames − period; what is overwritten is that of w −
+/// Nothing is sent and no rank waits. In some calls each rank records in the control block when it
+/// arrived. In every period-th call t each rank looks at what all have noted in the `period` calls
+/// up to t − frames. It may enter t, so all have left t − frames: what they noted until then is
+/// final, and by the acquiring that enter() did, seen. It is read before anybody writes it again:
+/// who writes in call w has entered w, so all have left w − frames, and whoever still looks does so
+/// in a later call, at calls after w − 2·frames − period; what is overwritten is that of w −
 /// remembered. So all ranks read the same words, and what they make of them is a function of these
 /// words and of what they made before, in integers: they agree on everything, however far one of
 /// them runs ahead. What a rank notes of itself may be anything, as after calls that did not match.
 ///
-/// A reading of the clock costs a tenth of a short call: one call in 8 is noted, drawn so that no
-/// period of the application hides from it, and every large call. A look meets much that caches no
-/// longer hold: once nothing has changed for 64 of them, only one in four is made, at what was
-/// noted just before it, until something changes.
+/// A reading of the clock costs a short call some percent of its time: so one short call in 8 is
+/// recorded, which one of the 8 is drawn so that no period of the application hides from it, and
+/// every large call. A look reads much that caches no longer hold, and costs the time of several
+/// calls: once nothing has changed for 64 looks, only one in four is made, at what was recorded
+/// just before it, until something changes.
 template <class Board, std::uint32_t Period = 16>
 class BasicArrivalMonitor {
  public:
@@ -93,14 +94,15 @@ class BasicArrivalMonitor {
 
   BasicArrivalMonitor(Board board, int rank) noexcept : board_(board), rank_(rank) {}
 
-  /// May this call be noted? Of others nobody looks at what was.
+  /// Returns true if this call may be recorded. What is recorded of other calls is never read.
   bool watches(std::uint32_t epoch) const noexcept {
     return (epoch + static_cast<std::uint32_t>(Board::frames) - 1) / period % stride_ ==
            stride_ - 1;
   }
-  /// Of how many such calls, whose choice is made, one is timed: as often as if all were watched.
+  /// Returns n: one in n of such calls, whose choice is made, is timed, as often as if all were
+  /// watched.
   std::uint32_t timed_one_in() const noexcept { return 256 / stride_; }
-  /// Is such a call to be noted?
+  /// Returns true if a call of this kind is to be recorded.
   static constexpr bool notes(std::uint32_t epoch, ArrivalClass kind) noexcept {
     if (kind.is_large()) return true;
     const std::uint32_t group = epoch / noted_one_in;
@@ -127,7 +129,8 @@ class BasicArrivalMonitor {
 
   bool looks(std::uint32_t epoch) const noexcept { return epoch % (period * stride_) == 0; }
 
-  /// In such a call, after it could be entered. `costs`, or null, is told what calls cost.
+  /// Called in such a call, after it could be entered. `costs`, unless null, is notified of what
+  /// calls cost.
   [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
     const auto changes = [&] { return generation_ + (costs != nullptr ? costs->changes() : 0); };
     const std::uint32_t before = changes();
@@ -150,7 +153,8 @@ class BasicArrivalMonitor {
   /// What is agreed on for calls of a kind.
   const Imbalance& of(ArrivalClass kind) const noexcept { return recent_[kind.index].agreed(); }
   std::uint32_t looks() const noexcept { return looks_; }
-  /// Has a call been seen whose cost all ranks have noted? Agreed on, too.
+  /// Returns true if a call has been seen whose cost all ranks have recorded. All ranks agree on
+  /// it, too.
   bool has_costs() const noexcept { return has_costs_; }
   /// Changes whenever a look has led to another view.
   std::uint32_t generation() const noexcept { return generation_; }
@@ -214,8 +218,8 @@ class BasicArrivalMonitor {
     }
   };
 
-  /// Of one call, if all ranks have noted it alike. `arrival(r)` is when rank r arrived, from any
-  /// origin.
+  /// Learns the cost of one call, if all ranks have recorded it alike. `arrival(r)` is when rank r
+  /// arrived, from any origin.
   void learn_cost(std::uint32_t epoch, CostListener* costs, auto&& arrival) noexcept {
     const auto word = [&](int r) {
       return board_.arrivals(r).cost[epoch % Board::remembered].load(std::memory_order_relaxed);
@@ -243,7 +247,7 @@ class BasicArrivalMonitor {
     costs->add({trial, all.in_call / ranks, all.after_last / ranks, all.block_bits});
   }
 
-  /// Of one call, if all ranks have noted it alike.
+  /// Learns from one call, if all ranks have recorded it alike.
   void learn(std::uint32_t epoch, CostListener* costs) noexcept {
     const auto word = [&](int r) {
       return board_.arrivals(r).at[epoch % Board::remembered].load(std::memory_order_relaxed);

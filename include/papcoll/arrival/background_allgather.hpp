@@ -25,9 +25,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///                                 begins ────→  ends
 ///     acts on it                  ↑             ↑
 ///
-/// The exchange has k calls of time, in which nobody looks at it; whoever comes to its end before
-/// the messages do, waits for them. All ranks change their minds at the same call, however far one
-/// of them runs ahead: nothing but the number of the call decides.
+/// The exchange has k calls of time, in which it is not used; a rank that comes to its end before
+/// the messages do waits for them. All ranks act on it at the same call, however far one of them
+/// runs ahead: nothing but the number of the call decides.
 class ExchangePeriods {
  public:
   /// `least` calls, or more, so that each rank sends at most two messages a call for the exchange.
@@ -48,18 +48,17 @@ class ExchangePeriods {
   std::uint32_t calls_ = 0;
 };
 
-/// Figures of all ranks that all of them will know, by an allgather that nobody waits for.
+/// Figures of all ranks that all of them will know, by an allgather for which no rank waits.
 class BackgroundAllgather {
  public:
-  /// Of `width` figures a rank.
+  /// Exchanges `width` figures of each rank.
   BackgroundAllgather(int rank, int size, std::size_t width)
       : mine_(width), all_(width * static_cast<std::size_t>(size)), rank_(rank), size_(size) {}
 
-  /// Begins to exchange what this rank has to say; as many figures from every rank. None may be
-  /// under way. `exchange` serves allgather. Where messages may outlive the team, as those of MPI
-  /// may, it must have one round: then all is sent, and all receives are posted, when it starts, so
-  /// that it needs nobody's attention until it is complete, and leaves nothing behind when the
-  /// ranks part soon.
+  /// Begins to exchange this rank's figures, equally many from every rank. None may be under way.
+  /// `exchange` serves allgather. Where messages may outlive the team, as those of MPI may, it must
+  /// have one round: then all is sent, and all receives are posted, when it starts, so that it
+  /// needs no progress until it is complete, and leaves nothing behind when the ranks part soon.
   void start(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
              std::span<const std::int64_t> mine, std::uint32_t sequence) {
     std::copy(mine.begin(), mine.end(), mine_.begin());
@@ -81,10 +80,10 @@ class BackgroundAllgather {
     plan_run_.start(endpoint, plans.get(exchange, shape, order).plan, order, call, sequence, 1);
   }
 
-  /// One was started, and its figures have not been taken yet?
+  /// Returns true if an allgather was started and its figures have not been read yet.
   bool is_under_way() const noexcept { return endpoint_ != nullptr; }
 
-  /// Started, and not complete?
+  /// Returns true if an allgather was started and is not complete.
   bool is_in_flight() const noexcept { return is_under_way() && !plan_run_.done(); }
   std::uint32_t sequence() const noexcept { return plan_run_.sequence(); }
 

@@ -57,7 +57,7 @@ struct Imbalance {
   std::uint64_t waiting = 0;
   /// How long the call itself took, from the last arrival on; 0 where only arrivals are watched.
   std::uint64_t own = 0;
-  /// The same for each byte of the call, in picoseconds.
+  /// The time that the call takes for each of its bytes, in picoseconds.
   std::uint64_t own_ps_a_byte = 0;
   /// Across nodes: by how much the last node was later than the others in the mean, and its number,
   /// if it was the same one in all of the calls, and alone; else −1.
@@ -156,7 +156,7 @@ class RecentCalls {
   /// Ranks that are so near each other, in nanoseconds, come together: a signal takes as long.
   static constexpr std::uint64_t nothing = 128;
 
-  /// But for what is only told.
+  /// Compares all but what is only reported.
   bool goes_by_the_same(const Imbalance& before) const noexcept {
     return agreed_.waiting == before.waiting && agreed_.own == before.own &&
            agreed_.own_ps_a_byte == before.own_ps_a_byte && agreed_.lead == before.lead &&

@@ -29,7 +29,7 @@ class OrderSource {
     s.along_ = AlongMachine::by(map);
     return s;
   }
-  /// That of an arrival policy.
+  /// Returns the order source of an arrival policy.
   template <class Arrival>
   static OrderSource of() {
     if constexpr (std::same_as<Arrival, OnTopology>) {
@@ -41,7 +41,7 @@ class OrderSource {
     }
   }
 
-  /// Is it another order than that of the ranks?
+  /// Returns true if it gives an order other than rank order.
   explicit operator bool() const noexcept { return map() != nullptr || predictor_; }
   /// Null if it is not that of the machine.
   MapPositions* map() const noexcept { return along_.map; }

@@ -20,7 +20,7 @@ concept ArrivalPolicy = PolicyOfKind<P, ArrivalPolicyKind> && requires {
   { P::offers } -> std::convertible_to<unsigned>;
 };
 
-/// Positions follow the ranks, whoever comes when. The default.
+/// Positions follow the ranks, whoever arrives when. The default.
 struct StaticOrder {
   using policy_kind = ArrivalPolicyKind;
   static constexpr std::string_view name = "StaticOrder";
@@ -28,7 +28,8 @@ struct StaticOrder {
 };
 static_assert(ArrivalPolicy<StaticOrder>);
 
-/// Position 0, the leader, is whoever arrives first on the node (thesis, ch. 4).
+/// The first rank to arrive on the node plays position 0, the leader. Source: P. Alizadeh, MASc
+/// thesis, Queen's University, 2021, ch. 4.
 struct DynamicLeader {
   using policy_kind = ArrivalPolicyKind;
   using default_schedule = LeaderFan;
@@ -38,7 +39,7 @@ struct DynamicLeader {
 static_assert(ArrivalPolicy<DynamicLeader>);
 
 /// The leader is always the same rank, and waits for all before it starts: MVAPICH's two-step
-/// allreduce, the reference DynamicLeader is compared with.
+/// allreduce, with which DynamicLeader is compared.
 struct StaticLeader {
   using policy_kind = ArrivalPolicyKind;
   using default_schedule = LeaderFan;
@@ -47,7 +48,8 @@ struct StaticLeader {
 };
 static_assert(ArrivalPolicy<StaticLeader>);
 
-/// Positions are tickets: the n-th to arrive plays position n (thesis, ch. 5).
+/// Positions are tickets: the n-th rank to arrive plays position n. Source: P. Alizadeh, MASc
+/// thesis, Queen's University, 2021, ch. 5.
 struct ArrivalOrder {
   using policy_kind = ArrivalPolicyKind;
   using default_schedule = SplitTail;
@@ -72,8 +74,8 @@ static_assert(ArrivalPolicy<ArrivalOrder>);
 /// a binomial tree from ranks that are dealt out by node, recursive doubling's allgather from ranks
 /// that are in order of cores.
 ///
-/// Source: B. Kitor, thesis, ch. 4: rank reordering by the algorithm's pattern; the orders are ours
-/// (topology/mapping/map_positions.hpp).
+/// Source: B. Kitor, thesis (see docs/mapping.md), ch. 4: rank reordering by the algorithm's
+/// pattern; the orders are ours (topology/mapping/map_positions.hpp).
 struct OnTopology {
   using policy_kind = ArrivalPolicyKind;
   static constexpr std::string_view name = "OnTopology";

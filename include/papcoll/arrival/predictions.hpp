@@ -30,7 +30,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// figures, by whole numbers alone, so they agree in everything that follows from it.
 class ArrivalForecast {
  public:
-  /// What a rank says that cannot tell when it will arrive.
+  /// Sent by a rank that cannot predict when it will arrive.
   static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
 
   /// Arrivals that differ by less, in nanoseconds, count as the same, and leave the ranks in the
@@ -90,11 +90,11 @@ class ArrivalForecast {
     return is_rooted(shape.collective) ? order.with_first(shape.root) : order;
   }
 
-  /// Whose plans are of no use once this forecast is not in force any more.
+  /// The order whose plans are not used again once this forecast is no longer in force.
   const Order& inward() const noexcept { return inward_; }
   const Order& outward() const noexcept { return outward_; }
 
-  /// Would it lead to the same plans as o?
+  /// Returns true if it leads to the same plans as o.
   bool is_like(const ArrivalForecast& o) const {
     if (early_first_ != o.early_first_) return false;
     for (std::size_t r = 0; r < lateness_.size(); ++r) {
@@ -166,12 +166,12 @@ class Predictions {
   /// How often a forecast came into force, on all ranks alike.
   std::uint32_t generation() const noexcept { return generation_; }
 
-  /// This rank arrived in a call. All ranks say so of the same calls.
+  /// Records that this rank arrived in a call. All ranks record the same calls.
   void arrived(Clock::time_point at) {
     if (common_clock_) observe(at.time_since_epoch());
   }
 
-  /// And left it.
+  /// Records that this rank left the call.
   void left(Collective collective, Clock::time_point arrival) {
     const bool all_have_come = traits_of(collective).is(CollectiveTraits::synchronizes);
     if (!common_clock_ && all_have_come) observe(arrival - Clock::now());

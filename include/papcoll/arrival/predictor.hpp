@@ -20,8 +20,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// P says when a rank will arrive from when it arrived before: a regular value whose members are
-/// its parameters. What it has seen stands in a History, one a rank.
+/// P predicts when a rank will arrive from when it arrived before: a regular value whose members
+/// are its parameters. What it has observed is in a History, one for each rank.
 ///
 /// Ranks are compared by their predictions, and no rank knows what the others saw. So a prediction
 /// has to be a weighted mean of the observations, with the same weights wherever as many were made:
@@ -41,7 +41,8 @@ concept Predictor = requires {
   { p.predict(seen) } -> std::same_as<double>;
 };
 
-/// The next arrival is like the last one. Follows a change at once, and every disturbance, too.
+/// Predicts that the next arrival is like the last one. Follows a change at once, and every
+/// disturbance, too.
 struct LastValue {
   static constexpr std::string_view name = "LastValue";
   struct History {
@@ -55,8 +56,8 @@ struct LastValue {
 };
 static_assert(Predictor<LastValue>);
 
-/// The mean of the last `window` arrivals (Marendić et al. 2016 call it simple moving average). A
-/// change has come through after `window` calls.
+/// Predicts the mean of the last `window` arrivals (simple moving average; Marendić et al. 2016).
+/// Follows a change after `window` calls.
 struct MovingAverage {
   static constexpr std::string_view name = "MovingAverage";
   /// Calls. Half of the calls between two agreements, so that each one is about the present.
@@ -101,10 +102,11 @@ struct MovingAverage {
 };
 static_assert(Predictor<MovingAverage>);
 
-/// A mean in which each arrival counts (1 − weight) times as much as the one after it.
+/// Predicts a mean in which each arrival counts (1 − weight) times as much as the one after it.
 struct Exponential {
   static constexpr std::string_view name = "Exponential";
-  /// Of the last arrival, in (0, 1]. The default forgets as MovingAverage{8} does: 2 / (8 + 1).
+  /// The weight of the last arrival, in (0, 1]. The default forgets as MovingAverage{8} does: 2 /
+  /// (8 + 1).
   double weight = 0.22;
 
   struct History {
@@ -170,7 +172,7 @@ class AnyPredictor {
     return p;
   }
 
-  /// Is there one?
+  /// Returns true if there is a predictor.
   explicit operator bool() const noexcept { return table_ != nullptr; }
 
   /// With its parameters, as parse() reads it: "MovingAverage:16".
@@ -254,19 +256,18 @@ class AnyPredictor {
   const void* self_ = nullptr;
 };
 
-/// Positions follow when the ranks are expected, from when they arrived in earlier calls. For any
-/// static schedule: in reductions the latest are nearest to position 0, where the result comes
-/// together; in the others, where data come from there, the earliest are.
+/// Positions follow the order in which the ranks are expected to arrive, predicted from earlier
+/// calls. For any static schedule: in reductions the latest are nearest to position 0, where the
+/// result comes together; in the others, where data come from there, the earliest are.
 ///
-/// Every rank watches its own arrivals in the blocking calls under this policy with this predictor,
-/// and every 16th such call (less often with more than 32 ranks) the ranks begin to exchange what
-/// they predict, 8 bytes each. The order that follows is in force as many calls later, on all ranks
-/// from the same call on. Until the first one is, and for operators that do not commute and under
-/// Reproducible, the order is that of the ranks. Non-blocking calls run in the order in force, and
-/// are not watched.
+/// Each rank records its own arrivals in the blocking calls under this policy with this predictor.
+/// Every 16th such call (less often with more than 32 ranks) the ranks begin to exchange what they
+/// predict, 8 bytes each; the new order is in force as many calls later, on all ranks from the same
+/// call on. Before the first one, for operators that do not commute and under Reproducible the
+/// order is rank order. Non-blocking calls run in the order in force, and record nothing.
 ///
 /// Cost: a counter and a reading of the clock a call, two readings if the team is on several nodes.
-/// What is watched there is less exact: see Predictions.
+/// What is recorded there is less exact: see Predictions.
 ///
 /// Source: Proficz, "Improving all-reduce collective operations for imbalanced process arrival
 /// patterns", J. Supercomputing 74(7), 2018.

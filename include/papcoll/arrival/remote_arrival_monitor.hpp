@@ -23,12 +23,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// Watches ranks that share no memory, in the calls that all of them count: how unevenly they
 /// arrive, and what calls cost. How long each was in some of the calls is exchanged as Turns says,
-/// by an allgather that nobody waits for. Which calls these are, and what was tried in them, all
-/// ranks know: only times travel.
+/// by an allgather for which no rank waits. Which calls these are, and what was tried in them, all
+/// ranks know: only times are sent.
 ///
-/// Arrivals are watched in calls that nobody leaves before all have come: all leave them at about
-/// the same time, so how long a rank was in the call says when it came, and the shortest time is
-/// the call's own. A call costs what it costs the rank that is in it for the longest.
+/// Arrivals are watched in calls that no rank leaves before all have arrived: all leave them at
+/// about the same time, so how long a rank was in the call says when it came, and the shortest time
+/// is the call's own. A call costs what it costs the rank that is in it for the longest.
 ///
 /// Another one is for non-blocking calls: how long each was under way, as the rank sees it, from
 /// its start until it was found complete. Only starts count, and only those for which a learner was
@@ -45,8 +45,8 @@ class RemoteArrivalMonitor {
   static constexpr std::size_t most_kept = 16;  ///< what a learner can take between two settle()
   static constexpr std::uint32_t period_of_requests = 1024;
 
-  /// `node_of`: the node, or group, of each rank, counted from 0. `kept`: of so many calls at most
-  /// an exchange tells.
+  /// `node_of`: the node, or group, of each rank, counted from 0. `kept`: the most calls whose
+  /// times are in an exchange.
   RemoteArrivalMonitor(int rank, std::vector<int> node_of, std::uint32_t period,
                        std::size_t kept = 8)
       : size_(static_cast<int>(node_of.size())),
@@ -61,8 +61,8 @@ class RemoteArrivalMonitor {
   BackgroundAllgather& agreement() noexcept { return agreement_; }
   const Imbalance& view() const noexcept { return recent_.agreed(); }
 
-  /// This rank was in the call under way for so long. All ranks say so of the same ones. Of more
-  /// than are kept, any may be among those that are, as their numbers draw.
+  /// Records how long this rank was in the present call. All ranks record the same calls. Of more
+  /// than are kept, their numbers draw which are.
   void note(const Call& call, const CallTrial& trial, bool is_watched,
             std::chrono::nanoseconds in_call) noexcept {
     const std::size_t i = next_place();
@@ -96,18 +96,19 @@ class RemoteArrivalMonitor {
              std::uint32_t sequence) {
     agreement_.start(endpoint, rings, exchange, plans, tell(), sequence);
   }
-  /// From here on the times just exchanged are in force. `costs`, or null, is told what calls cost.
+  /// From here on the times just exchanged are in force. `costs`, unless null, is notified of what
+  /// calls cost.
   void adopt(CostListener* costs) noexcept { hear(agreement_.take(), costs); }
 
-  /// What this rank has to tell, as all ranks do at the same call.
+  /// Returns what this rank sends, as all ranks do at the same call.
   std::span<const std::int64_t> tell() noexcept {
     told_ = calls_;
     told_count_ = std::min(noted_, kept_);
     noted_ = 0;
     return {mine_.data(), kept_};
   }
-  /// What all ranks told last, rank by rank: of a request that one of them has not found complete
-  /// nothing is known.
+  /// Reads what all ranks sent last, rank by rank. Nothing is known of a request that one of them
+  /// has not found complete.
   void hear(std::span<const std::int64_t> all, CostListener* costs) noexcept {
     for (std::size_t i = 0; i < told_count_; ++i) {
       const auto in_call = [&](int r) { return all[static_cast<std::size_t>(r) * kept_ + i]; };
@@ -137,13 +138,13 @@ class RemoteArrivalMonitor {
  private:
   static constexpr std::int64_t unknown = -1;
 
-  /// A call that is told of.
+  /// A call whose times are exchanged.
   struct Told {
     CallTrial trial;
     std::size_t bytes = 0;
     std::uint32_t request = 0;  ///< its number among those that count
     bool is_watched = false;
-    bool synchronizes = false;  ///< nobody leaves it before all have come
+    bool synchronizes = false;  ///< no rank leaves it before all have arrived
   };
 
   /// Where the call under way is noted; beyond those that are kept: nowhere.

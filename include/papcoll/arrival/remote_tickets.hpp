@@ -11,14 +11,14 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Tickets in the order of arrival, for ranks that share no memory: which of them comes how
-/// many-th, after whom, before whom. One rank's view.
+/// Tickets in the order of arrival, for ranks that share no memory: each rank's place, and the
+/// ranks before and after it. One rank's view.
 ///
 /// Rank 0 is the home of the tickets, and need not do anything for it. Call number n uses frame
 /// n mod `frames`, which has at home
 ///
 ///     drawn      tickets drawn, counted on from call to call
-///     left       ranks that are through with the home's words of the frame, counted on
+///     left       ranks that have finished with the home's words of the slot, counted on
 ///     holder[t]  who drew ticket t of the call: (epoch, rank + 1)
 ///
 /// and on each rank, which waits for them by looking at its memory and not by operations
@@ -114,7 +114,8 @@ class RemoteTicketCounter {
     return false;
   }
 
-  /// Knows all that it has to find out, and others know what it has to tell?
+  /// Returns true if this rank has found out all that it needs, and the others can read all that it
+  /// has to publish.
   bool done() const noexcept { return state_ == State::done; }
 
   int ticket() const noexcept { return ticket_; }  ///< −1: not yet known, as with the others
@@ -204,8 +205,9 @@ class RemoteTicketCounter {
     }
   }
 
-  /// The same again after a pause, each longer than the last: what is waited for stands at home, so
-  /// this rank has to operate there, and should do so seldom. It waits twice as long at most.
+  /// Asks again after a pause, each pause longer than the last, and at most twice as long a wait in
+  /// all. The awaited word is in this rank's own memory, which it has to access by remote
+  /// operations, and should seldom.
   void ask_later() noexcept {
     then_ = state_;
     state_ = State::pause;

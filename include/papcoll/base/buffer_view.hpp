@@ -31,12 +31,12 @@ void with_known_bytes(std::size_t n, F&& f) {
 
 }  // namespace detail
 
-/// Where the elements of a buffer lie if they are not all neighbours: in runs of elements that are.
-/// A call counts the elements in the order of the runs, whatever lies between these in memory; what
+/// Where the elements of a buffer are if they are not contiguous: in runs of contiguous elements. A
+/// call counts the elements in the order of the runs, whatever lies between these in memory; what
 /// lies between is never written.
 class BufferView {
  public:
-  /// Of a buffer whose elements lie apart.
+  /// The most dimensions of a buffer that is not contiguous.
   static constexpr std::size_t most_dimensions = 8;
 
   struct Run {
@@ -82,15 +82,15 @@ class BufferView {
   const detail::Vector<Run>& runs() const noexcept { return runs_; }
   /// Elements of each run that goes in steps; 0: of a list.
   std::size_t length() const noexcept { return length_; }
-  /// The steps from run to run, as nested() was told.
+  /// The steps from run to run, as passed to nested().
   std::span<const Step> steps() const noexcept { return {steps_.data(), dimensions_}; }
-  /// Do both lay elements alike?
+  /// Returns true if both place elements alike.
   friend bool operator==(const BufferView& a, const BufferView& b) noexcept {
     return a.length_ == b.length_ && a.steps_ == b.steps_ && a.runs_ == b.runs_;
   }
 
-  /// Bytes from the buffer's address to element i, for elements of `size` bytes. Reduces n to the
-  /// number of elements from there on that are neighbours, if it is more.
+  /// Returns the bytes from the buffer's address to element i, for elements of `size` bytes.
+  /// Reduces n to the number of contiguous elements from there on, if it is more.
   std::ptrdiff_t find(std::size_t i, std::size_t size, std::size_t& n) const noexcept {
     return uses_->find(*this, i, size, n);
   }
@@ -104,8 +104,8 @@ class BufferView {
     uses_->unpack(*this, to, from, count, size);
   }
 
-  /// Calls f(at, n) for each run of `count` elements from `first` on, of `size` bytes: n
-  /// neighbours, the first one `at` bytes from the buffer's address.
+  /// Calls f(at, n) for each run of `count` elements from `first` on, of `size` bytes: n contiguous
+  /// elements, the first `at` bytes from the buffer's address.
   template <class F>
   void for_each_run(std::size_t first, std::size_t count, std::size_t size, F&& f) const {
     const std::size_t end = first + count;
@@ -203,8 +203,8 @@ inline constexpr BufferView::Uses BufferView::uses{
 
 namespace detail {
 
-/// Copies `count` elements of `size` bytes, from number `first` on, from where they lie; null: they
-/// are neighbours.
+/// Copies `count` elements of `size` bytes, from number `first` on, from where they are; a null
+/// view: they are contiguous.
 inline void pack(std::byte* to, const std::byte* from, const BufferView* view, std::size_t first,
                  std::size_t count, std::size_t size) {
   if (count == 0) return;

@@ -36,13 +36,20 @@ inline constexpr bool is_integer_range<R> =
     std::integral<element_in<R>> && !std::same_as<element_in<R>, bool>;
 }  // namespace detail
 
-/// How many elements each rank has in a buffer, or where its block begins there: integers of any
-/// type, one for each rank. They are borrowed, and must live until the call returns; a request
-/// copies them.
+/// The number of elements of each rank in a buffer, or the place of its block: a contiguous range
+/// of integers of any type, one for each rank. Borrowed: the range must outlive the call; a request
+/// copies it.
+///
+/// Example:
+///
+///     const std::vector<int> lengths(static_cast<std::size_t>(comm.size()), 3);
+///     const std::vector<double> mine(3);
+///     std::vector<double> all(3 * lengths.size());
+///     papcoll::allgatherv(comm, mine, all, papcoll::counts{lengths});
 struct counts {
-  /// None: on ranks that need not know them.
+  /// Constructs empty counts, for ranks that need not know them.
   counts() = default;
-  /// A contiguous range of integers, such as a std::vector<int>.
+  /// Refers to a contiguous range of integers, such as a std::vector<int>.
   template <ContiguousRange R>
   requires(detail::is_integer_range<R>) explicit counts(const R& each) noexcept
       : data_(std::ranges::data(each)),
@@ -59,7 +66,7 @@ struct counts {
 
   /// How many there are.
   std::size_t size() const noexcept { return size_; }
-  /// Is number i less than 0?
+  /// Returns true if number i is negative.
   bool is_negative(std::size_t i) const noexcept { return is_signed_ && bits(i) >> 63U != 0; }
   /// Number i, which is not negative.
   std::size_t operator[](std::size_t i) const noexcept { return bits(i); }
@@ -97,14 +104,15 @@ struct counts {
   bool is_signed_ = false;
 };
 
-/// In place of the counts that a rank does not know: the ranks tell each other, and the call
-/// returns what comes.
+/// The type of unknown_counts, passed instead of counts that a rank does not know: the ranks
+/// exchange them, and the call returns what was received.
 struct UnknownCounts {};
 inline constexpr UnknownCounts unknown_counts{};  ///< as an argument
 
-/// The blocks of a buffer, one for each rank: how long they are, and where they begin.
+/// The blocks of a buffer, one for each rank: their lengths, and where they begin. Borrowed, as
+/// counts.
 struct blocks {
-  /// One after the other, in rank order.
+  /// Blocks one after the other, in rank order.
   blocks(counts lengths) noexcept  // NOLINT(google-explicit-constructor): lengths alone will do
       : sizes(lengths) {}
   /// Block r begins `displacements[r]` elements after the buffer's address.
@@ -117,8 +125,8 @@ struct blocks {
   bool anywhere = false;  ///< `places` says where they are
 };
 
-/// Where the elements of a buffer lie, whatever their type: at steps in dimensions, or in a list of
-/// blocks. What calls check of a buffer that is not contiguous, and do with it, goes by this.
+/// Where the elements of a buffer are: at strides in dimensions, or in a list of blocks. All that
+/// calls check of a buffer that is not contiguous, and do with it, depends on this alone.
 struct BufferLayout {
   const char* name = "";       ///< for messages, set by the call: "input"
   std::size_t dimensions = 0;  ///< of `extents` and `strides`; the last is the fastest
@@ -132,9 +140,9 @@ struct BufferLayout {
   const BufferView* made = nullptr;  ///< of a list that has its view, from the address on
 };
 
-/// What calls ask of a buffer that is not contiguous. A type is one if it has a member `data`, from
-/// which strides and places are counted, and a function layout() as below; or else by a
-/// specialisation of this.
+/// How calls read a buffer that is not contiguous. A type is one if it has a member `data`, from
+/// which strides and places are counted, and a function layout() as below; otherwise specialise
+/// this template.
 template <class B>
 struct BufferTraits {
   /// The address.
@@ -146,9 +154,8 @@ struct BufferTraits {
   { return buffer.layout(); }
 };
 
-/// Elements in blocks that lie apart, such as a column of a matrix or a part of an array of
-/// structures: `blocks` times `block` neighbours, the first ones of two blocks `stride` elements
-/// apart. What lies between is neither read nor written. Made by strided().
+/// A strided buffer: `blocks` blocks of `block` contiguous elements; consecutive blocks begin
+/// `stride` elements apart. What lies between is neither read nor written. Made by strided().
 template <class T>
 struct Strided {
   T* data;             ///< the first element of the first block
@@ -165,14 +172,15 @@ struct Strided {
   }
 };
 
-/// `blocks` times `block` elements from `data` on, `stride` elements from block to block. Column c
-/// of a row-major matrix is strided(&matrix[0][c], rows, 1, columns).
+/// Returns a buffer of `blocks` blocks of `block` elements from `data` on, which begin `stride`
+/// elements apart; `stride` may be negative. Column c of a row-major matrix is
+/// strided(&matrix[0][c], rows, 1, columns).
 template <class T>
 Strided<T> strided(T* data, std::size_t blocks, std::size_t block, std::ptrdiff_t stride) noexcept {
   return {data, blocks, block, stride};
 }
 
-/// Elements in one or more dimensions, counted with the last index fastest. Made by strided().
+/// A strided buffer of one or more dimensions, the last index fastest. Made by strided().
 template <class T>
 struct StridedArray {
   T* data;                 ///< the element whose indices are all 0
@@ -203,7 +211,7 @@ StridedArray<T> strided(T* data, const N (&extents)[D], const S (&strides)[D]) n
   return a;
 }
 
-/// Elements in a list of blocks, each of a length and at a place of its own. Made by indexed().
+/// A buffer given by a list of blocks, each with a length and a place. Made by indexed().
 template <class T>
 struct Indexed {
   T* data;         ///< what displacements are counted from
@@ -216,11 +224,11 @@ struct Indexed {
   }
 };
 
-/// Block i has lengths[i] elements from data[displacements[i]] on, as in an indexed datatype of
-/// MPI; blocks are counted in the order of the list. Lengths may be 0, displacements negative;
-/// blocks may touch, and overlap where they are input only. Both are contiguous ranges of integers
-/// of any type, as many of the one as of the other. They are borrowed, and must live until the call
-/// returns; a request copies them.
+/// Returns a buffer whose block i has lengths[i] elements from data[displacements[i]] on, as
+/// MPI_Type_indexed; its elements are in the order of the list. Lengths may be 0, displacements
+/// negative; blocks may touch, and overlap if they are input only. Both are contiguous ranges of
+/// integers of any type, of equal size. Borrowed: they must outlive the call; a request copies
+/// them.
 template <class T, class Lengths, class Displacements>
 Indexed<T> indexed(T* data, const Lengths& lengths, const Displacements& displacements) noexcept {
   return {data, counts(lengths), counts(displacements)};
@@ -258,27 +266,27 @@ struct BufferTraits<M> {
   }
 };
 
-/// A buffer whose elements need not lie one beside the other: what strided() or indexed() makes, an
-/// mdspan, or a type of one's own, see BufferTraits. A call counts its elements in their order.
+/// A buffer whose elements need not be contiguous: what strided() or indexed() returns, an mdspan,
+/// or a type with BufferTraits. A call counts its elements in their order.
 template <class R>
 concept Noncontiguous = requires(const std::remove_cvref_t<R>& buffer) {
   { BufferTraits<std::remove_cvref_t<R>>::layout(buffer) } -> std::same_as<BufferLayout>;
   BufferTraits<std::remove_cvref_t<R>>::data(buffer);
 };
 
-/// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since an MPI_Op is an int
-/// in some MPI libraries and would pass for a rank.
+/// The root of a rooted collective, 0 ≤ rank < size. A type of its own, since MPI_Op is an int in
+/// some MPI libraries and would be taken for a rank.
 struct root {
   /// The root is rank r of the team.
   explicit constexpr root(int r) noexcept : rank(r) {}
   int rank;  ///< of the team
 };
 
-/// What a collective takes as a buffer: a contiguous range, or elements that lie apart.
+/// What a collective takes as a buffer: a contiguous range, or a Noncontiguous buffer.
 template <class R>
 concept Buffer = ContiguousRange<R> || Noncontiguous<R>;
 
-/// What a collective takes by value: one element of a trivially copyable type, and no buffer.
+/// What a collective takes by value: one element of a trivially copyable type that is no buffer.
 template <class T>
 concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !Noncontiguous<T> &&
                   !std::is_null_pointer_v<T> && !requires(T & x) {
@@ -318,7 +326,7 @@ template <Buffer R>
 using element_of =
     std::remove_cv_t<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;
 
-/// Can the elements of a buffer be written to?
+/// True if the elements of the buffer can be written to.
 template <Buffer R>
 inline constexpr bool is_writable =
     !std::is_const_v<std::remove_pointer_t<decltype(detail::address_of(std::declval<R&>()))>>;

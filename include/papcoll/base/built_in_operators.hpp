@@ -299,7 +299,7 @@ template <class... Xs>
 struct TypeList {
   static constexpr std::size_t size = sizeof...(Xs);
 
-  /// Which of Xs X is, counted from 1; 0: none.
+  /// The place of X among Xs, counted from 1; 0: it is none of them.
   template <class X>
   static consteval std::uint16_t place_of() noexcept {
     std::uint16_t place = 0;

@@ -14,7 +14,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The same on all ranks.
+/// Returns a hash of a name, equal on all ranks.
 constexpr std::uint32_t hash_of_name(std::string_view name) noexcept {
   std::uint32_t hash = 0;
   for (const char c : name) hash = hash * 31 + static_cast<unsigned char>(c);
@@ -37,19 +37,18 @@ enum class MemoryKind : unsigned char {
 enum class PeerReach : unsigned char {
   by_option,  ///< as Options::peer_access says
   staged,     ///< through memory that all map
-  chunked,    ///< the same, long ones piece by piece through few places, which stay in caches
+  chunked,    ///< as staged, long ones in pieces through few places, which stay in caches
   pulled,     ///< by the kernel's copies
 };
 
-/// What was chosen for a call, for whoever counts what it costs: see CallLearner.
+/// What was chosen for a call, for those that count its cost: see CallLearner.
 struct CallTrial {
   std::uint16_t kind = 0;       ///< of calls among which one choice stands; 0: nothing was chosen
   std::uint8_t candidate = 0;   ///< the number of what runs, up to 15
   std::uint8_t candidates = 0;  ///< how many are tried, up to 7; 0: the choice is made
 
-  /// Does each rank note what its call of that number costs? Of calls that take long always, of
-  /// others whose choice is made now and then.
-  /// `one_in`: so often, a power of two.
+  /// Returns true if every rank records the cost of its call with this number: always for long
+  /// calls, for others in one of `one_in` calls, a power of two.
   constexpr bool is_timed(std::uint32_t epoch, bool is_long,
                           std::uint32_t one_in = 256) const noexcept {
     if (kind == 0) return false;
@@ -96,32 +95,35 @@ struct Call {
   NumericalContract contract = NumericalContract::rank_consistent;
   bool own_counts = false;  ///< each rank knows the counts of its own blocks only; `count` is 1
   bool knows_all_counts = false;  ///< of own_counts: this rank knows those of the others as well
-  /// Its elements lie apart: its views are for static schedules, all else runs a packed copy.
+  /// The elements are not contiguous: static schedules read them by the views, all else runs a
+  /// packed copy.
   bool apart = false;
-  /// To tell mismatched calls apart. From the lowest bit: 1 of whether the operator commutes, 17 of
-  /// its number, 21 of the element type's, 1 of whether the buffers are in memory of a device.
+  /// Identifies operator and element type, so that mismatched calls are found. Bit 0: the operator
+  /// commutes. Bits 1–17: the operator. Bits 18–38: the element type. Bit 39: the buffers are in
+  /// device memory.
   std::uint64_t types = 0;
   std::uint32_t split = 0;  ///< a hash of `counts`, where all ranks have the same
 
   CallTrial trial{};                       ///< what was chosen for it, if its cost counts
   PeerReach reach = PeerReach::by_option;  ///< how ranks reach buffers that they do not map
   MemoryKind memory = MemoryKind::host;    ///< of in and out
-  /// Where the elements lie if they are not neighbours, else null; in place both are the same.
+  /// Where the elements are if they are not contiguous, else null; in place both are the same.
   const BufferView* in_view = nullptr;
-  const BufferView* out_view = nullptr;  ///< the same of the output
+  const BufferView* out_view = nullptr;  ///< those of the output
   /// A plan that it may run by; of a prepared call, which keeps it. Or null.
   const PlanOf* plan = nullptr;
   void* stream = nullptr;  ///< of a device, in whose order the call's own work is done; else null
 
-  /// Is the input where the output goes?
+  /// Returns true if the input is in the output.
   bool in_place() const noexcept { return input_in_output || in == out; }
-  /// Do ranks give or get blocks that differ? Of a reduce_scatter, all know that.
+  /// Returns true if the lengths of blocks may differ between ranks. In a reduce_scatter every rank
+  /// knows all of them.
   bool is_uneven() const noexcept {
     return counts != nullptr && collective != Collective::reduce_scatter;
   }
-  /// May the bits, and the algorithm, depend on who came when?
+  /// Returns true if the bits, and the algorithm, may depend on who arrives when.
   bool by_arrivals() const noexcept { return traits_of(contract).by_arrivals; }
-  /// May they on what else differs from run to run?
+  /// Returns true if they may depend on anything else that differs from run to run.
   bool by_conditions() const noexcept { return traits_of(contract).by_conditions; }
   /// Bytes of `count` elements.
   std::size_t bytes() const noexcept { return count * reducer.size; }
@@ -162,9 +164,9 @@ inline Call barrier_call(std::byte* token) noexcept {
   return call;
 }
 
-/// What a rank's call reads and writes, and how it is made of neighbours: one piece of memory has
-/// the input's elements and then the output's, or one of them both. Of calls whose blocks differ,
-/// those of a reduce_scatter only.
+/// What a rank's call reads and writes, and how it is made contiguous: one piece of memory has the
+/// input's elements and then the output's, or one of them both. Of calls whose blocks differ, those
+/// of a reduce_scatter only.
 class PackedLayout {
  public:
   [[gnu::cold]] PackedLayout(const Call& call, int rank, int size) noexcept : call_(call) {

@@ -11,8 +11,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The collectives papcoll offers, as values. Each is also a type (below), by which a schedule says
-/// with one overload of emit() that it serves it, and a row of collective_traits.
+/// The collectives papcoll offers, as values. Each has a tag type (below), by which a schedule
+/// serves it with an overload of emit(), and a row of collective_traits.
 enum class Collective : unsigned char {
   allreduce,
   reduce,
@@ -27,7 +27,7 @@ enum class Collective : unsigned char {
   exscan,
 };
 
-// The same again, for what is written once for each of them: X(allreduce) X(reduce) and so on.
+// Lists the collectives once more, for code that is written once for each: X(allreduce) X(reduce) …
 // clang-format off
 #define PAPCOLL_FOR_EACH_COLLECTIVE(X)                                               \
   X(allreduce) X(reduce) X(bcast) X(allgather) X(reduce_scatter) X(gather) X(scatter) \
@@ -36,7 +36,7 @@ enum class Collective : unsigned char {
 
 /// What the vector of a collective is made of, `count` elements each.
 enum class VectorOf : unsigned char {
-  one_block,       ///< all ranks speak of the same elements
+  one_block,       ///< the same elements on all ranks
   block_per_rank,  ///< in rank order
   block_per_pair,  ///< by sender, then by receiver
 };
@@ -83,7 +83,7 @@ struct CollectiveTraits {
   /// Names of schedules that serve it among any number of ranks, on any transport.
   std::array<std::string_view, 2> schedules;
 
-  /// Is the flag set?
+  /// Returns true if the flag is set.
   constexpr bool is(Flag f) const noexcept { return (flags & f) != 0; }
 };
 
@@ -137,12 +137,12 @@ constexpr const CollectiveTraits& traits_of(Collective c) noexcept {
 /// The name as in the API and on command lines.
 constexpr std::string_view name_of(Collective c) noexcept { return traits_of(c).name; }
 
-/// Has it a root?
+/// Returns true if the collective has a root.
 constexpr bool is_rooted(Collective c) noexcept {
   return (traits_of(c).flags & CollectiveTraits::rooted) != 0;
 }
 
-/// Does it combine elements with an operator?
+/// Returns true if the collective combines elements with an operator.
 constexpr bool is_reduction(Collective c) noexcept {
   return traits_of(c).combines != Combines::no_ranks;
 }
@@ -151,7 +151,7 @@ constexpr bool is_reduction(Collective c) noexcept {
 struct Contributors {
   int first = 0;  ///< a rank
   int last = 0;   ///< a rank, the first that is none of them
-  /// Is the rank one of them?
+  /// Returns true if the rank is one of them.
   constexpr bool contain(int rank) const noexcept { return first <= rank && rank < last; }
 };
 
@@ -167,27 +167,28 @@ constexpr Contributors contributors(Collective c, int rank, int size) noexcept {
   }
 }
 
-/// Does a rank's result leave out what the rank contributes, so that the two stand side by side?
+/// Returns true if a rank's result leaves out its own contribution, so that the two are kept side
+/// by side.
 constexpr bool is_exclusive(Collective c) noexcept {
   return traits_of(c).combines == Combines::ranks_below_own;
 }
 
-/// Must contributions be combined in rank order, whatever the operator? Where each rank has another
-/// result, ranks cannot change places.
+/// Returns true if contributions are combined in rank order even if the operator commutes: each
+/// rank has another result, so ranks cannot swap positions.
 constexpr bool is_prefix_reduction(Collective c) noexcept {
   const Combines by = traits_of(c).combines;
   return by == Combines::ranks_up_to_own || by == Combines::ranks_below_own;
 }
 
-/// Does it move elements? A barrier does not.
+/// Returns true if the collective moves elements; a barrier does not.
 constexpr bool has_data(Collective c) noexcept { return c != Collective::barrier; }
 
-/// Is every element treated alike, whatever its place, so that the vector may be cut anywhere?
+/// Returns true if every element is treated alike, so that the vector may be cut anywhere.
 constexpr bool is_elementwise(Collective c) noexcept {
   return traits_of(c).vector == VectorOf::one_block && has_data(c);
 }
 
-/// Are input and output the same memory wherever a rank has both?
+/// Returns true if input and output are the same memory wherever a rank has both.
 constexpr bool has_one_buffer(Collective c) noexcept {
   return traits_of(c).is(CollectiveTraits::one_buffer);
 }
@@ -219,22 +220,22 @@ struct Called {
   return text;
 }
 
-/// A collective as a type, by which a schedule says that it serves it.
+/// A collective as a type. A schedule serves a collective by an emit() that takes its tag.
 template <Collective C>
 struct CollectiveTag {
   static constexpr Collective value = C;  ///< the collective as a value
 };
-using Allreduce = CollectiveTag<Collective::allreduce>;           ///< as a type
-using Reduce = CollectiveTag<Collective::reduce>;                 ///< as a type
-using Bcast = CollectiveTag<Collective::bcast>;                   ///< as a type
-using Allgather = CollectiveTag<Collective::allgather>;           ///< as a type
-using ReduceScatter = CollectiveTag<Collective::reduce_scatter>;  ///< as a type
-using Gather = CollectiveTag<Collective::gather>;                 ///< as a type
-using Scatter = CollectiveTag<Collective::scatter>;               ///< as a type
-using Barrier = CollectiveTag<Collective::barrier>;               ///< as a type
-using Alltoall = CollectiveTag<Collective::alltoall>;             ///< as a type
-using Scan = CollectiveTag<Collective::scan>;                     ///< as a type
-using Exscan = CollectiveTag<Collective::exscan>;                 ///< as a type
+using Allreduce = CollectiveTag<Collective::allreduce>;           ///< tag of allreduce
+using Reduce = CollectiveTag<Collective::reduce>;                 ///< tag of reduce
+using Bcast = CollectiveTag<Collective::bcast>;                   ///< tag of bcast
+using Allgather = CollectiveTag<Collective::allgather>;           ///< tag of allgather
+using ReduceScatter = CollectiveTag<Collective::reduce_scatter>;  ///< tag of reduce_scatter
+using Gather = CollectiveTag<Collective::gather>;                 ///< tag of gather
+using Scatter = CollectiveTag<Collective::scatter>;               ///< tag of scatter
+using Barrier = CollectiveTag<Collective::barrier>;               ///< tag of barrier
+using Alltoall = CollectiveTag<Collective::alltoall>;             ///< tag of alltoall
+using Scan = CollectiveTag<Collective::scan>;                     ///< tag of scan
+using Exscan = CollectiveTag<Collective::exscan>;                 ///< tag of exscan
 
 }  // namespace papcoll::inline PAPCOLL_ABI
 

@@ -85,7 +85,7 @@
 #define PAPCOLL_ASAN 0
 #endif
 
-// May copies be made by instructions that sanitizers do not see?
+// 1 if copies may use instructions that sanitizers do not see.
 #define PAPCOLL_COPIES_BY_INSTRUCTION (PAPCOLL_X86 && !PAPCOLL_TSAN && !PAPCOLL_ASAN)
 
 // Functions that nvcc compiles for host and device; for other compilers nothing.
@@ -181,7 +181,7 @@ inline void cpu_pause() noexcept {
 #endif
 }
 
-/// Asks for a cache line that will soon be written; a hint only.
+/// Prefetches a cache line that will soon be written; a hint only.
 inline void prefetch_to_write(const void* p) noexcept {
 #if PAPCOLL_X86
   asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(p)));

@@ -32,24 +32,17 @@ constexpr std::string_view name_of(CopyMethod m) noexcept {
   return copy_method_names[static_cast<std::size_t>(m)];
 }
 
-/// From how many bytes on a copy is made by the method, below plainly. Times of writing, a signal
-/// and reading, two processes on two cores of a Zen 5, ns, with a shared L3 | without:
-///
-///                  plain            string           streamed
-///         4 KB       301 |   862      231 |   832      932 |   872
-///        64 KB      2085 |  4270     2054 |  4320     6394 |  4320
-///       256 KB      7700 | 14800     7500 | 15000    23600 | 14600
-///         1 MB     44000 | 140000   41000 | 72000   102000 | 72000
-///
-/// A loop of vector stores takes three times as long as any of them without a shared L3: what a
-/// compiler may make of a copy, and memmove makes where it finds no fast string instruction.
+/// The number of bytes from which on a copy is made by a method; below it is plain. Without a
+/// shared L3 cache string and streamed copies of 1 MB take half as long as plain ones; with one,
+/// streamed copies take twice as long (benchmarks/RESULTS.md). A loop of vector stores, which a
+/// compiler may make of a copy, and memmove makes if it finds no fast string instruction, is slower
+/// than all of them without a shared L3.
 struct CopyThresholds {
   std::size_t string = 2048;
   std::size_t streamed = 4096;
-  /// Of a rank's share of the last-level caches: calls whose buffers have more write their outputs
-  /// past them. Allreduce, 2 ranks, 48 MB of L3, out of place, µs by plain and streamed stores:
-  /// 1 MB 148 and 117, 4 MB 632 and 495, 16 MB 4494 and 2851. The first two fit, so that whoever
-  /// reads the output next would pay more than was gained.
+  /// Percent of a rank's share of the last-level caches: calls whose buffers are larger write their
+  /// outputs past the caches. For outputs that fit, the next reader would lose more than was
+  /// gained.
   std::size_t beyond_percent = 50;
 };
 
@@ -74,8 +67,8 @@ struct CopyRule {
   }
 };
 
-/// Does the processor say that rep movsb is fast: enhanced (ERMS), or also short (FSRM)? To ask is
-/// slow on virtual machines, some 30 µs.
+/// Returns true if the processor reports fast rep movsb, for long copies (ERMS) or also for short
+/// ones (FSRM). Slow on virtual machines, which trap cpuid.
 inline bool has_fast_string_copies() noexcept {
 #if PAPCOLL_COPIES_BY_INSTRUCTION
   unsigned a = 0;
@@ -109,7 +102,7 @@ class CopyChoice {
 
   const CopyRule& rule() const noexcept { return rules_[now()]; }
 
-  /// Does a probe choose the method? Until one has, copies are plain.
+  /// Returns true if a probe has chosen the method; until then copies are plain.
   bool is_probed() const noexcept { return is_probed_; }
   bool is_found() const noexcept { return now() != not_found; }
   void found(CopyMethod faster) noexcept {
@@ -120,7 +113,7 @@ class CopyChoice {
  private:
   enum Now : unsigned char { not_found, found_plain, found_streamed, states };
 
-  /// Where there are streamed stores, and nothing says that something else is as fast.
+  /// Returns true if there are streamed stores, and it is not known that another method is as fast.
   static bool needs_probe(CopyMethod wanted) noexcept {
     return wanted == CopyMethod::probed ||
            (wanted == CopyMethod::best && PAPCOLL_COPIES_BY_INSTRUCTION != 0 &&
@@ -177,7 +170,8 @@ inline void copy_for_others(const CopyRule& rule, std::byte* to, const std::byte
 #else
   static_cast<void>(rule);
 #endif
-  // Not memcpy: of what is known to be short, g++ 12 makes a `rep movs`, which is slow to begin.
+  // Not memcpy: for sizes known to be short, g++ 12 makes a `rep movs` of it, which is slow to
+  // begin.
   if (n != 0) std::memmove(to, from, n);
 }
 

@@ -8,58 +8,58 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Base of everything papcoll throws. what() is one sentence or two: what was wrong, where (call,
-/// rank, communicator), and what to do about it. When a call of papcoll has thrown, nobody is at
-/// work on its buffers any more; for what a stopped peer may still do see deadline_exceeded.
+/// Base of all exceptions of papcoll. what() says what was wrong, where (call, rank, communicator),
+/// and what to do about it. When a call has thrown, no rank works on its buffers any more; for a
+/// peer that was stopped see deadline_exceeded.
 struct error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// An argument of this rank's own call is invalid: fix the call.
+/// An argument of this rank's own call is invalid.
 struct argument_error : error {
   using error::error;
 };
 
-/// The algorithm that was named does not serve this call (its operator does not commute, its
-/// elements are larger than a chunk, the ranks are too many…): take another. What decides is the
-/// same on all ranks whose calls match, so all of them get it, and the communicator is as it was.
+/// The named algorithm does not serve this call: its operator does not commute, its elements are
+/// larger than a chunk, there are too many ranks… The reason is the same on all ranks whose calls
+/// match, so all of them throw, and the communicator stays usable.
 struct unsupported_call : argument_error {
   using argument_error::argument_error;
 };
 
-/// Another rank of the communicator made an invalid call, or one that does not match this one;
-/// what() quotes it. Where ranks read each other's memory this rank's output is unchanged, except
-/// that a bcast of several chunks may have delivered the first of them, and that SplitTail, the
-/// arrival-ordered Chain and CombiningTree may have written partial results to it (in place: over
-/// the input). Where messages were under way the communicator is broken and the output undefined.
+/// Another rank made an invalid call, or one that does not match this rank's; what() quotes it.
+/// After an algorithm that reads peers' memory this rank's output is unchanged, except that a bcast
+/// of several chunks may have delivered the first of them, and that SplitTail, the arrival-ordered
+/// Chain and CombiningTree may have written partial results to it (in place: over the input). If
+/// messages were in flight, the communicator is broken and the output undefined.
 struct peer_error : error {
   using error::error;
 };
 
-/// Another rank died during the call. The communicator is broken from here on: see recovery.hpp.
+/// Another rank died during the call. The communicator is broken: see recovery.hpp.
 struct peer_lost : error {
   using error::error;
 };
 
-/// The deadline of the communicator passed while waiting. The communicator is broken from here on.
-/// A peer that was stopped may go on some day, and then write to the call's output if that is a
-/// shared_vector: make a new one. Or if it is registered: end the registration.
+/// Options::deadline passed while waiting. The communicator is broken. A stopped peer may resume
+/// later and still write to this call's output if that is a shared_vector or a registered buffer.
+/// Before using the output again, replace the shared_vector, or end the registration.
 struct deadline_exceeded : error {
   using error::error;
 };
 
 /// The communicator was broken by an earlier error (peer_lost, deadline_exceeded, or a peer_error
-/// where messages were under way), or MPI is finalized, or its MPI communicator freed.
+/// while messages were in flight), its MPI communicator was freed, or MPI is finalized.
 struct broken_communicator : error {
   using error::error;
 };
 
-/// The transport cannot serve this communicator (say, shared memory across nodes).
+/// The transport cannot serve this communicator; for example shared memory across nodes.
 struct transport_unavailable : error {
   using error::error;
 };
 
-/// papcoll::algorithm() was given a name outside the grammar or the catalogue.
+/// papcoll::algorithm() was given a name that is not in the grammar or the catalogue.
 struct unknown_algorithm : error {
   using error::error;
 };
@@ -76,7 +76,7 @@ inline constexpr const char* recovery_advice =
   return text;
 }
 
-/// What f throws as an Error, as another message may quote it, or nothing.
+/// Returns what f throws as an Error, in a form for another message; empty if it throws none.
 template <class Error = std::exception, class F>
 [[gnu::cold]] std::string caught(F&& f) {
   try {
@@ -89,7 +89,7 @@ template <class Error = std::exception, class F>
 
 /// The exception whose handler this is called in, as an E; null if it is none. By its type, not by
 /// its virtual table as dynamic_cast: without RTTI files have no dynamic_cast, and the tables that
-/// they define, which the linker may take for all files, do not say what they are of.
+/// they define, which the linker may take for all files, do not identify their class.
 template <class E>
 const E* handled_as() noexcept {
   try {

@@ -217,7 +217,7 @@ constexpr bool is_nan(const T& x) noexcept {
   }
 }
 
-/// Not zero; a NaN is not.
+/// Returns true if x is not zero; true for a NaN.
 template <class T>
 constexpr bool is_true(const T& x) noexcept {
   if constexpr (has_floating_order<T>) {
@@ -227,7 +227,7 @@ constexpr bool is_true(const T& x) noexcept {
   return static_cast<bool>(x);
 }
 
-/// Does a come before b in the order of all, where −0 is before +0?
+/// Returns true if a comes before b in the total order, in which −0 is before +0.
 template <class T>
 constexpr bool is_before(const T& a, const T& b) noexcept {
   if constexpr (has_floating_order<T>) {
@@ -278,7 +278,7 @@ constexpr T extreme_of(const T& low, const T& high) noexcept {
   return high_wins ? high : low;
 }
 
-/// The same, but of a NaN and a number the number.
+/// The extreme of two values; if one of them is a NaN, the other.
 template <Extreme extreme, class T>
 constexpr T extreme_number(const T& low, const T& high) noexcept {
   const bool low_is_nan = is_nan(low);

@@ -11,16 +11,15 @@
 // vector_kernel serves arithmetic types under built-in operators, in one variant per instruction
 // set. All variants give the bits of the plain loop (of two NaNs, sums and products give either).
 //
-// 8 KB of doubles, sum, in L1, g++ 12 -O2, AMD EPYC 9004 at 3.6 GHz: plain 284 ns, SSE2 174, AVX2
-// 79, AVX-512 87; its one 32-byte store a cycle allows 71. AVX-512 is preferred all the same: there
-// are machines that store 64 bytes a cycle, and here 64-bit products take 87 ns instead of 149.
+// AVX-512 is preferred to AVX2 although a sum is no faster by it on processors that store 32 bytes
+// a cycle: others store 64, and 64-bit products are faster on all.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 template <class Lane, std::size_t Bytes>
 struct VectorRegister {
   typedef Lane type __attribute__((vector_size(Bytes)));
-  /// The same at any address, in memory that holds objects of any type.
+  /// The vector type without alignment, for memory that holds objects of any type.
   typedef Lane loose __attribute__((vector_size(Bytes), aligned(1), may_alias));
 };
 
@@ -107,13 +106,13 @@ constexpr auto lane_of() noexcept {
   }
 }
 
-/// The type that stands for T in a vector under LaneOp, void where there is none (bool, long
-/// double, classes). Integers keep their sign only where it matters, so that sums and products wrap
-/// and types of one size share a kernel.
+/// The type of T in a vector under LaneOp; void if there is none (bool, long double, classes).
+/// Integers keep their sign only where it matters, so that sums and products wrap and types of one
+/// size share a kernel.
 template <class T, class LaneOp>
 using Lane = typename decltype(lane_of<T, LaneOp>())::type;
 
-/// Op, a stateless operator, says by Op::LaneOp what it does to vectors, and T has a lane.
+/// True if Op, a stateless operator, has its vector operation in Op::LaneOp, and T has a lane.
 template <class T, class Op>
 concept Vectorizable = requires {
   typename Op::LaneOp;
@@ -208,8 +207,7 @@ template <class Lane, class Op, std::size_t Width>
 [[gnu::always_inline]] inline void vector_loop(std::byte* out, const std::byte* low,
                                                const std::byte* high, std::size_t bytes) noexcept {
   if (bytes < Width) return combine_rest<Lane, Op>(out, low, high, bytes);
-  // Stores that straddle cache lines cost most. With all buffers 16 bytes past a line, AVX2 took
-  // 139 ns for 8 KB and 7.8 ns for 512 B; with the stores aligned it takes 79 and 5.7.
+  // Stores that straddle cache lines cost most, so the first ones align the output.
   if (bytes >= 8 * Width && !aligned_to(Width, out) && aligned_to(sizeof(Lane), out)) {
     const std::size_t head = Width - reinterpret_cast<std::uintptr_t>(out) % Width;
     combine_rest<Lane, Op>(out, low, high, head);

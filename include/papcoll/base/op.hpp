@@ -22,7 +22,7 @@ struct Reducer {
   Apply* apply = nullptr;         ///< null for collectives that only move data
   const void* context = nullptr;  ///< the operator
   std::size_t size = 1;           ///< bytes of an element
-  bool commutative = true;        ///< may contributions be combined in any order?
+  bool commutative = true;        ///< contributions may be combined in any order
   BuiltInPair built_in{};         ///< the element type and the operator, if papcoll's own
 };
 
@@ -97,7 +97,7 @@ Reducer reducer(const Op& op) noexcept {
   return {};
 }
 
-/// The same for an operator whose commutativity the user has declared.
+/// The kernel of an operator whose commutativity the user has declared.
 template <class T, class Op, bool Commutes>
 Reducer reducer(const Declared<Op, Commutes>& declared) noexcept {
   Reducer result = reducer<T>(declared.op);

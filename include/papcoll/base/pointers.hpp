@@ -93,7 +93,7 @@ class SharedCount : Pinned {
 
   explicit SharedCount(End* end) noexcept : end_(end) {}
 
-  // Who adds itself holds a reference already, which keeps the count above 0: relaxed.
+  // The caller holds a reference already, which keeps the count above 0: relaxed.
   void share() noexcept { sharers_.fetch_add(1, std::memory_order_relaxed); }
   void watch() noexcept { watchers_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -107,7 +107,7 @@ class SharedCount : Pinned {
     if (watchers_.fetch_sub(1, std::memory_order_acq_rel) == 1) end_(*this, true);
   }
 
-  /// Shares the object if somebody still does.
+  /// Shares the object if it is still shared. Returns true if it was.
   bool try_share() noexcept {
     int n = sharers_.load(std::memory_order_relaxed);
     while (n != 0) {
@@ -183,7 +183,7 @@ class Shared {
   }
 
   void reset() noexcept { *this = Shared{}; }
-  /// Does nobody else share the object?
+  /// Returns true if this is the only share of the object.
   bool is_only() const noexcept { return count_ != nullptr && count_->sharers() == 1; }
   SharedCount* count() const noexcept { return count_; }
   SharedCount* release_count() noexcept {
@@ -227,7 +227,7 @@ class Weak {
     if (count_ != nullptr) count_->unwatch();
   }
 
-  /// The object, or null when nobody shares it any more.
+  /// Returns the object; null if it is not shared any more.
   Shared<T> lock() const noexcept {
     return count_ != nullptr && count_->try_share() ? Shared<T>{count_, object_} : Shared<T>{};
   }
@@ -270,7 +270,7 @@ template <class T, class... As>
   return {made, &made->object};
 }
 
-/// The same share, by a derived class that the object is of.
+/// Returns a share of the same object, by a derived class that the object has.
 template <class T, class U>
 Shared<T> static_shared_cast(Shared<U> from) noexcept {
   T* const object = static_cast<T*>(from.get());

@@ -23,14 +23,15 @@ enum class NumericalContract : unsigned char {
 /// contract takes.
 struct ContractTraits {
   std::string_view name;  ///< as in algorithms' names
-  bool same_on_all;       ///< do all ranks get the same bits?
-  bool by_arrivals;       ///< may bits, and the algorithm, depend on who came when?
-  /// On what else differs from run to run: what calls cost, where buffers lie, who else runs?
+  bool same_on_all;       ///< all ranks get the same bits
+  bool by_arrivals;       ///< bits, and the algorithm, may depend on who arrives when
+  /// True if they may depend on anything else that differs from run to run: what calls cost, where
+  /// buffers are, what else runs.
   bool by_conditions;
-  bool in_rank_order;  ///< are contributions combined in rank order?
+  bool in_rank_order;  ///< contributions are combined in rank order
 };
 
-/// Of all contracts, by their values.
+/// The traits of all contracts, by their values.
 inline constexpr std::array contracts{
     ContractTraits{"Fast", false, true, true, false},
     ContractTraits{"RankConsistent", true, true, true, false},
@@ -45,7 +46,7 @@ constexpr const ContractTraits& traits_of(NumericalContract c) noexcept {
 /// "Reproducible"
 constexpr std::string_view name_of(NumericalContract c) noexcept { return traits_of(c).name; }
 
-/// The contract of that name, or nothing.
+/// Returns the contract of that name; empty if there is none.
 constexpr std::optional<NumericalContract> contract_named(std::string_view name) noexcept {
   for (std::size_t i = 0; i < contracts.size(); ++i) {
     if (contracts[i].name == name) return static_cast<NumericalContract>(i);
@@ -120,10 +121,10 @@ using pick_policy = typename PickPolicy<Kind, Default, Ps...>::type;
 
 }  // namespace detail
 
-// What one policy needs of another is a bit. What is said where it does not get it:
+// What one policy needs of another is a bit. The text for a need that is not met:
 // choice/policies/requirements.hpp.
 
-/// What a schedule needs of its arrival and transport policies; static schedules do not say,
+/// What a schedule needs of its arrival and transport policies; static schedules do not define it,
 /// since they all need the same.
 template <class S>
 inline constexpr unsigned needs_of = [] {

@@ -53,7 +53,7 @@ class MessagePart {
   }
 
  private:
-  // Not text, but what n_ is.
+  // Marks a part that is no text but the number n_.
   static constexpr char signed_number[] = "n";
   static constexpr char unsigned_number[] = "u";
 

@@ -20,7 +20,7 @@
 // What callers pass to a collective: buffers, counts, roots, operators. They are checked here,
 // first by their types and then by their values, and become a Call.
 //
-// A long header: what is wrong with an argument is said once, here, for all collectives.
+// The texts for invalid arguments are here, for all collectives.
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -56,14 +56,14 @@ consteval std::uint32_t name_hash() noexcept {
   return name.find("lambda") == std::string_view::npos ? text_hash(name) : 1U;
 }
 
-/// The same number on all ranks that use the same type. Closures, whose names tell apart what is
-/// the same code in two places, all have one number: two different lambdas look alike.
+/// Returns a number of the type, equal on all ranks. All closures have one number, since the name
+/// of a closure depends on the place of its code: two different lambdas look alike.
 template <class T>
 consteval std::uint32_t type_hash() noexcept {
   return name_hash<typename sized_integer<T>::type>();
 }
 
-// -- What is said of values.
+// -- Checks of values.
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;
@@ -71,7 +71,7 @@ PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept;
 /// Where the ranks of a team on several nodes sit; null if they are on one.
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept;
 
-/// Whose call of what is being checked.
+/// The call that is being checked, and the rank that makes it.
 struct Caller {
   TeamCore& core;
   Collective collective;
@@ -97,7 +97,7 @@ struct Caller {
   /// `count` elements on each rank are at most PTRDIFF_MAX bytes on all of them together.
   /// Inlined, and its question is pure: so a compiler still knows afterwards what the call is.
   [[gnu::always_inline]] void require_few_bytes(std::size_t count, std::size_t bytes_of_one) const {
-    // So few that their number of ranks, an int, does not matter.
+    // So few bytes that the number of ranks, an int, does not matter.
     constexpr std::size_t few = PTRDIFF_MAX >> 31U;
     std::size_t bytes = 0;
     if (!__builtin_mul_overflow(count, bytes_of_one, &bytes) && bytes <= few) return;
@@ -109,7 +109,7 @@ struct Caller {
   std::size_t ranks() const noexcept { return static_cast<std::size_t>(size()); }
 
  private:
-  /// Are they, of all ranks together, more than PTRDIFF_MAX bytes?
+  /// Returns true if they are, over all ranks, more than PTRDIFF_MAX bytes.
   [[gnu::cold, gnu::pure]] bool are_too_many(std::size_t count,
                                              std::size_t bytes_of_one) const noexcept;
 };
@@ -122,7 +122,8 @@ inline void check_pointers(const Caller& caller, const void* in, std::size_t in_
                  "the output is a null pointer: pass a buffer, or a count of 0");
 }
 
-/// Has each rank a place of its own in the longer buffer? Then one address twice is not in place.
+/// Returns true if each rank's block has its own place in the longer buffer, where equal addresses
+/// do not mean in place.
 constexpr bool has_own_place(Collective c) noexcept {
   const auto [in, out] = buffers_of(c, true);
   return in == Holds::own_block || (out == Holds::own_block && !is_reduction(c));
@@ -157,13 +158,14 @@ std::size_t checked_count(const Caller& caller, N n) {
   return static_cast<std::size_t>(n);
 }
 
-/// Of an element type: its number, where Call::types has it.
+/// Returns the number of an element type, in the bits of Call::types.
 template <class T>
 consteval std::uint64_t element_bits() noexcept {
   return std::uint64_t{type_hash<T>() >> 11U} << 18U;
 }
 
-/// Of an operator's type: its number, where Call::types has it. One that has a state has none.
+/// Returns the number of an operator's type, in the bits of Call::types; 0 if the operator has a
+/// state.
 template <class Op>
 consteval std::uint64_t operator_bits() noexcept {
   return std::is_empty_v<Op> ? std::uint64_t{type_hash<Op>() >> 15U} << 1U : 0U;

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// What kind each argument of a typed call is, and where a form of the collective has it: values
-// alone, no types, so that all forms of all collectives are told apart in one function.
+// The kind of each argument of a typed call, and where a form of the collective has it: values
+// alone, no types, so that one function distinguishes all forms of all collectives.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -65,7 +65,7 @@ enum class Mistake : unsigned char {
   an_overloaded_function_such_as_std_max_is_no_operator_so_pass_papcoll_max,
 };
 
-/// Which forms a function has.
+/// The forms that a function has.
 struct Forms {
   Collective collective;
   bool uneven;  ///< a v-form: ranks' blocks differ
@@ -87,7 +87,7 @@ struct Match {
   bool by_pointer = false;  ///< buffers are pointers
   bool is_unknown = false;  ///< the call finds out how much comes
 
-  /// The same with a mistake.
+  /// Returns this match with a mistake.
   constexpr Match with(Mistake m) const noexcept {
     Match other = *this;
     other.mistake = m;
@@ -233,7 +233,7 @@ constexpr Match match_uneven(const Forms& f, ArgumentReader<N> r) noexcept {
   return m.received < 0 && !m.is_unknown ? no_blocks : with_rest(f, m, r);
 }
 
-/// Which form these arguments are, and where it has what.
+/// Returns the form that these arguments have, and which argument is what.
 template <std::size_t N>
 constexpr Match match(const Forms& f, const std::array<Argument, N>& arguments) noexcept {
   const ArgumentReader<N> reader{arguments};

@@ -28,8 +28,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct ChosenAlgorithm {
   const TransportTable& transport;
   AlgorithmSpec spec;
-  bool is_watched = false;  ///< it depends on arrivals that ranks tell each other
-  bool is_counted = false;  ///< what it costs they may tell each other, too
+  bool is_watched = false;  ///< it depends on arrivals that ranks exchange
+  bool is_counted = false;  ///< they may exchange what it costs, too
 
   ChosenAlgorithm(const Caller& caller, const AlgorithmSpec& given, Call& call,
                   const Chooser& chooser)

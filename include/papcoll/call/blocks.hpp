@@ -13,7 +13,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Has the other ranks hear that this one makes no room for so many elements; they are in the call
+/// Notifies the other ranks that this one has no room for so many elements; they are in the call
 /// that moves them, or will be.
 PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
                                const std::exception& problem);
@@ -75,7 +75,7 @@ inline std::size_t* room_for_blocks(const Caller& caller, CallBlocks& blocks, st
   return blocks.numbers.data();
 }
 
-/// They are too few, too many, or one is negative.
+/// Refuses numbers that are too few, too many, or negative.
 [[noreturn, gnu::cold]] inline void refuse_numbers(const Caller& caller,
                                                    const BlockedBuffer& buffer, const counts& from,
                                                    const char* what) {

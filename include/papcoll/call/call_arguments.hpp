@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The type-erased interface: what every call, typed or not, says of its arguments, and the
-// functions that check it, make a Call of it, and run, start or keep that.
+// The type-erased interface: the arguments of every call, typed or not, and the functions that
+// check them, make a Call of them, and run, start or keep that.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -25,12 +25,10 @@ inline constexpr std::size_t any_length = ~std::size_t{0};
 /// Where a call's elements lie, if they need not be contiguous. By pointers, so that a file that
 /// passes no such buffer does not compile what they point to.
 struct LayoutArguments {
-  /// Refuses layouts that are no right ones, says lengths and addresses in the arguments, and sets
-  /// is_counted.
+  /// Refuses invalid layouts, stores lengths and addresses in the arguments, and sets is_counted.
   void (*count)(const Caller&, LayoutArguments&, CallArguments&) = nullptr;
-  /// Tells the call where its elements lie, and refuses null pointers and buffers that overlap.
-  /// Counts are in elements; 0: nobody looks at that buffer. `in_place`: both are one buffer, of
-  /// the larger count.
+  /// Sets the call's views, and refuses null pointers and buffers that overlap. Counts are in
+  /// elements; 0: the buffer is not used. `in_place`: both are one buffer, of the larger count.
   void (*lay)(const Caller&, LayoutArguments&, Call&, std::size_t in_count, std::size_t out_count,
               bool in_place) = nullptr;
   bool is_counted = false;  ///< the arguments say lengths and addresses
@@ -54,7 +52,8 @@ struct CallArguments : Call {
 
   bool is_count_signed = false;  ///< `count` may be negative
   bool one_buffer = false;       ///< in place: `in` is `out`
-  /// `count` says how many elements each rank contributes or gets, else the lengths of the buffers.
+  /// `count` is the number of elements that each rank contributes or gets; false: the lengths of
+  /// the buffers decide.
   bool by_count = false;
   bool in_place_if_same = false;  ///< one address for both means in place
   std::size_t in_length = 0;
@@ -98,7 +97,8 @@ PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t
 
 /// Checks the arguments of a call whose ranks have as many elements, and makes them one.
 PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a);
-/// The same of ranks that differ. Of a reduce_scatter, counts are the lengths of `received`.
+/// Make the calls whose blocks differ in length. In a reduce_scatter the counts are the lengths of
+/// `received`.
 PAPCOLL_DECL MakeUneven make_alltoallv_call, make_allgatherv_call, make_rooted_call,
     make_uneven_reduce_scatter_call;
 
@@ -260,7 +260,7 @@ PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
   if (c == Collective::reduce_scatter && !a.by_count && a.in == a.out) out = a.out_length;
   const bool has_one_buffer = (traits.flags & CollectiveTraits::one_buffer) != 0;
   if (has_one_buffer) in = out = n;
-  // Does one of the buffers have a block of each rank, and the other this rank's?
+  // True if one buffer has a block of each rank, and the other this rank's block alone.
   const bool has_own_block =
       traits.vector == VectorOf::block_per_rank && traits.combines == Combines::no_ranks;
   const bool own_block_in_place = has_own_block && in_place && is_root;

@@ -36,24 +36,31 @@ class ErasedElements {
 };
 }  // namespace detail
 
-/// The collectives as plain functions: an element is so many bytes, an operator a Reducer.
+/// The collectives as plain functions: an element is a number of bytes, an operator a Reducer. For
+/// wrappers for other languages, and for types that are known at run time only.
 ///
-/// Each comes as blocking call, as non-blocking one (iX, see Request) and as persistent one
-/// (X_init, see Persistent). They throw what the typed calls throw, in the same words; a wrapper
-/// for a language without exceptions catches papcoll::error.
+/// Each collective has a blocking function, a non-blocking one (iX, see Request) and a persistent
+/// one (X_init, see Persistent). They throw what the typed calls throw, with the same texts; a
+/// wrapper for a language without exceptions catches papcoll::error. On different ranks an erased
+/// and a typed call may match.
 ///
-/// Counts are in elements. Elements are aligned as their type asks for. The same address as input
-/// and output means in place: where a rank has one block in the one and a block for each rank in
-/// the other, its own block then stands at its place. A buffer that only the root has is not looked
-/// at elsewhere.
+/// Counts are in elements, which must be aligned as their type. Equal addresses of input and output
+/// mean in place: if a rank has one block in one buffer and a block for each rank in the other, its
+/// own block is then at its place in the longer one. A buffer that only the root needs is ignored
+/// elsewhere.
+///
+/// Example:
+///
+///     const auto sum = papcoll::erased::reducer(papcoll::erased::ElementType::float64,
+///                                               papcoll::erased::Operation::sum);
+///     papcoll::erased::allreduce(comm, pointer, pointer, count, sum);    // in place
 namespace erased {
 
-/// Whose call it is: made of whatever a typed call takes as its first argument, such as a
-/// Communicator, or an MPI_Comm where communicator.hpp is included. Borrows it until the call
-/// returns.
+/// The communicator of a call: made of whatever a typed call takes as its first argument, such as a
+/// Communicator, or an MPI_Comm if communicator.hpp is included. Borrowed until the call returns.
 class Comm {
  public:
-  /// Of an MPI_Comm: its first use is collective, as that of a typed call.
+  /// An MPI_Comm: its first use is collective, as that of a typed call.
   template <Team C>
   requires(!std::same_as<std::remove_cvref_t<C>, Comm>)
       Comm(C&& team)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
@@ -68,8 +75,8 @@ class Comm {
   TeamCore* core_;
 };
 
-/// Types of elements by value, such as a wrapper finds for those of its own language. Integers
-/// count by size and sign, in typed calls as well.
+/// Element types as values, for wrappers for other languages. Integers are identified by size and
+/// sign, in typed calls as well.
 enum class ElementType : unsigned char {
   int8,
   int16,
@@ -86,7 +93,7 @@ enum class ElementType : unsigned char {
   complex128,  ///< std::complex<double>
 };
 
-/// papcoll's operators by value; each as that of the same name.
+/// papcoll's operators as values, each like the one of the same name.
 enum class Operation : unsigned char {
   sum,
   prod,
@@ -100,16 +107,16 @@ enum class Operation : unsigned char {
   logical_xor,
 };
 
-/// What a call has to know of its elements where it only moves them.
+/// The element of a call that only moves data: its size, and a number that identifies its type.
 class Element : public detail::ErasedElements {
  public:
-  /// Of one of the types above. A value that is none of them gives an element of 0 bytes, which
-  /// calls refuse.
+  /// An element of one of the types above. Any other value is an element of 0 bytes, which calls
+  /// refuse.
   Element(ElementType type) noexcept;  // NOLINT(google-explicit-constructor): a type is one
-  /// Any `size` bytes. `number` tells types apart when ranks compare their calls: any number that
-  /// is the same on all ranks; 0 for bytes of no particular type.
+  /// Any `size` bytes. `number` identifies the type when ranks compare their calls: any number that
+  /// is equal on all ranks; 0 for bytes of no particular type.
   explicit Element(std::size_t size, std::uint32_t number = 0) noexcept;
-  /// What typed calls say of T, so that they match.
+  /// The element that typed calls pass for T, so that they match.
   template <class T>
   static Element of() noexcept {
     return Element{detail::element_numbers<T>()};
@@ -123,19 +130,19 @@ class Element : public detail::ErasedElements {
       : ErasedElements(Reducer{.size = numbers.size}, numbers.types) {}
 };
 
-/// A Reducer, and what tells it apart when ranks compare their calls.
+/// A Reducer, and the numbers that identify it when ranks compare their calls.
 ///
 /// What Reducer::context points to stays the caller's: it lives until a blocking call returns,
 /// until a Request is complete, or as long as a Persistent. Its function is called by this rank
-/// only, and throws nothing.
+/// only, and must not throw.
 class Operator : public detail::ErasedElements {
  public:
-  /// Of papcoll's own operators on arithmetic types all is known. Any other is one of elements of
+  /// An operator. papcoll's own on arithmetic types are recognised; any other is one on elements of
   /// that size and no particular type.
   Operator(const Reducer& reducer) noexcept;  // NOLINT(google-explicit-constructor): it is one
   /// An operator of the caller's, on elements whose size is the reducer's. `number`: as Element's.
   Operator(const Reducer& reducer, const Element& element, std::uint32_t number = 0) noexcept;
-  /// What typed calls say of T under `op`, which it borrows.
+  /// The operator that typed calls pass for T under `op`, which is borrowed.
   template <class T, class Op>
   static Operator of(const Op& op) noexcept {
     Operator o{papcoll::reducer<T>(op), Element::of<T>()};
@@ -152,36 +159,38 @@ class Operator : public detail::ErasedElements {
   friend Operator reducer(ElementType type, Operation operation) noexcept;
 };
 
-/// papcoll's own operator on a type: the kernel that the typed call runs. Where the pair has no
-/// meaning (bits of floating-point numbers, an order of complex ones) it has no function, and calls
-/// refuse it.
+/// Returns papcoll's own operator on a type: the kernel that the typed call runs. For a pair
+/// without a meaning (bits of floating-point numbers, an order of complex ones) it has no function,
+/// and calls refuse it.
 PAPCOLL_DECL Operator reducer(ElementType type, Operation operation) noexcept;
 
-/// Where the elements of a buffer lie: one after the other, or in blocks apart. What lies between
-/// is never written. Cheap to copy.
+/// Where the elements of a buffer are: contiguous, or in blocks. What lies between blocks is never
+/// written. Cheap to copy.
 class Layout {
  public:
-  /// One after the other.
+  /// Contiguous elements.
   constexpr Layout() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
-  /// Blocks of `block` elements, `stride` bytes from one's beginning to the next one's; below 0,
-  /// downwards from the buffer's address. A call's count is a multiple of `block`.
+  /// Returns blocks of `block` elements, of which consecutive ones begin `stride` bytes apart;
+  /// negative: downwards from the buffer's address. A call's count must be a multiple of `block`.
   static Layout strided(std::size_t block, std::ptrdiff_t stride);
-  /// Blocks anywhere: elements of each, and bytes from the buffer's address to each. Their lengths
-  /// add up to the call's count; those of an output do not overlap. Both are copied.
+  /// Returns blocks anywhere: `lengths` in elements, `displacements` in bytes from the buffer's
+  /// address. Lengths add up to the call's count; blocks of an output must not overlap. Both are
+  /// copied.
   static Layout of_blocks(const counts& lengths, const counts& displacements);
 
-  /// For the library: null where elements are neighbours.
+  /// For the library: null if elements are contiguous.
   const detail::ErasedLayout* parts() const noexcept { return parts_.get(); }
 
  private:
   detail::Shared<const detail::ErasedLayout> parts_;
 };
 
-/// Those of input and output. Each lays all elements that a rank has there, those of all ranks'
-/// blocks one after the other. In place both are the same, and lay the buffer that has more.
+/// The layouts of input and output. Each describes all elements that a rank has in that buffer,
+/// those of all ranks' blocks one after the other. In place both are equal, and describe the buffer
+/// that has more.
 struct Layouts {
   constexpr Layouts() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
-  /// Both the same, as in place they are.
+  /// The same layout for both, as in place.
   Layouts(const Layout& both)  // NOLINT(google-explicit-constructor): one is enough
       : in(both), out(both) {}
   /// One of each.
@@ -268,96 +277,99 @@ namespace erased {
     return detail::prepare_erased({comm, Collective::collective, __VA_ARGS__}, algorithm);  \
   }
 
-/// Combines `count` elements of every rank, position by position, and gives all the result.
+/// Combines `count` elements of every rank, position by position, and gives every rank the result;
+/// as papcoll::allreduce.
 PAPCOLL_ERASED(allreduce, allreduce,
                (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, op, layouts)
 
-/// Combines `count` elements of every rank, and gives the root the result.
+/// Combines `count` elements of every rank, and gives the result to the root; as papcoll::reduce.
 PAPCOLL_ERASED(reduce, reduce,
                (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                 root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, op, layouts, to)
 
-/// Gives rank r the combination of ranks 0 to r.
+/// Gives rank r the combination of the `count` elements of ranks 0 to r; as papcoll::scan.
 PAPCOLL_ERASED(scan, scan,
                (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, op, layouts)
 
-/// Gives rank r the combination of ranks 0 to r - 1; rank 0's output stays as it is.
+/// Gives rank r the combination of the `count` elements of ranks 0 to r − 1; rank 0's output is not
+/// modified. As papcoll::exscan.
 PAPCOLL_ERASED(exscan, exscan,
                (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, op, layouts)
 
-/// Combines size() times `count` elements of every rank, and gives each rank its `count` of them.
+/// Combines size() blocks of `count` elements of every rank, and gives each rank one block of the
+/// result; as papcoll::reduce_scatter.
 PAPCOLL_ERASED(reduce_scatter, reduce_scatter,
                (Comm comm, const void* in, void* out, std::size_t count, const Operator& op,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, op, layouts)
 
-/// Gives all ranks the root's `count` elements.
+/// Gives every rank the root's `count` elements; as papcoll::bcast.
 PAPCOLL_ERASED(bcast, bcast,
                (Comm comm, void* data, std::size_t count, const Element& element, root from,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                data, data, count, element, layouts, from)
 
-/// Gives all ranks the `count` elements of each, in rank order.
+/// Gives every rank the `count` elements of each, in rank order; as papcoll::allgather.
 PAPCOLL_ERASED(allgather, allgather,
                (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, element, layouts)
 
-/// Gives the root the `count` elements of each rank, in rank order.
+/// Gives the root the `count` elements of each rank, in rank order; as papcoll::gather.
 PAPCOLL_ERASED(gather, gather,
                (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
                 root to, const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, element, layouts, to)
 
-/// Gives each rank its `count` of the root's size() times as many elements.
+/// Gives each rank its block of `count` of the root's elements, in rank order; as papcoll::scatter.
 PAPCOLL_ERASED(scatter, scatter,
                (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
                 root from, const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, element, layouts, from)
 
-/// Gives every rank `count` elements of each: block r of `in` is for rank r, block r of `out` is of
-/// rank r.
+/// Sends block r of `in` to rank r, and receives block r of `out` from rank r, each of `count`
+/// elements; as papcoll::alltoall.
 PAPCOLL_ERASED(alltoall, alltoall,
                (Comm comm, const void* in, void* out, std::size_t count, const Element& element,
                 const Layouts& layouts = {}, const Algorithm& algorithm = {}),
                in, out, count, element, layouts)
 
-/// Gives every rank a block of each rank, of any lengths; see papcoll::alltoallv. The buffers of
-/// this and the next ones end where their blocks do.
+/// Sends and receives a block for each rank, of any lengths; as papcoll::alltoallv. The buffers of
+/// this and of the following functions end where their blocks do.
 PAPCOLL_ERASED(alltoallv, alltoall,
                (Comm comm, const void* in, const blocks& sent, void* out, const blocks& received,
                 const Element& element, const Algorithm& algorithm = {}),
                in, sent, out, received, element)
 
-/// Gives all ranks the contributions of all, where these differ in length; see papcoll::allgatherv.
+/// Gives every rank the contributions of all, where these differ in length; as papcoll::allgatherv.
 PAPCOLL_ERASED(allgatherv, allgather,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 const Algorithm& algorithm = {}),
                in, counts{}, out, each, element)
 
-/// Gives the root the contributions of all, where these differ in length; see papcoll::gatherv. All
+/// Gives the root the contributions of all, where these differ in length; as papcoll::gatherv. All
 /// ranks pass the lengths.
 PAPCOLL_ERASED(gatherv, gather,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 root to, const Algorithm& algorithm = {}),
                in, counts{}, out, each, element, to)
 
-/// Gives each rank its part of the root's elements, where parts differ in length; see
+/// Gives each rank its block of the root's elements, where blocks differ in length; as
 /// papcoll::scatterv. All ranks pass the lengths.
 PAPCOLL_ERASED(scatterv, scatter,
                (Comm comm, const void* in, void* out, const blocks& each, const Element& element,
                 root from, const Algorithm& algorithm = {}),
                in, each, out, counts{}, element, from)
 
-/// A reduce_scatter of blocks that differ: `each` says how many elements every rank gets, the same
-/// on all ranks.
+/// As above, for blocks that differ in length: `each` has the number of elements that every rank
+/// gets, and is equal on all ranks.
 PAPCOLL_ERASED(reduce_scatter, reduce_scatter,
                (Comm comm, const void* in, void* out, const counts& each, const Operator& op,
                 const Algorithm& algorithm = {}),
@@ -368,9 +380,9 @@ PAPCOLL_ERASED(barrier, barrier, (Comm comm, const Algorithm& algorithm = {}))
 
 #undef PAPCOLL_ERASED
 
-/// In place of a blocking call that this rank cannot make, say for want of memory to pack its
-/// elements: the other ranks do not wait for it, and their calls throw peer_error, which quotes
-/// `why`. Throws argument_error.
+/// Takes the place of a blocking call that this rank cannot make, for example for want of memory to
+/// pack its elements: the other ranks do not wait for it, and their calls throw peer_error, which
+/// quotes `why`. Throws argument_error.
 [[noreturn]] inline void refuse(Comm comm, Collective collective, const std::string& why) {
   detail::Caller{comm.core(), collective}.refuse(why);
 }

@@ -103,7 +103,7 @@ inline std::uint64_t types_of(const Reducer& reducer) noexcept {
 
 // -- Layouts
 
-/// What a Layout that is not Layout{} says: blocks of neighbours, in bytes.
+/// The contents of a Layout other than Layout{}: blocks of contiguous elements, in bytes.
 struct ErasedLayout {
   std::size_t block = 0;      ///< elements of each, unless it is a list
   std::ptrdiff_t stride = 0;  ///< from one to the next

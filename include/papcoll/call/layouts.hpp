@@ -12,9 +12,9 @@
 #include <iterator>
 #include <type_traits>
 
-// The buffers of a call as its caller passed them: ranges, pointers and counts, or elements that
-// lie apart. What is said of the last is not templates, and is reached only where one of the
-// buffers is of a type that may lie apart.
+// The buffers of a call as its caller passed them: ranges, pointers and counts, or buffers that
+// need not be contiguous. The code for the latter has no templates, and is reached only if one of
+// the buffers has such a type.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -63,12 +63,12 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct CheckedLayout {
   std::size_t count = 0;
   std::ptrdiff_t first = 0;          ///< bytes from the address passed to where `view` begins
-  const BufferView* view = nullptr;  ///< null: all elements are neighbours
+  const BufferView* view = nullptr;  ///< null: all elements are contiguous
 };
 
 // -- Steps
 
-/// Is it blocks of neighbours, equally far apart?
+/// Returns true if the layout is blocks of contiguous elements at equal distances.
 inline bool is_of_blocks(const BufferLayout& l, std::size_t size) noexcept {
   return l.dimensions == 2 &&
          l.strides[1] == static_cast<std::ptrdiff_t>(units_of_element(l, size));
@@ -133,8 +133,8 @@ inline std::size_t check_steps(const Caller& caller, const BufferLayout& l, std:
   return count;
 }
 
-/// Null: all elements are neighbours. Dimensions of one element are left out, and two that are as
-/// one are made one.
+/// Returns the view; null if all elements are contiguous. Dimensions of one element are left out,
+/// and two that are equivalent to one are merged.
 inline const BufferView* view_of_steps(const BufferLayout& l, std::size_t size, BufferView& view) {
   const auto unit = static_cast<std::ptrdiff_t>(bytes_of_unit(l, size));
   std::array<BufferView::Step, BufferView::most_dimensions> steps;

@@ -104,7 +104,7 @@ struct PackedArguments : CallArguments, Pinned {
     }
   }
 
-  /// The address of a buffer, and its length if it says that.
+  /// Returns the address of a buffer, and its length if it has one.
   template <class A>
   static std::byte* put_buffer(A& argument, std::size_t& length) noexcept {
     length = any_length;
@@ -139,8 +139,8 @@ template <class P, int number>
 inline constexpr bool is_owned =
     (number >= 0) && (P::forms.way != Way::blocking) && is_owner<typename P::template At<number>>;
 
-/// What stands for argument `number`: itself, or a reference. A kernel that is the library's does
-/// not look at its operator.
+/// The type that holds argument `number`: a copy of it, or a reference. The library's own kernels
+/// do not use their operator.
 template <class P, int number>
 constexpr auto kept_as() noexcept {
   using A = typename P::template At<number>;
@@ -225,7 +225,7 @@ constexpr auto result_of() noexcept {
 template <class P>
 using ResultOf = typename decltype(result_of<P>())::type;
 
-/// A blocking call whose ranks tell each other how long their blocks are: see each v-form.
+/// A blocking call whose ranks exchange the lengths of their blocks first: see each v-form.
 template <Collective C>
 struct CallOfUnknownBlocks;
 
@@ -234,8 +234,7 @@ inline const Route route_for = route_of<
     P::forms.way, P::forms.collective,
     !is_reduction(P::forms.collective) || is_commutative<typename P::Op, typename P::T>, Ps...>();
 
-/// Runs a blocking call. Where its types say all that decides the way it goes, it goes there at
-/// once.
+/// Runs a blocking call, without a Route if its types decide the way it goes.
 template <class P, class... Ps>
 void run_packed(TeamCore& core, PackedArguments<P>& a) {
   constexpr Collective c = P::forms.collective;
@@ -308,20 +307,20 @@ void call_uneven(Comm& comm, As&&... as) {
   make<Pack<C, true, Way::blocking, As...>, Ps...>(comm, std::forward<As>(as)...);
 }
 
-// -- The three functions of a collective, and what they say to arguments that none of their forms
-// takes: they are deleted for these. Compilers name the Mistake, and show the line that declares
-// the functions, whose comment says how to write a call.
+// -- The three functions of a collective. For arguments that none of their forms takes they are
+// deleted: compilers name the Mistake, and show the line that declares the functions, whose comment
+// says how to write a call.
 
 /// What a wrong call would return.
 struct NoResult {
-  /// Becomes anything, so that nothing more is said where it is used.
+  /// Converts to anything, so that its use is no further error.
   template <class T>
   operator T() const;  // NOLINT(google-explicit-constructor): only for the compiler's messages
   /// Nor where it is used as a Request or a Persistent.
   NoResult wait() const;
 };
 
-/// Of a policy that is a template and was given without its arguments.
+/// The reason for a policy that is a template and was given without its arguments.
 template <template <class...> class Policy>
 struct this_policy_is_made_of_others_and_they_are_missing {};
 
@@ -366,6 +365,6 @@ struct this_policy_is_made_of_others_and_they_are_missing {};
 
 /// Declares a collective's blocking, non-blocking and persistent function.
 #define PAPCOLL_COLLECTIVE(name) PAPCOLL_FUNCTIONS(name, name, false)
-/// The same of a v-form, of that collective.
+/// Declares the functions of a v-form of `collective`.
 #define PAPCOLL_UNEVEN_COLLECTIVE(name, collective) PAPCOLL_FUNCTIONS(name, collective, true)
 // clang-format on

@@ -22,20 +22,19 @@ constexpr std::size_t magnitude(std::ptrdiff_t n) noexcept {
   return n < 0 ? 0 - static_cast<std::size_t>(n) : static_cast<std::size_t>(n);
 }
 
-/// Which bytes a buffer has: equal pieces in dimensions, upwards from its lowest address, whatever
-/// the order of its elements; or the runs of a list. No two of its pieces overlap, unless it is a
-/// list.
+/// The bytes of a buffer: equal pieces in dimensions, upwards from its lowest address, whatever the
+/// order of its elements; or the runs of a list. No two of its pieces overlap, unless it is a list.
 struct Region {
   std::uintptr_t first = 0;
   std::size_t bytes = 0;       ///< of a piece; of a list, all of them
   std::size_t dimensions = 0;  ///< none: it is one piece
   std::array<std::size_t, BufferView::most_dimensions> pieces{};
   std::array<std::size_t, BufferView::most_dimensions> apart{};  ///< bytes, ascending
-  /// Of a list: runs of elements, from `first` on. Else null.
+  /// The runs of a list, from `first` on; null if it is none.
   const detail::Vector<BufferView::Run>* runs = nullptr;
   std::size_t element_size = 1;  ///< of a list
 
-  /// One more dimension, of more than one piece and a larger stride than those before it.
+  /// Adds a dimension of more than one piece and a larger stride than those before it.
   void add(std::size_t n, std::ptrdiff_t stride) noexcept {
     const std::size_t step = magnitude(stride);
     if (stride < 0) first -= (n - 1) * step;
@@ -55,7 +54,7 @@ struct Region {
   }
 };
 
-/// Has r, of one dimension at most, one of the `n` bytes from `at` on?
+/// Returns true if r, of one dimension at most, contains one of the `n` bytes from `at` on.
 inline bool has_one_of(const Region& r, std::uintptr_t at, std::size_t n) noexcept {
   if (at < r.first) return at + n > r.first;
   const std::size_t from = at - r.first;
@@ -66,8 +65,8 @@ inline bool has_one_of(const Region& r, std::uintptr_t at, std::size_t n) noexce
   return in_piece < r.bytes || (piece + 1 < r.pieces[0] && in_piece + n > r.apart[0]);
 }
 
-/// Have two, of pieces, a byte in common? Columns of one matrix are told apart in a few steps; else
-/// the larger one is halved until the halves lie apart.
+/// Returns true if two regions of pieces share a byte. Columns of one matrix are separated in a few
+/// steps; otherwise the larger region is halved until the halves do not overlap.
 inline bool pieces_share_bytes(const Region& a, const Region& b) noexcept {
   if (a.first + a.extent() <= b.first || b.first + b.extent() <= a.first) return false;
   if (a.dimensions == 0 && b.dimensions <= 1) return has_one_of(b, a.first, a.bytes);
@@ -119,7 +118,7 @@ inline void sort_by_place(detail::Vector<PlacedBlock>& all) {
   if (!std::is_sorted(all.begin(), all.end(), before)) std::sort(all.begin(), all.end(), before);
 }
 
-/// Have two lists a byte in common? Throws std::bad_alloc.
+/// Returns true if two lists share a byte. Throws std::bad_alloc.
 inline bool lists_share_bytes(const Region& a, const Region& b) {
   detail::Vector<PlacedBlock> all;
   all.reserve(a.runs->size() + b.runs->size());
@@ -148,7 +147,7 @@ inline std::pair<std::uintptr_t, std::uintptr_t> extent_of(const Region& r) noex
   return all;
 }
 
-/// Have two regions, neither of which is empty, a byte in common? Throws std::bad_alloc.
+/// Returns true if two regions, neither of them empty, share a byte. Throws std::bad_alloc.
 inline bool share_bytes(const Region& a, const Region& b) {
   const auto [first_of_a, end_of_a] = extent_of(a);
   const auto [first_of_b, end_of_b] = extent_of(b);
@@ -167,7 +166,8 @@ inline bool share_bytes(const Region& a, const Region& b) {
   return share;
 }
 
-/// Which bytes `count` elements have. A view in steps says itself how many there are.
+/// Returns the bytes that `count` elements occupy. A view in strides has its own number of
+/// elements.
 inline Region region_of(const BufferView* view, const std::byte* address, std::size_t count,
                         std::size_t size) {
   Region r;

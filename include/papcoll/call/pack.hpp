@@ -25,7 +25,7 @@ template <class A>
 inline constexpr bool is_text =
     std::is_convertible_v<const std::remove_cvref_t<A>&, std::string_view>;
 
-/// Does a call that reads or writes the argument after it has returned keep it?
+/// True for an argument that is moved into a call which uses it after it has returned.
 template <class A>
 inline constexpr bool is_owner = false;
 template <ContiguousRange R>
@@ -141,7 +141,7 @@ struct Pack {
 template <Collective C, bool Uneven, Way W, class... As>
 inline constexpr Mistake mistake_of = Pack<C, Uneven, W, As...>::mistake();
 
-/// The same, with the first argument.
+/// As mistake_of, with the first argument checked, too.
 template <class Comm, Collective C, bool Uneven, Way W, class... As>
 inline constexpr Mistake mistake_of_call =
     Team<Comm> ? mistake_of<C, Uneven, W, As...>

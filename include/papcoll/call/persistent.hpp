@@ -16,54 +16,63 @@ namespace detail {
 class PreparedCall;
 }  // namespace detail
 
-/// A collective call that is made again and again: after `auto sum = allreduce_init(comm, data);`,
-/// `sum();` as often as wanted. What can be settled once is: arguments are checked, counts and the
-/// operator are copied, the algorithm is chosen. Buffers stay the caller's, who keeps them, or
-/// were moved into it (OwningPersistent): each call reads and writes what is in them then.
+/// A collective call that is prepared once and made again and again.
 ///
-/// `sum()` blocks, and is allreduce(comm, data) in all but its cost: an algorithm that is chosen
+/// What can be done once is: arguments are checked, counts and operator copied, the algorithm is
+/// chosen. The buffers stay the caller's and must outlive it, or were moved into it
+/// (OwningPersistent); each call reads and writes their present contents.
+///
+/// `sum()` blocks, and is equivalent to the plain call in all but its cost: a chosen algorithm
 /// follows the arrivals, and other ranks may make the plain call. `sum.start()` and `sum.wait()`
-/// are iallreduce(comm, data) and the wait for its Request: a static schedule, and one call under
-/// way at a time.
+/// are equivalent to the non-blocking call and the wait for its Request: a static schedule, one
+/// call in flight at a time.
 ///
-/// All ranks make theirs in the same order as their other calls on the communicator. It waits for
-/// nobody. An argument that is wrong on one rank throws argument_error there; the others hear of it
-/// (peer_error) in their next blocking call on the communicator, and do without theirs, too.
+/// All ranks make their _init calls in the same order as their other calls on the communicator. An
+/// _init call does not wait. Invalid arguments on one rank throw argument_error there; the others
+/// throw peer_error in their next blocking call on the communicator, and should not use theirs,
+/// either.
 ///
 /// It is moved, not copied, and stays with the thread of its communicator. Once that is broken or
-/// freed, calls throw broken_communicator. If a buffer was a shared_vector's, and that was freed or
-/// has grown, they throw argument_error, and the peers peer_error; of other memory that is not
-/// seen, and undefined. A buffer may be registered, and its registration end, between calls.
+/// freed, calls throw broken_communicator. If a buffer was a shared_vector's that was freed or has
+/// grown, they throw argument_error, and the peers peer_error; for other memory this is not
+/// detected, and undefined. A buffer may be registered, and its registration end, between calls.
+///
+/// Example:
+///
+///     papcoll::Persistent sum = papcoll::allreduce_init(comm, data);
+///     for (int i = 0; i < 10; ++i) sum();
 class Persistent {
  public:
-  /// Of nothing: it cannot be called or started.
+  /// Constructs an empty one, which cannot be called or started.
   Persistent() noexcept;
-  /// For the library: X_init() makes one.
+  /// For the library: the _init functions make one.
   explicit Persistent(detail::Owned<detail::PreparedCall> call) noexcept;
-  /// The one moved from is of nothing.
+  /// Moves. The one moved from is empty.
   Persistent(Persistent&&) noexcept;
-  /// An OwningPersistent would lose the output that its output() refers to: keep it by `auto`.
+  /// Deleted: an OwningPersistent would lose the output that output() refers to. Declare it with
+  /// auto.
   template <class Owning>
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload,google-explicit-constructor)
   requires(Owning::owns_output) Persistent(Owning&&)
   = delete;
-  /// Ends the one that was here as the destructor does.
+  /// Ends this one as the destructor does, then moves.
   Persistent& operator=(Persistent&& other) noexcept;
-  /// One that is under way waits for itself, or breaks its communicator, as a Request does.
+  /// If a call is in flight, waits for it or breaks the communicator, as ~Request() does.
   ~Persistent();
 
-  /// Makes the call, and returns when it is complete. Throws what the call of that name throws, and
-  /// argument_error if it is under way, or of nothing.
+  /// Makes the call, and returns when it is complete. Throws what the plain call throws, and
+  /// argument_error if a call is in flight or this one is empty.
   void operator()();
 
-  /// Starts the call without waiting. Throws as the non-blocking call of that name, and
-  /// argument_error if it is under way, or of nothing.
+  /// Starts the call; does not wait. Throws what the non-blocking call throws, and argument_error
+  /// if a call is in flight or this one is empty.
   void start();
-  /// As Request::test(): moves what was started along, and says if it is complete.
+  /// Makes progress on the call that was started; returns true if it is complete. As
+  /// Request::test().
   bool test() { return request_.test(); }
-  /// As Request::wait(): returns when what was started is complete.
+  /// Returns when the call that was started is complete. As Request::wait().
   void wait() { request_.wait(); }
-  /// Was it started, and has neither test() nor wait() found it complete since?
+  /// Returns true if it was started, and neither test() nor wait() has found it complete since.
   bool under_way() const noexcept { return !request_.complete(); }
 
  private:
@@ -75,7 +84,8 @@ class Persistent {
 
 namespace detail {
 
-/// What a call runs by, as far as it is known beforehand; neither: that is found in the call.
+/// The algorithm of a prepared call, as far as it is known before the call. If both members are
+/// empty, each call chooses.
 struct Settled {
   /// A blocking call's, until ranks know something else of their arrivals.
   const ArrivalAlgorithm* arrival = nullptr;
@@ -90,13 +100,12 @@ PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& 
 
 }  // namespace detail
 
-/// A Persistent whose call owns a buffer, or two, that its caller moved into it. Between calls they
-/// may be read and written where they are. input() and output() throw argument_error where this is
-/// no call.
+/// A Persistent whose call owns one or two buffers that were moved into it. Between calls they may
+/// be read and written in place.
 template <class In, class Out>
 class OwningPersistent : public Persistent {
  public:
-  /// Is the output one of the buffers?
+  /// True if the output is one of the buffers that are kept.
   static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
 
   OwningPersistent() = default;
@@ -104,9 +113,11 @@ class OwningPersistent : public Persistent {
   OwningPersistent(Persistent call, detail::Shared<In> in, detail::Shared<Out> out) noexcept
       : Persistent(std::move(call)), in_(std::move(in)), out_(std::move(out)) {}
 
-  /// The input that was moved in; its elements may change, its length not.
+  /// Returns the input that was moved in; its elements may be changed, its length may not. Throws
+  /// argument_error if this one is empty.
   In& input() { return found(in_); }
-  /// The output that was moved in, or the one buffer of a call in place.
+  /// Returns the output that was moved in, or the one buffer of a call in place. Throws
+  /// argument_error if this one is empty.
   Out& output() { return found(out_); }
 
  private:
@@ -225,8 +236,8 @@ class PreparedCall : Pinned {
     actions_.run(caller(), spec_, call);
   }
 
-  /// Kept, so that no call makes it anew; of nothing: the call runs by no plan that is known
-  /// beforehand.
+  /// The plan is kept, so that no call makes it again. Empty: the call runs by no plan that is
+  /// known before.
   PlanOf plan_of(const Settled& settled) const noexcept {
     if (!settled.schedule || is_empty(call_) || !has_data(collective_)) return {};
     try {
@@ -243,7 +254,8 @@ class PreparedCall : Pinned {
     runs_ = settled.arrival;
     plan_ = plan_of(settled);
     call_.plan = plan_.plan == nullptr ? nullptr : &plan_;
-    // What lies apart is packed on the way; and while candidates are tried, calls differ.
+    // Buffers that are not contiguous are packed on the way; and while candidates are tried, calls
+    // differ.
     if (!core.on_one_node() || call_.apart || call_.trial.candidates != 0) runs_ = nullptr;
     if (core.on_one_node()) generation_ = core.node.generation();
     registrations_ = registrations(core);

@@ -13,34 +13,44 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 class RequestRun;
 
-/// A non-blocking collective under way. Owns its operator, counts and displacements; the buffers
-/// belong to the caller, live and must not be touched until the request is complete, unless they
-/// were moved into the call (OwningRequest). Any papcoll call of the thread that started it moves
-/// it along; another thread must not wait for it, nor use its communicator meanwhile.
-/// Once its MPI communicator is freed, or MPI_Finalize was called, it throws broken_communicator.
+/// A non-blocking collective in flight.
 ///
-/// A request that is destroyed before it is complete waits for itself. If an exception destroys it,
-/// its buffers may be next, so the communicator is broken, on all ranks, and it does not wait; the
-/// same if another thread destroys it.
+/// Owns the call's operator, counts and displacements. The buffers stay the caller's, must outlive
+/// the request and must not be used until it is complete, unless they were moved into the call
+/// (OwningRequest).
 ///
-/// At the communication assertion level (PAPCOLL_ASSERTIONS=2) it begins with a small allreduce
-/// that compares the ranks' calls. Where they differ, test() and wait() throw peer_error on all
-/// ranks, and nothing was written; if nobody asks, its destructor breaks the communicator. Of the
-/// first request over MPI messages on a node, the start itself compares and throws.
+/// Progress is made in papcoll calls of the thread that started it, on any communicator: there is
+/// no helper thread. Another thread must not wait for it, nor use its communicator meanwhile. Once
+/// its MPI communicator is freed, or MPI_Finalize was called, it throws broken_communicator.
+///
+/// The destructor waits for completion. If an exception destroys the request, or another thread
+/// does, it breaks the communicator on all ranks instead, and does not wait: the buffers may be
+/// destroyed next.
+///
+/// With PAPCOLL_ASSERTIONS=2 a non-blocking call begins with a small allreduce that compares the
+/// ranks' calls. If they differ, test() and wait() throw peer_error on all ranks, and no output was
+/// written; if neither is called, the destructor breaks the communicator. For the first request
+/// over MPI messages on a node, the start itself compares and throws.
+///
+/// Example:
+///
+///     papcoll::Request sum = papcoll::iallreduce(comm, data);
+///     while (!sum.test()) compute_a_little();
 class Request {
  public:
+  /// An empty request, which is complete.
   Request() = default;
-  /// For the library: i-collectives make one.
+  /// For the library: non-blocking collectives make one.
   Request(TeamCore& core, RequestRun& plan_run, detail::Shared<const void> owned)
       : core_(&core), plan_run_(&plan_run), owned_(std::move(owned)) {}
-  /// The one moved from is complete.
+  /// Moves. The one moved from is empty.
   Request(Request&& o) noexcept { swap(o); }
-  /// An OwningRequest would lose the output that its wait() gives back: keep it by `auto`.
+  /// Deleted: an OwningRequest would lose the output that its wait() returns. Declare it with auto.
   template <class Owning>
   // NOLINTNEXTLINE(bugprone-forwarding-reference-overload,google-explicit-constructor)
   requires(Owning::owns_output) Request(Owning&&)
   = delete;
-  /// Ends the request that was here as the destructor does.
+  /// Ends this request as the destructor does, then moves.
   Request& operator=(Request&& o) noexcept {
     Request moved{std::move(o)};
     swap(moved);
@@ -50,16 +60,17 @@ class Request {
     if (core_ != nullptr) end();
   }
 
-  /// Moves the communication along, and says if it is complete. Never waits. Throws what the call
-  /// would throw.
+  /// Makes progress; returns true if the call is complete. Never waits. Throws what the blocking
+  /// call throws.
   bool test() { return core_ == nullptr || look(); }
 
-  /// Waits until the call is complete.
+  /// Returns when the call is complete. Throws what the blocking call throws.
   void wait() {
     if (core_ != nullptr) await();
   }
 
-  /// Has test() or wait() found it complete? Moves nothing along.
+  /// Returns true if the request is empty, or if test() or wait() has found it complete. Makes no
+  /// progress itself.
   bool complete() const noexcept { return core_ == nullptr; }
 
  private:
@@ -91,20 +102,23 @@ namespace detail {
 /// No buffer: this one stays its caller's.
 struct NotOwned {};
 
-/// Has a call's views copied, for one that outlasts what they were made of: what keeps alive these
-/// and `owned`.
+/// Copies a call's views, for a call that outlives what they were made of. Returns what keeps these
+/// and `owned` alive.
 PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<const void> owned);
 
 }  // namespace detail
 
-/// A Request whose call owns a buffer, or two, that its caller moved into it: wait() gives them
-/// back. In, Out: their types; NotOwned where the caller kept one.
+/// A Request whose call owns one or two buffers that were moved into it; wait() returns them. `In`,
+/// `Out`: their types; NotOwned for one that the caller kept.
 ///
+/// Example:
+///
+///     std::vector<double> v(100);
 ///     v = papcoll::iallreduce(comm, std::move(v)).wait();
 template <class In, class Out>
 class OwningRequest : public Request {
  public:
-  /// Is the output one of the buffers?
+  /// True if the output is one of the buffers that are kept.
   static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
 
   OwningRequest() = default;
@@ -112,9 +126,9 @@ class OwningRequest : public Request {
   OwningRequest(Request request, detail::Shared<In> in, detail::Shared<Out> out) noexcept
       : Request(std::move(request)), in_(std::move(in)), out_(std::move(out)) {}
 
-  /// Waits until the call is complete, and gives back the buffer: the one that was moved in, or a
-  /// std::pair of input and output. Once; then they are as moved from. Throws argument_error where
-  /// this is no request, and what Request::wait() throws.
+  /// Waits until the call is complete, and returns the buffer that was moved in, or a std::pair of
+  /// input and output. May be called once: afterwards the request's buffers are moved from. Throws
+  /// argument_error if this request is empty, and what Request::wait() throws.
   auto wait() {
     if (in_ == nullptr && out_ == nullptr) detail::refuse_no_call("wait()");
     Request::wait();

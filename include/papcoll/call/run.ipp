@@ -105,7 +105,7 @@ PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedu
   require_able(caller.core, caller.called(), schedule, needs, call);
 }
 
-/// The same of a schedule in whatever order a spec names.
+/// Checks a schedule in the order that a spec names.
 PAPCOLL_DECL void check_named_schedule(const Caller& caller, const AlgorithmSpec& spec,
                                        const Call& call) {
   if (const TicketedAlgorithm* const drawn = spec.tickets) {
@@ -125,9 +125,9 @@ PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
   }
 }
 
-/// Runs a call that has registered buffers by `run`, with their places in the arena, and says so.
-/// False: it has none. Asked only where something was ever registered. Takes the call by value, so
-/// that a compiler still knows afterwards what the caller's is.
+/// If a call has registered buffers, runs it by `run` with their places in the arena, and returns
+/// true. Used only if something was ever registered. Takes the call by value, so that a compiler
+/// still knows afterwards what the caller's is.
 template <class Run>
 [[gnu::noinline]] bool run_in_arena(const Caller& caller, Call call, const Run& run) {
   CallInArena moved{*caller.core.registrations(), call, caller.rank(), caller.size()};

@@ -17,18 +17,18 @@ class Endpoint;
 class Request;
 class Waiter;
 
-/// Gives the TeamCore behind whatever a collective accepts as its first argument: a Communicator, a
-/// ThreadTeam::Rank, or (where communicator.hpp is included) a bare MPI_Comm.
+/// The TeamCore of whatever a collective accepts as its first argument: a Communicator, a
+/// ThreadTeam::Rank, or (if communicator.hpp is included) a bare MPI_Comm.
 template <class C>
 struct TeamOf {
   static TeamCore& core(C& team) requires requires {
     { team.core() } -> std::same_as<TeamCore&>;
   }
   { return team.core(); }
-  /// Lets a call name by a text what such a team has beyond what it begins with.
+  /// Makes further transports of such a team available by name.
   static void offer_transports(TeamCore& core) requires requires { C::offer_transports(core); }
   { C::offer_transports(core); }
-  /// Lets messages of devices go through the host.
+  /// Makes messages between devices through the host available.
   static void offer_told_messages(TeamCore& core) requires requires {
     C::offer_told_messages(core);
   }
@@ -55,7 +55,7 @@ void offer_transports(TeamCore& core) {
   if constexpr (requires { Of::offer_transports(core); }) Of::offer_transports(core);
 }
 
-/// The same for a call on memory of devices.
+/// The team of a call on device memory.
 template <class C>
 TeamCore& core_for_devices(C&& team) {
   TeamCore& core = core_of(team);
@@ -87,7 +87,7 @@ PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec,
 /// What a call runs by that is made again and again, of a spec that leaves nothing open.
 PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 
-/// The same three of a spec that leaves something open, which is chosen: see automatic.hpp.
+/// The functions of a spec that leaves the algorithm open, which automatic.hpp then chooses.
 template <Collective C>
 struct Chosen {
   static void run(const Caller& caller, const AlgorithmSpec& spec, Call& call);
@@ -100,11 +100,12 @@ struct Chosen {
 struct CallActions {
   void (*run)(const Caller&, const AlgorithmSpec&, Call&);
   Request (*start)(const Caller&, const AlgorithmSpec&, Call&, detail::Shared<const void>);
-  /// Checks a call, blocking or not as its caller says.
+  /// Checks a call, blocking or not as its caller has it.
   Settled (*settle)(const Caller&, const AlgorithmSpec&, Call&);
 };
 
-/// Has this file what chooses? Files with PAPCOLL_COMPILED need not; automatic.hpp says yes.
+/// True in a file that includes what chooses algorithms (automatic.hpp). Files with
+/// PAPCOLL_COMPILED need not.
 template <class Tag>
 inline constexpr bool chooses = !PAPCOLL_HAS_SHARED_CODE;
 

@@ -76,12 +76,12 @@ class LazyMapping {
   std::size_t bytes_ = 0;
 };
 
-/// A range of a node's shared memory from which one rank allocates, and nobody else: the smallest
-/// block that fits, in O(log n). Pages are taken as it fills up; what is freed is used again.
-/// Threads may use it at once.
+/// A range of a node's shared memory from which one rank alone allocates: the smallest block that
+/// fits, in O(log n). Pages are taken as it fills up; what is freed is used again. Threads may use
+/// it at once.
 ///
-/// Its notes are in private memory, of which a child of fork() has a copy: there the heap gives
-/// nothing, and takes nothing back.
+/// Its notes are in private memory, of which a child of fork() has a copy: there the heap allocates
+/// nothing, and frees nothing.
 class ArenaHeap : Pinned {
  public:
   /// `pages`: whose memory it is.
@@ -92,8 +92,8 @@ class ArenaHeap : Pinned {
   std::byte* memory() const noexcept { return memory_; }
   std::size_t bytes() const noexcept { return most_; }
 
-  /// Throws system_error, whose sentence says what the memory is ("this rank's part of the arena")
-  /// and what to do; std::bad_alloc if there is no memory for the notes.
+  /// Throws system_error, whose text names the memory ("this rank's part of the arena") and what to
+  /// do; std::bad_alloc if there is no memory for the notes.
   std::byte* take(std::size_t bytes, std::size_t alignment, const char* what, const char* remedy) {
     if (is_in_child()) refuse_in_child(bytes, what);
     const std::lock_guard lock{mutex_};
@@ -142,7 +142,7 @@ class ArenaHeap : Pinned {
  private:
   static constexpr std::size_t step = std::size_t{1} << 20U;
 
-  /// Of the free blocks, the bytes and where they begin.
+  /// The free blocks: their bytes, and where they begin.
   using Sizes = std::set<std::pair<std::size_t, std::size_t>>;
   struct Block {
     std::size_t bytes;

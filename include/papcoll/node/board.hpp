@@ -19,19 +19,21 @@ using Stamp = std::uint64_t;
 constexpr Stamp make_stamp(std::uint32_t epoch, std::uint32_t chunks) noexcept {
   return (Stamp{epoch} << 32) | chunks;
 }
-/// Does a stamp say "chunks below `chunks` of this epoch"? A stamp in the epoch's frame is of this
-/// epoch or older. How much older is unknown (a word that no algorithm uses for a while, or the
-/// failure word, stays as it was), so epochs are compared for equality, not by their difference.
+/// Returns true if a tagged count is of this epoch and covers the chunks below `chunks`. A count in
+/// the epoch's slot is of this epoch or older. How much older is unknown (a word that no algorithm
+/// uses for a while, or the failure word, stays as it was), so epochs are compared for equality,
+/// not by their difference.
 constexpr bool reached(Stamp now, std::uint32_t epoch, std::uint32_t chunks) noexcept {
   return now >> 32 == epoch && static_cast<std::uint32_t>(now) >= chunks;
 }
-/// May wrap: the two are never far apart.
+/// Returns true if `now` is `wanted` or a later epoch. Compares by signed difference, so wraparound
+/// is harmless while the two differ by less than 2³¹.
 constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
   return static_cast<std::int32_t>(now - wanted) >= 0;
 }
 
-/// The memory of arrival-driven algorithms: `frames` frames of one layout for all collectives.
-/// Call number e uses frame e mod frames; nobody enters e before all have left e − frames.
+/// The memory of arrival-driven algorithms: `frames` frames of one layout for all collectives. Call
+/// number e uses frame e mod frames; no rank enters e before all have left e − frames.
 ///
 /// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word.
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
@@ -54,12 +56,13 @@ class BasicBoard {
   static constexpr int frames = Frames;
   static constexpr int buffers = Buffers;
   static_assert(Buffers % 2 == 0, "algorithms take two of them together");
-  /// Of a result: more than of a slot, so that Accumulator's ranks seldom wait for a free one.
+  /// Chunk buffers of a result. More of them let ranks work ahead, most where they share
+  /// processors.
   static constexpr int results = Results;
   static_assert(Results >= Buffers);
   static constexpr std::uint32_t remembered = Remembered;  ///< arrivals of each rank, see there
-  /// A record of epoch e is written again in e + records, which nobody leaves before all have
-  /// left e + frames, and so have compared e.
+  /// A record of epoch e is written again in e + records, which no rank leaves before all have left
+  /// e + frames, and so have compared e.
   static constexpr std::uint32_t records = 2 * Frames;
   static constexpr std::uint32_t refusals = 16;  ///< rows that a rank may be behind with hearing of
   static constexpr std::size_t inline_bytes = 40;  ///< payload that travels in the flag's own line
@@ -67,7 +70,7 @@ class BasicBoard {
   /// A rank's slot header: one cache line, so that a small contribution costs one line transfer.
   struct alignas(cache_line) Header {
     // Written by its owner. release after words, inline payload and chunk buffers were written (so
-    // that whoever acquires it may read them). A bell may follow: see BasicDoorbells.
+    // that a rank that acquires it may read them). A bell may follow: see BasicDoorbells.
     Atomic<Stamp> stamp;
     CallWords words;
     std::byte payload[inline_bytes];
@@ -79,7 +82,7 @@ class BasicBoard {
     Atomic<Stamp> stamp;
   };
 
-  /// Who leads the epoch: compare-exchanged from the previous user's value, so exactly one rank
+  /// The leader of the epoch: compare-exchanged from the previous user's value, so exactly one rank
   /// succeeds. relaxed would do for the choice itself (the data follow other stamps); acq_rel costs
   /// nothing on a locked instruction.
   struct alignas(cache_line) Claim {
@@ -92,8 +95,8 @@ class BasicBoard {
     // finds the count of an older one. Only its own value matters: relaxed would do.
     Atomic<Stamp> drawn;
   };
-  /// Who holds a ticket: (epoch, rank + 1). release, so that whoever acquires it sees what the rank
-  /// announced.
+  /// The rank that holds a ticket: (epoch, rank + 1). Stored with release, so that a rank that
+  /// acquires it sees what that rank has announced.
   using Holder = Atomic<Stamp>;
 
   /// A piece of work that any rank may take up: (epoch, state), the state as its algorithm wants.
@@ -107,8 +110,8 @@ class BasicBoard {
     return tree < 64 ? 64 : tree;
   }
 
-  /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, found) by the first who finds a
-  /// fault, and set to (epoch, told), release, when its text is there. Both have the bit
+  /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, found) by the first rank that
+  /// finds a fault, and set to (epoch, told), release, when its text is there. Both have the bit
   /// `after_another` where the call that used this frame before has failed, too, whose text is then
   /// at the end of the new one; how often epochs have begun again at 0 stands in the bits above.
   struct alignas(cache_line) Failure {
@@ -121,7 +124,7 @@ class BasicBoard {
   };
 
   /// The last epoch a rank has left: release after its last read in the epoch's frame; acquire by
-  /// those who want to write the frame again. A bell follows where ranks lend their pools.
+  /// ranks that are to write the slot again. A bell follows if ranks have exposed their pools.
   struct alignas(cache_line) Left {
     Atomic<std::uint32_t> epoch;
     // What the rank called in the epochs e to e + records − 1, in record e mod records, and if it
@@ -143,18 +146,19 @@ class BasicBoard {
     Atomic<std::uint64_t> refused_before[refusals];
   };
 
-  /// Is the rank at work on buffers of its peers? Stored 1 before it looks at the failure and abort
-  /// words, by a peer read after it has set one of them: both sequentially consistent, so that a
-  /// rank that gives up either is seen by the reader or sees it (and waits for the 0, release).
-  /// Written by its owner; after the owner's death, when that is seen, by anybody, and then only 0.
+  /// 1 while the rank reads or writes buffers of its peers. Stored before it looks at the failure
+  /// and abort words, by a peer read after it has set one of them: both sequentially consistent, so
+  /// that a rank that gives up either is seen by the reader or sees it (and waits for the 0,
+  /// release). Written by its owner; after the owner's death, when that is seen, by anybody, and
+  /// then only 0.
   struct alignas(cache_line) Reading {
     Atomic<std::uint32_t> now;
   };
 
   /// When the rank arrived in recent calls, call e in at[e mod remembered], and what they cost it,
-  /// in words that only ArrivalMonitor reads. Relaxed: a word is read by who knows, from
-  /// Left::epoch, that its rank has left the call, and written again in e + remembered, which
-  /// nobody enters before all readers of e are done (see there).
+  /// in words that only ArrivalMonitor reads. Relaxed: a word is read by ranks that know, from
+  /// Left::epoch, that its rank has left the call, and written again in e + remembered, which no
+  /// rank enters before all readers of e are done (see there).
   struct alignas(cache_line) Arrivals {
     Atomic<std::uint64_t> at[remembered];
     Atomic<std::uint64_t> cost[remembered];
@@ -168,19 +172,19 @@ class BasicBoard {
     Atomic<std::uint64_t> bound[2];
   };
 
-  /// Have these chunk buffers pages? 1 once a rank has seen to it: release, and acquired by those
-  /// who then need not. Nobody sets it where pages come by themselves.
+  /// 1 once a rank has made sure that these chunk buffers have pages. Stored with release, and
+  /// loaded with acquire by those who then need not. Stays 0 where pages come by themselves.
   using Reserved = Atomic<std::uint32_t>;
 
   /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
   /// broken.
   struct alignas(cache_line) Abort {
-    /// 0: fine; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; revoked + rank: it
-    /// has heard of a death, and not of whose; ~0: deadline
+    /// 0: usable; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; revoked + rank: it
+    /// was notified of a death, but not of whose; ~0: deadline
     Atomic<std::uint32_t> reason;
-    /// How often ranks came to something that blocks in MPI until all are there; `closed` once one
-    /// cannot go there, and from then on never opens. Sequentially consistent: whoever comes last
-    /// rings a bell, and the others look before they sleep.
+    /// How often ranks have arrived at something that blocks in MPI until all are there; `closed`
+    /// once one cannot go there, and from then on it never opens. Sequentially consistent: the last
+    /// to arrive rings a bell, and the others look before they sleep.
     Atomic<std::uint32_t> gate;
     static constexpr std::uint32_t closed = 0x80000000U;
     static constexpr std::uint32_t gave_up = 0x80000000U;
@@ -252,14 +256,14 @@ class BasicBoard {
   Reading& reading(int r) const noexcept { return of(r).reading; }
   Arrivals& arrivals(int r) const noexcept { return of(r).arrivals; }
   Processors& processors(int r) const noexcept { return of(r).processors; }
-  /// Of rank r's chunk buffers, in all frames.
+  /// The word of rank r's chunk buffers, in all epoch slots.
   Reserved& slot_reserved(int r) const noexcept { return of(r).slot_reserved; }
   Claim& claim(std::uint32_t e) const noexcept { return head(e).claim; }
   /// The leader's header: small results travel with the release stamp.
   Header& release(std::uint32_t e) const noexcept { return head(e).release; }
   Failure& failure(std::uint32_t e) const noexcept { return head(e).failure; }
   Tickets& tickets(std::uint32_t e) const noexcept { return head(e).tickets; }
-  /// Of the result's chunk buffer `chunk`, in that frame.
+  /// The word of the result's chunk buffer `chunk`, in that epoch slot.
   Reserved& result_reserved(std::uint32_t e, std::uint32_t chunk) const noexcept {
     return head(e).result_reserved[chunk % results];
   }
@@ -312,9 +316,9 @@ class BasicBoard {
   static constexpr std::size_t in_lines(std::size_t bytes) noexcept {
     return in_whole(bytes, cache_line);
   }
-  /// How much farther from the beginning of a page a frame's buffers begin than those of the frame
-  /// before. Were it one place for all, two ranks' buffers of four frames would take all eight
-  /// lines that a nearest cache has for it.
+  /// How much farther from the beginning of a page an epoch slot's buffers begin than those of the
+  /// one before. With one place for all, two ranks' buffers of four slots would use all eight lines
+  /// that a nearest cache has for it.
   static constexpr std::size_t skew(std::size_t page) noexcept {
     constexpr std::size_t period = 4096;  // of the places in a nearest cache
     return (page < period ? page : period) / frames / cache_line * cache_line;

@@ -13,7 +13,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank says of its call when it arrives. Equal on all ranks if the calls match.
+/// The fingerprint of a rank's call, published when it arrives. Equal on all ranks if the calls
+/// match.
 struct CallWords {
   /// 48 bits of the number of elements, which is as many as memory holds, and the upper 16 of
   /// Call::types.
@@ -58,7 +59,7 @@ struct CallWords {
     return detail::joined({"the ranks' calls do not match: ", contrast(a, rank_a, b, rank_b)});
   }
 
-  /// The same, where of the other rank's call only the hash is known.
+  /// As difference() above, for a rank of whose call only the hash is known.
   [[gnu::cold, gnu::noinline]] std::string difference(int rank, std::uint32_t other_hash, int other,
                                                       int ranks) const {
     if (other_hash == CallWords{0, invalid}.hash()) {
@@ -77,7 +78,7 @@ struct CallWords {
          "operator and policies"});
   }
 
-  /// Does each rank know the counts of its own blocks only?
+  /// Returns true if each rank knows the counts of its own blocks only.
   bool has_own_counts() const noexcept { return elements() == own_counts; }
 
  private:
@@ -129,8 +130,8 @@ struct CallWords {
 };
 
 /// What ranks that share no memory find out when they compare their calls: the element of an
-/// allreduce. Each begins with its own call; afterwards all have the same, which tells of the first
-/// two neighbours whose calls differ, if any do.
+/// allreduce. Each begins with its own call; afterwards all have the same, which names the first
+/// two consecutive ranks whose calls differ, if any do.
 struct ComparedCalls {
   ComparedCalls(const CallWords& words, int rank, std::string_view refusal) noexcept
       : first{words, rank}, last{first}, differ(words.what == CallWords::invalid) {

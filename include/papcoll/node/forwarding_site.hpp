@@ -11,9 +11,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A Site that hands every request to the NodeSite of its team: the base class of a site that a
-/// transport brings. The derived class declares again what it does in a way of its own, such as
-/// slot() and result() for contributions in memory of its own; algorithms are compiled for the
+/// A Site that forwards every operation to the NodeSite of its team: the base class of a site that
+/// a transport defines. The derived class redeclares the operations that it implements itself, such
+/// as slot() and result() for contributions in memory of its own; algorithms are compiled for the
 /// derived class and call what it declares, without virtual functions.
 ///
 /// The team enters and leaves each call on its NodeSite, compares calls there and tells of failures

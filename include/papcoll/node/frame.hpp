@@ -22,9 +22,9 @@ class CallFrame {
   using Access = typename Board::Access;
 
  public:
-  // --- for whoever runs algorithms
+  // --- for what runs algorithms
 
-  /// Have all ranks left the call that used this frame before?
+  /// Returns true if all ranks have left the call that used this epoch slot before.
   bool enter() noexcept {
     const std::uint32_t wanted = epoch_ - Board::frames;
     if (epoch_reached(all_left_, wanted)) return true;
@@ -39,9 +39,10 @@ class CallFrame {
     return true;
   }
 
-  /// The call that used this frame before, and that all have left: did it succeed, or have all
-  /// heard that it did not? Else some left it before its fault was found, and are told in this one,
-  /// which then fails on all ranks: each decides so by what is on the board.
+  /// Returns true if the call that used this epoch slot before, and that all have left, succeeded,
+  /// or if all ranks know that it failed. Otherwise some left it before its fault was found; they
+  /// learn of it in this call, which then fails on all ranks: each decides so by what is in the
+  /// control block.
   [[gnu::cold]] bool last_in_frame_matched() noexcept {
     Unheard& u = unheard_[epoch_ % Board::frames];
     if (u.asks != Asks::nothing) [[unlikely]] {
@@ -71,10 +72,10 @@ class CallFrame {
   // --- failures
 
   /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins,
-  /// and adds the text of the call that used this frame before, if that failed and some rank has
-  /// not heard of it: then all hear it now, so that no third call has to tell it.
-  /// Whoever sees that calls differ may still come to the end of its own, if the first is stopped
-  /// before its text is there: then it hears of it when the frame is used again.
+  /// and adds the text of the call that used this frame before, if that failed and some rank does
+  /// not know: then all learn of it now, so that no third call has to fail for it. A rank that sees
+  /// that calls differ may still complete its own, if the first is stopped before its text is
+  /// there: then it hears of it when the frame is used again.
   [[gnu::cold]] void fail_with(const std::string& text) {
     typename Board::Failure& f = board_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
@@ -100,8 +101,8 @@ class CallFrame {
   bool failed() const noexcept {
     return says_failure(look_at(board_.failure(epoch_).stamp), Board::Failure::told);
   }
-  /// Has it failed, or is some rank about to say why it has? A rank that fails a call before it
-  /// comes to it shows that first.
+  /// Returns true if the call has failed, or a rank is about to write why. A rank that fails a call
+  /// before it arrives in it sets that state first.
   bool is_failing() const noexcept {
     return says_failure(look_at(board_.failure(epoch_).stamp), Board::Failure::found);
   }
@@ -111,7 +112,7 @@ class CallFrame {
     return text_of(board_.failure(epoch_));
   }
 
-  /// Is this rank between begin and leave?
+  /// Returns true if this rank is between begin and leave.
   bool under_way() const noexcept {
     return board_.left(rank_).epoch.load(std::memory_order_relaxed) != epoch_;
   }
@@ -119,14 +120,14 @@ class CallFrame {
   /// The call under way, for messages.
   [[gnu::cold, gnu::noinline]] std::string describe_call() const {
     if (words_.what == CallWords::invalid) return "a call that is invalid on this rank";
-    // Groups count for themselves, and their numbers say nothing to the caller.
+    // Groups count for themselves, and their numbers mean nothing to the caller.
     return words_.describe() +
            (names_.empty()
                 ? detail::joined({" (blocking call ", number(epoch_), " of the communicator)"})
                 : " (among the ranks of a group)");
   }
 
-  /// Who has not come to the call under way, a sentence; empty if all have.
+  /// Returns a sentence that names the ranks that have not arrived in the call; empty if all have.
   [[gnu::cold, gnu::noinline]] std::string missing() const {
     const auto unless = [this](auto&& fine) {
       std::vector<int> ranks;
@@ -193,7 +194,7 @@ class CallFrame {
     words_ = words;
   }
 
-  /// `rings`: somebody may be waiting for this rank to leave.
+  /// `rings`: a rank may be waiting for this one to leave.
   void leave_epoch(bool rings) noexcept {
     typename Board::Left& left = board_.left(rank_);
     const bool knows = heard_failure_ || words_.what == CallWords::invalid;
@@ -232,12 +233,12 @@ class CallFrame {
   Stamp failure_stamp(std::uint32_t state) const noexcept {
     return make_stamp(epoch_, rounds_ << Board::Failure::state_bits | state);
   }
-  /// Of the call under way, in this state or a later one?
+  /// Returns true if the word says that the call in progress failed, in this state or a later one.
   bool says_failure(Stamp s, std::uint32_t state) const noexcept {
     s &= ~Stamp{Board::Failure::after_another};
     return s >= failure_stamp(state) && s <= failure_stamp(Board::Failure::told);
   }
-  /// Does its text tell why the call failed that used this frame before?
+  /// Returns true if its text says why the call failed that used this epoch slot before.
   bool tells_of_earlier(Stamp s) const noexcept {
     const std::uint32_t earlier = epoch_ - Board::frames;
     const std::uint32_t round = earlier > epoch_ ? rounds_ - 1 : rounds_;
@@ -245,7 +246,7 @@ class CallFrame {
            make_stamp(earlier, round << Board::Failure::state_bits | Board::Failure::told);
   }
 
-  /// Which of the communicator's blocking calls an epoch is.
+  /// Returns which of the communicator's blocking calls an epoch is.
   std::uint32_t number(std::uint32_t epoch) const noexcept { return epoch - before_first_; }
 
   /// The call that used this frame before, for messages.
@@ -270,13 +271,14 @@ class CallFrame {
 
   /// In Board::Left's records: the rank knows why the call failed. The rest is the call's hash.
   static constexpr std::uint32_t knows_failure = 1;
-  /// That of the call that used this frame before, once all have left it.
+  /// Returns rank r's record of the call that used this epoch slot before. Requires that all have
+  /// left that call.
   std::uint32_t earlier_record(int r) const noexcept {
     return board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
         std::memory_order_relaxed);
   }
 
-  /// Of the call that used this frame before, which failed: has a rank not heard of it?
+  /// Returns true if a rank does not know that the call failed which used this epoch slot before.
   [[gnu::cold, gnu::noinline]] bool any_unheard() const noexcept {
     for (int r = 0; r < size(); ++r) {
       if ((earlier_record(r) & knows_failure) == 0) return true;
@@ -284,18 +286,18 @@ class CallFrame {
     return false;
   }
 
-  /// In the call that used this frame before, did ranks differ in a length? Only those who were
-  /// still in it have heard of that. Where the call under way has failed already, its text has the
-  /// earlier one's at its end.
+  /// Returns true if ranks differed in a length in the call that used this epoch slot before. Only
+  /// those that were still in it know. If the call in progress has failed already, its text ends
+  /// with that of the earlier one.
   [[gnu::noinline]] bool earlier_call_failed() const noexcept {
     const Stamp now = look_at(board_.failure(epoch_).stamp);
     if (says_failure(now, Board::Failure::found)) return (now & Board::Failure::after_another) != 0;
     return tells_of_earlier(now);
   }
 
-  /// Compares all calls in which this rank did not hear of all, and that all have left: one read of
-  /// the others' lines for as many calls as it can be. What differs is told when the frame's turn
-  /// comes, so that all ranks fail in the same call.
+  /// Compares all calls in which this rank did not see all calls, and that all have left: one read
+  /// of the others' lines for as many calls as it can be. A difference is reported when the slot is
+  /// used next, so that all ranks fail in the same call.
   void compare_unheard() noexcept {
     for (Unheard& u : unheard_) {
       if (!u.any || !epoch_reached(all_left_, u.epoch)) continue;
@@ -309,7 +311,7 @@ class CallFrame {
   }
 
   [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
-    // Who found it with both calls before it has said more than their numbers can.
+    // A rank that knows both calls may have reported it already, with more than their numbers.
     if (tells_of_earlier(look_at(board_.failure(epoch_).stamp))) return fail_with("");
     fail_with(detail::joined(
         {not_performed, ", because the ranks' calls did not match in ", earlier_call(), ": ",

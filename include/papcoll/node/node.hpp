@@ -39,8 +39,8 @@ struct BufferPlace {
   std::uint32_t mapped = 0;  ///< all ranks of the node see it
 };
 
-/// The buffers of a rank's call, as it tells them to its peers. One that it does not have is of
-/// no bytes.
+/// The buffers of a rank's call, as its peers see them. A buffer that it does not have has no
+/// bytes.
 struct BufferDescriptor {
   BufferPlace in;
   BufferPlace out;
@@ -61,7 +61,7 @@ class PeerMemory {
              bool prefers_pulls = false)
       : base_(base), bytes_(bytes), pids_(std::move(pids)), prefers_pulls_(prefers_pulls) {}
 
-  /// The same for some of the node's ranks, named by their numbers here.
+  /// The access to some of the node's ranks, whose new numbers are their indices in `ranks`.
   PeerMemory among(const std::vector<std::size_t>& ranks) const {
     PeerMemory some{*this};
     some.pids_.clear();
@@ -71,13 +71,13 @@ class PeerMemory {
     return some;
   }
 
-  /// Is there memory that processes read and write where it is?
+  /// Returns true if there is memory that the node's processes read and write in place.
   bool maps() const noexcept { return bytes_ != 0; }
-  /// May private memory of processes be copied?
+  /// Returns true if private memory of the other processes can be copied (cross-memory attach).
   bool pulls() const noexcept { return !pids_.empty(); }
-  /// Rather than go through staged chunks, where both would do?
+  /// Returns true if such copies are preferred to staging in chunks where both are possible.
   bool prefers_pulls() const noexcept { return pulls() && prefers_pulls_; }
-  /// Is all memory everyone's?
+  /// Returns true if all ranks share one address space.
   bool is_common() const noexcept { return base_ == nullptr; }
 
   /// A buffer of this rank. One that is only partly in the node's memory counts as private.
@@ -136,10 +136,10 @@ class NodePages : Pinned {
   /// Maps [at, at + bytes), whole pages that are reserved, once more, and returns where. Whoever
   /// asks unmaps it. Throws system_error. There if there are arenas, as what follows.
   virtual std::byte* map_again(const std::byte*, std::size_t) const { return nullptr; }
-  /// `broken` is where a board in this memory says that it is broken: 0, or why.
+  /// `broken`: the word of a control block in this memory that is not 0 once it is broken.
   virtual void watch(const std::atomic<std::uint32_t>& /*broken*/) {}
-  /// Is a team broken that has the same arenas, and not left by all of its ranks? Threads may ask
-  /// at once.
+  /// Returns true if a team that has the same arenas is broken, and not all of its ranks have left
+  /// it. May be called by several threads at once.
   virtual bool any_broken() noexcept { return false; }
 };
 
@@ -155,14 +155,14 @@ struct Node {
   std::byte* ticket_words = nullptr;  ///< SharedWords
   std::byte* device_mailboxes =
       nullptr;  ///< of messages between devices: device_mailbox_bytes for each pair of ranks
-  /// And what their bytes go through where devices cannot reach each other: for each pair of ranks
-  /// as many bytes as device_window_bytes() says.
+  /// The memory through which the bytes of those messages go if devices cannot reach each other:
+  /// device_window_bytes() bytes for each pair of ranks.
   std::byte* device_windows = nullptr;
 
   detail::Shared<NodePages> pages{};  ///< keeps all this memory mapped; null: it needs nothing
   PeerMemory peers{};
-  /// Which ranks are near each other, see Site. All ranks of the node have equal groups from their
-  /// first call on, which bits of results may depend on.
+  /// The groups of ranks that are near each other, see Site. Equal on all ranks of the node from
+  /// their first call on; the bits of results may depend on them.
   detail::Shared<const Groups> groups{};
   /// How this rank copies to memory that the others read.
   detail::Shared<detail::CopyChoice> copies = detail::make_shared<detail::CopyChoice>();
@@ -170,8 +170,8 @@ struct Node {
   // This rank's part of the arena: first what the library has for itself, then its user's.
   std::byte* pool = nullptr;
   std::size_t pool_bytes = 0;
-  /// Where other teams of these ranks have pools there, too: gives memory in that range, which
-  /// stays until it is given back or all ranks have left the team. Null: the range is this team's.
+  /// Set if other teams of these ranks have pools there, too: allocates memory in that range, which
+  /// stays until it is returned or all ranks have left the team. Null: the range is this team's.
   detail::TakenPools* taken_pools = nullptr;
   detail::ArenaHeap* arena = nullptr;  ///< valid as long as `pages`; null: there is none
 

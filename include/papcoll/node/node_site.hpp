@@ -22,8 +22,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// A Site over a board: one rank of a node, thread or process. Owns the rank's epoch counter.
 ///
 /// The life of a call, and how it fails, is in CallFrame; here is what algorithms ask of it in
-/// between: flags, chunk buffers and their pages, tickets and pieces of work, and what ranks lend
-/// each other: the buffers of a call, as long as it lasts and stands, and their pools, until all
+/// between: flags, chunk buffers and their pages, tickets and pieces of work, and what ranks expose
+/// to each other: the buffers of a call, as long as it lasts and stands, and their pools, until all
 /// have left the call.
 template <class Board, class Bells>
 class BasicNodeSite : public CallFrame<Board, Bells> {
@@ -42,7 +42,7 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
         copies_(node != nullptr ? node->copies : detail::make_shared<detail::CopyChoice>()),
         pending_(static_cast<std::size_t>(size_)) {}
 
-  // --- for whoever runs algorithms
+  // --- for what runs algorithms
 
   /// Names the next call. enter() must become true before anything else is asked.
   void begin(const CallWords& words, const Reducer& reducer) noexcept {
@@ -151,7 +151,8 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
   const std::byte* small(int r) const noexcept { return board_.header(epoch_, r).payload; }
   const std::byte* small_result() const noexcept { return board_.release(epoch_).payload; }
 
-  /// A core waits for some ten lines at once; more requests would hold up what it needs first.
+  /// A core has some ten requests for lines in flight at once; more would delay what it needs
+  /// first.
   static constexpr std::size_t most_expected = 512;
 
   void expect(int r, std::uint32_t chunk, std::size_t at, std::size_t n) const noexcept {
@@ -196,7 +197,7 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
   }
   int* pending() noexcept { return pending_.data(); }
 
-  // --- in the order of arrival: tickets, and pieces of work for whoever is there
+  // --- in the order of arrival: tickets, and pieces of work for ranks that have arrived
 
   int draw_ticket() noexcept {
     auto& drawn = board_.tickets(epoch_).drawn;
@@ -263,9 +264,9 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
     return !broken();
   }
 
-  /// A peer that may be at work on this rank's buffers, or −1. For a rank that gives up a call in
-  /// which it has offered them, after fail_with() or an abort of the communicator: nobody begins to
-  /// from then on.
+  /// Returns a peer that may be at work on this rank's buffers; −1 if there is none. For a rank
+  /// that gives up a call in which it has exposed them, after fail_with() or an abort of the
+  /// communicator: from then on no peer begins to.
   int reader() const noexcept {
     for (int r = 0; r < size_; ++r) {
       if (r != rank_ && is_reading(r)) return r;
@@ -306,11 +307,11 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
   /// Makes sure of the pages of chunk buffers, if they do not come by themselves. Throws
   /// system_error.
   ///
-  /// Whoever is first to ask for a rank's buffers takes their pages, those of all frames. That is
-  /// the rank itself, so that they come from its own NUMA node; only of one that MultiLeader leaves
-  /// the whole of a chunk, and which therefore writes nothing to its slot, it may be another. One
-  /// of the result's is taken alone, by the rank that first writes to it. No call takes what it
-  /// does not need.
+  /// The first rank to ask for a rank's buffers takes their pages, those of all frames. That is the
+  /// rank itself, so that they come from its own NUMA node; only of one that MultiLeader leaves the
+  /// whole of a chunk, and which therefore writes nothing to its slot, it may be another. One of
+  /// the result's is taken alone, by the rank that first writes to it. No call takes what it does
+  /// not need.
   ///
   /// Two ranks that take the same pages at the same time both have them, if no signal comes: one
   /// that interrupts the kernel makes it take back those that nobody has touched, until that rank
@@ -325,7 +326,7 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
     has_pages_[number] = 1;
   }
 
-  /// A word that nobody has touched in this call is of an older one.
+  /// A word that no rank has changed in this call is of an older one.
   std::uint32_t state_in(Stamp s) const noexcept {
     return s >> 32 == epoch_ ? static_cast<std::uint32_t>(s) : 0;
   }
@@ -334,7 +335,7 @@ class BasicNodeSite : public CallFrame<Board, Bells> {
     return board_.abort().reason.load(std::memory_order_seq_cst) != 0;
   }
 
-  /// Do all ranks see so much of each other's pools, if there are pages?
+  /// Returns true if all ranks can map n bytes of each other's pools, provided there are pages.
   bool may_share_pool(std::size_t n) const noexcept {
     return node_ != nullptr && n <= node_->pool_bytes && peers().place(node_->pool, n).mapped != 0;
   }

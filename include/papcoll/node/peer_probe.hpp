@@ -17,13 +17,13 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What things cost between ranks of one node: nanoseconds, and picoseconds a byte. The same on all
-/// ranks.
+/// What operations cost between ranks of one node, in nanoseconds, and picoseconds a byte. Equal on
+/// all ranks.
 struct PeerCosts {
   std::uint32_t call_ns = 60;     ///< of a call by itself
   std::uint32_t signal_ns = 100;  ///< from a store until a peer has seen it
-  /// Of each further line, where a rank takes those of several peers, or several take the same one,
-  /// which queue. It is not measured.
+  /// The cost of each further line, if a rank takes lines of several peers, or several ranks take
+  /// the same one: these queue. A value as on nodes of 56 to 288 cores; not measured by the probe.
   std::uint32_t line_ns = 18;
   std::uint32_t turn_ns = 1000;   ///< until another rank that shares the processor has run
   std::uint32_t write_ps = 25;    ///< to memory that peers have read
@@ -57,21 +57,21 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// What signals and copies between ranks of a node cost. One rank's side of a trial between pairs
 /// of ranks.
 ///
-/// Both write a sample for the other, tell, read the other's, and tell: 16 KB, plainly and past the
-/// caches; the same without data, which is two signals; and where the kernel may copy, both read
-/// what is in the other's private memory, 16 KB and 512 bytes. One after the other, some nine times
-/// each. The least time counts, of writing and reading together, since a streamed write delays its
-/// writer little and its reader much. A rank does so with two others: its number with the lowest
-/// bit turned, who mostly sits beside it, and with the highest, who mostly sits far away; what it
-/// writes is read by both kinds, so that the sum decides how it copies, and the farther one what
-/// things cost.
+/// Both write a sample for the other, signal, read the other's, and signal: 16 KB, plainly and past
+/// the caches; the same without data, which is two signals; and where the kernel may copy, both
+/// read what is in the other's private memory, 16 KB and 512 bytes. One after the other, some nine
+/// times each. The least time counts, of writing and reading together, since a streamed write
+/// delays its writer little and its reader much. A rank does so with two others: its number with
+/// the lowest bit turned, who mostly sits beside it, and with the highest, who mostly sits far
+/// away; what it writes is read by both kinds, so that the sum decides how it copies, and the
+/// farther one what things cost.
 ///
 ///     8 ranks, near   0-1  2-3  4-5  6-7
 ///              far    0-4  1-5  2-6  3-7
 ///
-/// Nobody waits for long: a rank that does not meet its partner in time knows as much as before,
-/// and the pair goes on, the next time, at the step where it stopped. Whoever has enough leaves and
-/// says so, for its partner may have counted otherwise.
+/// No rank waits for long: one whose partner does not come in time has learned nothing, and the
+/// pair continues, the next time, at the step where it stopped. A rank that has enough samples
+/// leaves and announces it, since its partner may have counted otherwise.
 ///
 /// Cost: 27 or 45 exchanges a pair, of up to 5 µs each.
 class PeerProbe {
@@ -82,7 +82,7 @@ class PeerProbe {
   static constexpr int pairs = 2;
   static constexpr std::size_t short_bytes = 512;
   static constexpr std::uint32_t samples = 9;  ///< of each kind; two steps each; half is enough
-  /// A pair that shares no processor needs 250 µs at most; the rest is for those who come later, or
+  /// More than a pair needs that shares no processor; the rest is for partners that come later, or
   /// lose their processor for a moment.
   static constexpr std::chrono::nanoseconds patience{900'000};
 
@@ -95,7 +95,7 @@ class PeerProbe {
     std::uint32_t pull_ps = 0;    ///< for each byte of it; 0 where it may not copy
   };
 
-  /// Of memory that begins as zeros, for all ranks of the node.
+  /// Bytes of memory for all ranks of the node; it begins as zeros.
   static constexpr std::size_t bytes(int ranks) noexcept {
     return static_cast<std::size_t>(ranks) * pairs * sizeof(Part);
   }
@@ -121,8 +121,8 @@ class PeerProbe {
         peers_(peers),
         mine_(2 * sample_bytes) {}
 
-  /// False: too few exchanges were made to tell. All ranks should come at about the same time; it
-  /// takes no longer than `limit`, of which each pair has its part.
+  /// Returns false if too few exchanges were made to know the costs. All ranks should call it at
+  /// about the same time; it takes no longer than `limit`, of which each pair has its part.
   bool run(Found& found, std::chrono::nanoseconds limit = patience) noexcept {
     std::int64_t plain_time = 0;
     std::int64_t streamed_time = 0;
@@ -158,7 +158,7 @@ class PeerProbe {
     // after the bytes, acquired by the partner before it touches them; no other order is needed,
     // since nobody sleeps on it.
     alignas(256) std::atomic<std::uint64_t> word;
-    // Of the rank's private sample. Relaxed: written before the word of a first step.
+    // The address of the rank's private sample. Relaxed: written before the word of a first step.
     std::atomic<std::uint64_t> address;
     alignas(256) std::byte sample[sample_bytes];
 
@@ -174,8 +174,8 @@ class PeerProbe {
     return *std::launder(reinterpret_cast<Part*>(memory_ + number * sizeof(Part)));
   }
 
-  /// Has the partner gone that far? Not by `until`, or, if this rank has `enough`, not before it
-  /// left: false.
+  /// Returns true if the partner has reached the step. Gives up at `until`; or, if this rank has
+  /// `enough`, when the partner has left without it.
   static bool reaches(const Part& theirs, std::uint64_t step, bool enough,
                       Clock::time_point until) noexcept {
     for (unsigned spins = 1;; ++spins) {
@@ -187,7 +187,7 @@ class PeerProbe {
     }
   }
 
-  /// What a pair's times say, where that is more than what another's said.
+  /// The costs by a pair's times, as far as they exceed those of another pair.
   void far_costs(Found& found, const Times& least) const noexcept {
     const auto a_byte = [](std::int64_t ns, std::size_t bytes) {
       return static_cast<std::uint32_t>(std::max<std::int64_t>(ns, 0) * 1000 /

@@ -86,8 +86,8 @@ class Pool {
     return at_ = back(n) ? base_ : own(n);
   }
 
-  /// The same where that is memory of the node, else null: a matter of this rank alone. Calls get
-  /// it in turns, see window().
+  /// As get(), but null if the node has no memory for it, which is decided by this rank alone.
+  /// Calls get the memory in turns, see window().
   std::byte* get_shared(std::size_t n) {
     if (!back(n)) return nullptr;
     if (at_ != nullptr && n <= at_bytes_) return at_;
@@ -96,7 +96,7 @@ class Pool {
     return at_ = base_ + place;
   }
 
-  /// Are there n bytes of the node's memory, with pages behind them? Takes the pages.
+  /// Returns true if n bytes of the node's memory have pages; takes the pages.
   bool back(std::size_t n) {
     if (node_ == nullptr) return false;
     if (n <= backed()) return true;
@@ -159,8 +159,8 @@ class Pool {
     return at;
   }
 
-  /// To another place, where there is more room: twice as much, so that it seldom moves. What is
-  /// lent of the former one stays there.
+  /// Moves to another place with more room: twice as much, so that it seldom moves. What is exposed
+  /// of the former place stays there.
   void move(std::size_t kilobytes) {
     constexpr std::size_t least = 64;
     const std::size_t most = node_->pool_bytes / 1024;
@@ -180,8 +180,8 @@ class Pool {
     has_window_ = false;
   }
 
-  /// Has all of the window, what is new of it touched, so that no call meets a page for the first
-  /// time. What was there before stays as it is: peers may still be reading it.
+  /// Makes all pages of the window present, so that no call touches a page for the first time.
+  /// Memory that was there before is not written: peers may still be reading it.
   bool take_window() {
     if (has_window_) return true;
     const std::byte* const former = base_;
@@ -214,7 +214,7 @@ class Pool {
   detail::Owned<std::byte[]> own_;
   std::size_t own_bytes_ = 0;
   detail::Vector<detail::Owned<std::byte[]>> former_;  ///< smaller ones, which peers may still read
-  detail::Vector<std::byte*> former_places_;           ///< the same of the node's memory
+  detail::Vector<std::byte*> former_places_;           ///< those in the node's memory
 };
 
 /// The pool of one of a board's ranks, and what its calls have had of it: nothing is written there
@@ -225,7 +225,8 @@ class LentPool : public Pool {
   LentPool(const Node* node, std::uint32_t first_epoch) noexcept
       : Pool(node), used_(first_epoch - 1) {}
 
-  /// Had all ranks n bytes with pages when they left the frame's former call? All find the same.
+  /// Returns true if every rank had n bytes with pages when it left the former call of this epoch
+  /// slot. All ranks get the same answer.
   bool is_held_by_all(std::size_t n, const Board& board, std::uint32_t epoch) {
     back(n);  // for calls to come, if it is new
     const std::uint32_t record = (epoch - Board::frames) % Board::records;
@@ -236,7 +237,8 @@ class LentPool : public Pool {
     return true;
   }
 
-  /// May the call under way write to what it has of it? Not while a former call's is read.
+  /// Returns true if the call in progress may write to its memory of the pool: no peer still reads
+  /// what a former call had there.
   bool use(const Board& board, std::uint32_t epoch) {
     if (used_ == epoch) return true;
     const std::span<const std::byte> wanted = taken();
@@ -269,7 +271,7 @@ class LentPool : public Pool {
     std::span<const std::byte> bytes;
   };
 
-  /// Is somebody still in that call?
+  /// Returns true if a rank is still in that call.
   static bool is_lent(const Use& use, const Board& board, std::uint32_t epoch) noexcept {
     // Calls are entered only when all have left those of `frames` calls before; and epochs that lie
     // 2^31 apart cannot be compared.

@@ -14,9 +14,9 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
-/// count chunks: publish(k) says "my chunks 0…k−1 are in my slot". A transport that offers node
-/// memory brings the type of site that algorithms run on over it, see TransportPolicy: NodeSite, or
-/// one of its own, which ForwardingSite helps to write.
+/// count chunks: publish(k) announces that this rank's chunks 0…k−1 are in its chunk buffers. A
+/// transport that offers node memory brings the type of site that algorithms run on over it, see
+/// TransportPolicy: NodeSite, or one of its own, which ForwardingSite helps to write.
 ///
 ///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once, an
 ///                                   even number
@@ -29,8 +29,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///                                   this rank leaves, since one may wait for that before it
 ///                                   uses its pool
 ///   publish(k, audience)            my slot holds chunks below k; audience: a rank, or everyone
-///   arrived(r, k)                   has r announced and published chunks below k?
-///   matches(r)                      is r's call the same as mine? (r has arrived)
+///   arrived(r, k)                   true if r has announced and published chunks below k
+///   matches(r)                      true if r's call, r having arrived, matches this rank's
 ///   claim()                         true for exactly one rank: the first to ask
 ///   leader()                        who claimed (some rank has)
 ///   finish_stage(k), stage(r, k)    a second counter of the same kind
@@ -74,9 +74,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   pool(n)                         n bytes of the library's, for partial results that peers may
 ///                                   read even after this rank has left
 ///   shared_pool(n)                  the same if all ranks see them, else null
-///   pools_hold(n)                   have all ranks a shared_pool(n)? All find the same in a call,
-///                                   processes not before they have made a few with this n
-///   use_pool()                      may it be written now? Not while a former call's are read
+///   pools_hold(n)                   true if all ranks have a shared_pool(n); equal on all ranks.
+///                                   Processes have made a few calls with this n before it is
+///   use_pool()                      true if it may be written: no peer reads a former call's
 template <class S>
 concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
                         std::byte* to, std::size_t n, const BufferDescriptor& buffers) {
@@ -131,12 +131,13 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.use_pool() } -> std::same_as<bool>;
 };
 
-/// Which type of site something is for, where the type itself is not known: equal if the types are.
+/// Identifies the type of site that something is for, where the type itself is not known: equal if
+/// the types are.
 class SiteKind {
  public:
   constexpr SiteKind() = default;  ///< of no site
 
-  /// That of a type.
+  /// The kind of a type.
   template <Site S>
   static constexpr SiteKind of() noexcept {
     return SiteKind{&tag<S>};
@@ -153,21 +154,22 @@ class SiteKind {
   const void* type_ = nullptr;
 };
 
-/// Says whose a work word's state is: its upper byte, made of the name of the algorithm that uses
-/// the word and that has its tag in its own header. Ranks whose calls differ find each other's
-/// states; to another algorithm they mean nothing but that somebody is at work, until all hear of
+/// Identifies the owner of a work word's state: its upper byte, made of the name of the algorithm
+/// that uses the word and that has its tag in its own header. Ranks whose calls differ find each
+/// other's states; to another algorithm they only mean that a rank is at work, until all learn of
 /// the mismatch. The 24 bits below are the algorithm's own.
 class WorkTag {
  public:
   static constexpr unsigned own_bits = 24;  ///< bits of a state that are the algorithm's own
 
-  /// Never 0, so that no state is that of a word that nobody has touched.
+  /// Never 0, so that no state equals that of an unused word.
   explicit constexpr WorkTag(std::string_view algorithm) noexcept
       : tag_((algorithm_id(algorithm) + 1U) << own_bits) {}
 
   /// The state with these bits of the algorithm's own.
   constexpr std::uint32_t state(std::uint32_t own) const noexcept { return tag_ | own; }
-  /// Is it one of another algorithm, and not that of a word that nobody has touched?
+  /// Returns true if the state is one that another algorithm has set; false for a word that has not
+  /// been used yet.
   constexpr bool is_foreign(std::uint32_t state) const noexcept {
     return state != 0 && (state >> own_bits) != (tag_ >> own_bits);
   }
@@ -178,7 +180,7 @@ class WorkTag {
 
 /// As an audience: everyone on the node.
 inline constexpr int everyone = -1;
-/// As an audience: nobody waits for this.
+/// As an audience: no rank waits for this.
 inline constexpr int nobody = -2;
 
 /// A call cut in chunks that fit the buffers of a site. Even a call without data has one chunk.
@@ -227,7 +229,7 @@ struct Chunks {
   std::size_t bytes(std::uint32_t k) const noexcept { return length(k) * size; }
 };
 
-/// Does the kernel copy from private buffers of peers, rather than that they stage them?
+/// Returns true if the kernel copies from private buffers of peers, false if peers stage them.
 inline bool pulls_first(const Site auto& s, const Call& c) noexcept {
   if (c.reach == PeerReach::by_option) return s.peers().prefers_pulls();
   return c.reach == PeerReach::pulled && s.peers().pulls();

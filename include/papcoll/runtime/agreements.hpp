@@ -24,8 +24,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank's team agrees on by messages that nobody waits for: the order of arrival that each
-/// predictor in use expects and, where no memory is shared, how unevenly the ranks arrive.
+/// What a rank's team agrees on by messages for which no rank waits: the order of arrival that each
+/// predictor in use expects and, if no memory is shared, how unevenly the ranks arrive.
 class Agreements final : public TeamPart {
  public:
   static constexpr PartKind kind = PartKind::agreements;
@@ -49,7 +49,7 @@ class Agreements final : public TeamPart {
     if (watch_ == nullptr) make_watch(nodes);
     return *watch_;
   }
-  /// The same of what their requests cost.
+  /// The watch over the costs of the ranks' requests.
   RemoteArrivalMonitor& requests() {
     if (requests_ == nullptr) make_requests();
     return *requests_;

@@ -23,10 +23,10 @@ struct AlgorithmCount {
 
 namespace detail {
 
-/// Those of all algorithms.
+/// The counts of all algorithms.
 class AlgorithmCounts {
  public:
-  /// One more call. Calls of a collective mostly run as the one before did.
+  /// Counts one more call. Calls of a collective mostly run as the one before did.
   void add(Collective c, std::string_view algorithm) noexcept {
     AlgorithmCount*& last = last_[static_cast<std::size_t>(c)];
     if (last == nullptr || last->algorithm.data() != algorithm.data()) [[unlikely]] {
@@ -66,7 +66,7 @@ class AlgorithmCounts {
 struct CallBlocks {
   std::vector<std::size_t> numbers;
   BufferView in;   ///< where the blocks are not one after the other
-  BufferView out;  ///< the same of the output
+  BufferView out;  ///< of the output
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

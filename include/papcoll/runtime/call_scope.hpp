@@ -64,7 +64,7 @@ class CallScope : Pinned {
   }
 
   /// A call that this rank has long left did not match. If it passed messages there, one may be
-  /// left that nobody has taken, and a much later call must not take it.
+  /// left that no rank has received, and a much later call must not receive it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
     const bool passed_messages = team_.node.last_in_frame_passed_messages();
     try {
@@ -79,11 +79,10 @@ class CallScope : Pinned {
   TeamState& team_;
 };
 
-/// How a rank gets the buffers back that it has lent to its peers, in a call that has failed. The
-/// user has them back with the exception, to free or to write them: returns when no peer is at work
-/// on them any more, after one of their steps. A dead peer is not waited for, and one that is
-/// stopped until the deadline; from then on the communicator is broken. Called in the handler of
-/// what the call threw.
+/// Waits, in a call that has failed, until no peer works on the buffers that this rank has exposed.
+/// The user has them back with the exception, to free or to write them; a peer stops after its
+/// present step. A dead peer is not waited for, and a stopped one until the deadline; from then on
+/// the communicator is broken. Called in the handler of what the call threw.
 [[gnu::cold, gnu::noinline]] inline void take_back_what_is_lent(TeamState& team) noexcept {
   NodeSite& site = team.node.site();
   // From here on no peer begins to work on them. What failed may be known to a team that this one

@@ -121,7 +121,8 @@ class CommState final : public Attached, public TeamHooks {
         NodeBoard::Abort::revoked + static_cast<std::uint32_t>(core_->rank()));
   }
 
-  /// Has every rank passed true? Throws broken_communicator, and what a call may throw.
+  /// Returns true if every rank has passed true. Throws broken_communicator, and what a call may
+  /// throw.
   [[gnu::cold]] bool agree(bool mine) {
     core_->require_usable();
     core_->or_fail_everywhere([&] { mine = link_.agree(mine); });
@@ -166,7 +167,8 @@ class CommState final : public Attached, public TeamHooks {
                 " of MPI_COMM_WORLD: ranks outside a group must not call its collectives"}));
   }
 
-  /// The ranks of this node; this rank alone, and the reason in `s`, if MPI could not tell.
+  /// Returns the ranks of this node; this rank alone, and the reason in `s`, if MPI could not find
+  /// out.
   [[gnu::cold]] static NodeRanks find_node(CommunicatorSetup& making, TeamEnvironment& s) {
     NodeRanks known{{}, 0};
     if (making.find_known_nodes(known)) return known;
@@ -198,7 +200,7 @@ class CommState final : public Attached, public TeamHooks {
   }
 
   /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, of
-  /// which some share caches, or says why they have nothing.
+  /// which some share caches, or why they have none.
   template <class TakeMemory>
   [[gnu::cold]] void settle(TeamEnvironment& s, const RankSetInfo& known,
                             const TakeMemory& take_memory) {
@@ -342,7 +344,7 @@ class CommState final : public Attached, public TeamHooks {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(seconds{MPI_Wtime()});
   }
 
-  /// By the locks of this node, or by what MPI knows; −1: nobody.
+  /// Returns a dead rank, by the locks of this node or by what MPI knows; −1 if there is none.
   int find_dead() const {
     const int here = core_->tells_of_death() ? memory_.find_dead() : -1;
     if (here >= 0) return ranks_here_[static_cast<std::size_t>(here)];

@@ -81,7 +81,8 @@ class TeamMessages {
     if (calls.differ) team_.mismatch(calls.describe());
   }
 
-  /// May a call of this sequence number be in flight beside those that are? Moves them.
+  /// Returns true if a call of this sequence number may be in flight beside those that are. Makes
+  /// progress on them.
   bool has_room(Endpoint& e, std::uint32_t sequence) {
     bool blocked = team_.has_requests() && team_.plan_runs.blocks(e, sequence);
     team_.parts.each([&](TeamPart& part) { blocked |= part.blocks(e, sequence); });
@@ -99,14 +100,14 @@ class TeamMessages {
   /// The next one begins: at the same call on all ranks, where none is under way.
   template <class Figures>
   [[gnu::noinline, gnu::cold]] void begin_exchange(Figures& figures, Endpoint& e, bool rings) {
-    // Of a request that nobody holds.
+    // Of a request that is not the user's.
     const std::uint32_t sequence = CallCounter::sequence_of_request(team_.calls.count_requests());
     team_.waiter().until([&] { return has_room(e, sequence); }, Naps::none);
     figures.begin(e, rings, exchange_over(rings), team_.plan_runs.plans(), sequence);
   }
 
-  /// What the last exchange of costs has told is in force from here on, and the next one begins, if
-  /// there is something to tell: all ranks know.
+  /// The last exchange of costs takes effect, and the next one begins if any rank has something to
+  /// exchange, which all know.
   [[gnu::noinline, gnu::cold]] void tell_costs(RemoteArrivalMonitor& costs) {
     CostListener* const listener = team_.node.costs;
     end_exchange(costs, [&] { costs.adopt(listener); });
@@ -164,8 +165,8 @@ class InvalidCalls {
  public:
   InvalidCalls(TeamState& team, TeamMessages& messages) : team_(team), messages_(messages) {}
 
-  /// This rank's call is invalid: tells the peers, who throw peer_error, and throws argument_error,
-  /// or a kind of it.
+  /// This rank's call is invalid: notifies the peers, which throw peer_error, and throws
+  /// argument_error, or a class derived from it.
   template <class Error = argument_error>
   [[noreturn]] void refuse(Called called, const std::string& text) {
     const std::string what = detail::joined(
@@ -173,9 +174,9 @@ class InvalidCalls {
     throw Error(detail::joined({"papcoll: ", what, tell(called.non_blocking, what)}));
   }
 
-  /// Tells the peers that this rank's call is invalid. If all ranks make such a call at once, the
-  /// team stays as it was. Returns what is to be added to the exception of this rank, which may
-  /// hear only here that an earlier call did not match; or nothing.
+  /// Notifies the peers that this rank's call is invalid. If all ranks make such a call at once,
+  /// the team stays usable. Returns what is to be added to the exception of this rank, which may
+  /// learn only here that an earlier call did not match; usually empty.
   [[gnu::cold]] std::string tell(bool non_blocking, const std::string& what) {
     if (team_.broken()) return {};
     if (!non_blocking) return refuse_call(detail::bare(what));
@@ -188,8 +189,8 @@ class InvalidCalls {
     return assertion_level >= 2 && team_.size() > 1 ? 2 : 1;
   }
 
-  /// Has a peer refused a non-blocking call that this rank has started? Throws peer_error; the team
-  /// is broken then.
+  /// Throws peer_error if a peer has refused a non-blocking call that this rank has started; the
+  /// team is broken then.
   void look_for_refused_requests() {
     const int r = team_.node.find_refused_request(team_.calls.requests());
     if (r < 0) return;
@@ -202,7 +203,7 @@ class InvalidCalls {
     team_.calls.count_blocking();
     if (team_.node.is_there()) {
       std::string earlier = team_.node.refuse_call(what);
-      // As in CallScope, for a call that this rank left before it could hear.
+      // As in CallScope, for a call that this rank left before it could learn of the fault.
       if (!earlier.empty() && team_.node.last_in_frame_passed_messages()) {
         team_.fail_everywhere(earlier);
       }

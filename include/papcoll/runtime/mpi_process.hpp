@@ -33,8 +33,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Has stay_loaded() been called in this object? Hidden, so that each has its own. Relaxed: nothing
-/// follows from it, and twice does no harm.
+/// True once stay_loaded() was called in this shared object. Hidden, so that each object has its
+/// own. Relaxed: nothing depends on it, and calling twice does no harm.
 [[gnu::visibility("hidden")]] inline std::atomic<bool> stays_loaded{false};
 
 /// Keeps the object whose code this is, such as a plug-in, loaded until the process ends. For
@@ -62,7 +62,7 @@ struct RankSetInfo {
   Shared<NodeSegmentPool> share;
   NodeSegmentPool::AreaRequest area;  ///< what a communicator has there
   Vector<pid_t> copies_from;          ///< see probe_copies()
-  std::string why_no_cma;             ///< the same
+  std::string why_no_cma;             ///< see probe_copies()
   Shared<CopyChoice> copies;          /// how this rank copies for others
   /// A buffer may be from any of their arenas, which are one.
   Shared<BufferWatch> watch = detail::make_shared<BufferWatch>();
@@ -71,13 +71,14 @@ struct RankSetInfo {
     return world_ranks == ranks && options == wanted;
   }
 
-  /// The same on all ranks, and another where they share something else or sit elsewhere.
+  /// Returns a number equal on all ranks; it differs if they share something else or run on other
+  /// processors.
   std::uint64_t id() const noexcept { return share->segment().id() ^ where.id; }
 };
 
-/// Those that a process has: all that communicators have, and the four that were wanted last, each
-/// with a descriptor, since programs make and free communicators of the same ranks again and again.
-/// Threads may use it at once.
+/// The RankSetInfos of a process: those that communicators have, and the four that were wanted
+/// last, each with a descriptor, since programs make and free communicators of the same ranks again
+/// and again. Thread-safe.
 class RankSetCache {
  public:
   /// `world_ranks`: the communicator's, in its order. Null: none.
@@ -136,7 +137,7 @@ class Attached : Pinned {
   /// for peers; may be called more than once.
   virtual void close() noexcept = 0;
 
-  /// Does something of the user's refer to it that does not keep it alive?
+  /// Returns true if an object of the user's that does not keep it alive refers to it.
   virtual bool in_use() const noexcept { return false; }
 };
 
@@ -236,7 +237,7 @@ class MpiProcess final : public Attached, public WaitHooks {
     if (open_.capacity() < open_.size() + making_) open_.reserve(2 * open_.size() + making_);
   }
 
-  /// To be closed when MPI ends.
+  /// Adds a state that is to be closed when MPI ends.
   [[gnu::cold]] void add(const Shared<Attached>& state) {
     const std::lock_guard lock{mutex_};
     if (making_ != 0) --making_;
@@ -266,7 +267,7 @@ class MpiProcess final : public Attached, public WaitHooks {
     processes_[at] = id;
   }
 
-  /// Which process the rank is, if this one was told and can watch it.
+  /// Returns the process of a rank, if it is known to this one and can be watched.
   [[gnu::cold]] ProcessId process_of(int world_rank) {
     const std::lock_guard lock{mutex_};
     const auto at = static_cast<std::size_t>(world_rank);
@@ -284,7 +285,7 @@ class MpiProcess final : public Attached, public WaitHooks {
     }
   }
 
-  /// Are requests under way on other teams than `core`?
+  /// Returns true if requests are in flight on teams other than `core`.
   bool is_busy(const TeamCore* core) {
     const std::lock_guard lock{mutex_};
     for (const Busy& b : busy_) {

@@ -27,10 +27,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank does on the board of its node, if all ranks of its team share one. Every blocking
-/// call, whatever it runs, enters a frame there: so calls are compared, arrivals are watched, and
-/// failures are told. In a team whose ranks do not share memory it is absent: what needs the board
-/// must not be called, and what asks it finds nothing.
+/// What a rank does in the control block of its node, if all ranks of its team share one. Every
+/// blocking call, whatever it runs, enters an epoch slot there: so calls are compared, arrivals are
+/// watched, and failures are notified. In a team whose ranks do not share memory it is absent:
+/// functions that need the control block must not be called, and queries return their empty value.
 class NodeCallTracker : Pinned {
  public:
   explicit NodeCallTracker(TeamContext& basis) : basis_(basis) {
@@ -40,7 +40,7 @@ class NodeCallTracker : Pinned {
     }
   }
 
-  /// Do all ranks of the team share a board?
+  /// Returns true if all ranks of the team share a control block.
   bool is_there() const noexcept { return shared_.has_value(); }
 
   // --- what needs the board
@@ -63,7 +63,7 @@ class NodeCallTracker : Pinned {
     in_call_ = false;
   }
 
-  /// After begin(): throws peer_error, which all ranks in the call under way hear.
+  /// Called after begin(): throws peer_error, and makes all ranks in this call throw it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
     NodeSite& site = shared_->site;
     const detail::OnExit left{[this] { end(); }};
@@ -72,8 +72,9 @@ class NodeCallTracker : Pinned {
     basis_.mismatch(site.failure_text());
   }
 
-  /// Did this rank pass messages, or begin to, in the call that used the present frame before? If
-  /// that did not match, one may be left that nobody has taken.
+  /// Returns true if this rank passed messages, or began to, in the call that used the present
+  /// epoch slot before. If that call did not match, a message may be left that no rank has
+  /// received.
   bool last_in_frame_passed_messages() const noexcept {
     const std::uint32_t before = shared_->site.epoch() - NodeBoard::frames;
     return with_messages_[before % NodeBoard::frames] == make_stamp(before, 1);
@@ -95,12 +96,13 @@ class NodeCallTracker : Pinned {
       site.compare_calls();
       fail();
     }
-    // A rank that hears of an earlier mismatch comes with equal words, and does not go on.
+    // A rank that learns of an earlier mismatch arrives with an equal fingerprint, and does not go
+    // on.
     if (site.is_failing()) fail();
   }
 
-  /// Makes a call that is invalid on this rank fail on the others. What is to be added to the
-  /// exception of this rank, which may hear only here that an earlier call did not match.
+  /// Makes a call that is invalid on this rank fail on the others. Returns what is to be added to
+  /// the exception of this rank, which may learn only here that an earlier call did not match.
   [[gnu::cold]] std::string refuse_call(const std::string& what) {
     NodeSite& site = shared_->site;
     std::string earlier;
@@ -130,7 +132,7 @@ class NodeCallTracker : Pinned {
 
   // --- what finds nothing where there is no board
 
-  /// This rank comes to the call under way, and shares nothing in it.
+  /// Announces this rank in the present call, in which it shares nothing.
   void announce_only() noexcept {
     if (shared_) shared_->site.announce(nullptr, 0, 0);
   }
@@ -142,7 +144,7 @@ class NodeCallTracker : Pinned {
     with_messages_[epoch % NodeBoard::frames] = make_stamp(epoch, 1);
   }
 
-  /// Who hears what calls cost, from the same call on on all ranks of the team.
+  /// Is notified of what calls cost, from the same call on on all ranks of the team.
   CostListener* costs = nullptr;
 
   /// What signals and copies between the ranks cost, as far as they know.
@@ -160,7 +162,7 @@ class NodeCallTracker : Pinned {
     return shared_ ? shared_->monitor.of(kind_of(call)) : Imbalance{};
   }
 
-  /// Where ranks meet before what blocks in MPI; null: nowhere.
+  /// The rendezvous of ranks before something that blocks in MPI; null if there is none.
   NodeRendezvous* rendezvous() noexcept { return shared_ ? &shared_->rendezvous : nullptr; }
 
   /// A peer that has refused a request up to this number which this rank has started; −1: none.
@@ -192,7 +194,8 @@ class NodeCallTracker : Pinned {
     if (shared_->site.failed()) basis_.mismatch(shared_->site.failure_text());
   }
 
-  /// Who has not come to the call under way, a sentence; empty: all have, or none is under way.
+  /// Returns a sentence that names the ranks that have not arrived in the present call; empty if
+  /// all have, or there is no call.
   [[gnu::cold]] std::string missing() const {
     const bool any = shared_ && shared_->site.under_way();
     return any ? shared_->site.missing() : std::string{};
@@ -216,12 +219,13 @@ class NodeCallTracker : Pinned {
     if (shared_) shared_->site.call_ranks(names);
   }
 
-  /// All ranks have just met: they may try how to copy.
+  /// Called when all ranks have just waited for each other: they may try how to copy.
   void try_copies() noexcept {
     if (shared_) shared_->trials.begin(basis_.waiter());
   }
 
-  /// Are there more ranks than processors on the node? Of the teams within this one, too.
+  /// Sets whether there are more ranks than processors on the node, for the teams within this one,
+  /// too.
   [[gnu::cold]] void set_oversubscribed(bool yes) noexcept {
     basis_.waiter().oversubscribed = yes;
     ++generation_from_;
@@ -229,7 +233,7 @@ class NodeCallTracker : Pinned {
       if (part != nullptr) part->set_oversubscribed(yes);
     }
   }
-  /// Those of the teams within this one; this one's ranks are then not part of another's.
+  /// Sets the trackers of the teams within this one; its ranks are then not part of another's.
   void set_parts(NodeCallTracker* intra, NodeCallTracker* inter) noexcept {
     parts_ = {intra, inter};
     for (NodeCallTracker* part : parts_) {
@@ -268,7 +272,7 @@ class NodeCallTracker : Pinned {
     const ArrivalMonitor& monitor = shared_->monitor;
     const bool watches = monitor.watches(epoch);
     const bool notes = watches && ArrivalMonitor::notes(epoch, kind);
-    // Of blocks whose lengths only their ranks know, costs tell how long they are now.
+    // Of blocks whose lengths only their own ranks know, costs carry the present lengths.
     const bool often = kind.is_large() || (notes && call != nullptr && call->own_counts);
     const bool times =
         watches && call != nullptr && call->trial.is_timed(epoch, often, monitor.timed_one_in());
@@ -280,7 +284,7 @@ class NodeCallTracker : Pinned {
     if (monitor.looks(epoch)) look(epoch);
   }
 
-  /// The same of a call whose arrival is noted.
+  /// As enter(), for a call whose arrival is recorded.
   [[gnu::noinline]] void enter_noted(const Call* call, ArrivalClass kind, bool times) {
     NodeSite& site = shared_->site;
     const Waiter::Clock::time_point arrival = Waiter::Clock::now();
@@ -321,14 +325,14 @@ class NodeCallTracker : Pinned {
   [[gnu::cold, gnu::noinline]] void count_processors() {
     const std::size_t before = shared_->census.processors();
     const bool is_another = shared_->census.look(shared_->monitor.looks());
-    // Also where they are counted for the first time: what is chosen may go by them.
+    // Also when they are counted for the first time, since choices may depend on them.
     if (shared_->census.processors() != before) ++generation_from_;
     if (!is_another) return;
     set_oversubscribed(
         detail::outnumber(static_cast<std::size_t>(basis_.size()), shared_->census.processors()));
   }
 
-  /// Throws what made the call under way fail, once some rank has said it.
+  /// Throws what made the present call fail, once some rank has published it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail() {
     NodeSite& site = shared_->site;
     basis_.waiter().until([&] { return site.failed(); });

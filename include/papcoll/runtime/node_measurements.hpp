@@ -24,8 +24,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// When a rank of a team tries what signals and copies between the ranks of its node cost: soon
 /// after the beginning, and again every few thousand calls, since a host may move the processors of
-/// a virtual machine. All decide by what they have agreed on, so that they come to a trial in the
-/// same call. Ranks that share processors do not: their times would say nothing.
+/// a virtual machine. All decide by what they have agreed on, so that they make a trial in the same
+/// call. Ranks that share processors make none: their times would be meaningless.
 ///
 ///     look      2                     3
 ///     rank 0    tries, says           counts what all have said
@@ -36,11 +36,11 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 class PeerTrials {
  public:
   /// Of the looks that ranks take at what happened, one in some 16 calls, those with a trial: these
-  /// soon after the beginning, for ranks that did not meet there, and then every `period`-th.
+  /// soon after the beginning, for pairs that had no exchange there, and then every `period`-th.
   static constexpr std::array<std::uint32_t, 3> early{2, 8, 32};
   static constexpr std::uint32_t period = 256;
   /// But not without so many calls of more than 1 KB since the last one, of those that are watched:
-  /// a trial takes 0.1 to 0.3 ms, and is of no use to shorter ones.
+  /// a trial costs as much as hundreds of short calls, and is of no use to them.
   static constexpr std::uint32_t enough = 64;
 
   [[gnu::cold]] PeerTrials(const Node& node, NodeBoard board)
@@ -48,7 +48,7 @@ class PeerTrials {
     if (choice_->is_probed()) make_probe();
   }
 
-  /// All ranks have just met.
+  /// Called when all ranks have just waited for each other.
   void begin(const Waiter& waiter) noexcept {
     if (probe_) run(waiter);
   }
@@ -113,7 +113,7 @@ class PeerTrials {
     said.store(packed(found), std::memory_order_relaxed);
   }
 
-  // 0: nothing is known. What does not fit is said as the most that does.
+  // 0: nothing is known. A value that does not fit is stored as the largest that does.
   static constexpr unsigned bits = 16;
   static constexpr Word most = (Word{1} << bits) - 1;
   static Word packed(const PeerProbe::Found& f) noexcept {
@@ -124,7 +124,7 @@ class PeerTrials {
     return word;
   }
 
-  /// The middle of what the ranks have said, each part by itself.
+  /// Takes the median of what the ranks have published, each part by itself.
   [[gnu::noinline, gnu::cold]] bool count() noexcept {
     PeerCosts now = costs_;
     const std::array parts{&PeerCosts::pull_ps, &PeerCosts::pull_ns, &PeerCosts::read_ps,
@@ -180,7 +180,7 @@ class PeerTrials {
 
 /// How the ranks of a board notice that they were bound to other processors since their team was
 /// made: with every `period`-th look at arrivals they count anew on how many processors they may
-/// run, by what each has said of itself.
+/// run, by what each has stored about itself.
 ///
 ///     look      1               …  15              16               …  31
 ///     rank 0    counts those       says its own    counts those        says its own

@@ -12,9 +12,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The invalid non-blocking calls of a node's ranks. Nobody waits in such a call, so each rank says
-/// on the board which it has refused, and those that started theirs look there while they wait for
-/// it. One rank's view.
+/// The invalid non-blocking calls of a node's ranks. No rank waits in such a call, so each rank
+/// stores in the control block which calls it has refused, and ranks that have started theirs look
+/// there while they wait for it. One rank's view.
 ///
 /// A rank may refuse many before another looks, so the board has rows of numbers at equal distances
 /// (calls in a loop make one), and with each row how many numbers came before it and a hash of
@@ -105,7 +105,7 @@ class RefusedRequests {
     return (std::uint64_t{here_.size()} << 32) | hash;
   }
 
-  /// Has this rank refused the same before?
+  /// Returns true if this rank has refused the same calls before.
   bool has_refused(std::uint64_t before) const noexcept {
     const auto count = static_cast<std::size_t>(before >> 32);
     if (count > here_.size()) return false;
@@ -172,12 +172,12 @@ class RefusedRequests {
   detail::Vector<Peer> peers_;
 };
 
-/// Where the ranks of a node meet before something that blocks in MPI until all are there: a rank
-/// that waits in papcoll does what late ranks still need of it, and none that cannot go on leaves
-/// the others alone in MPI. One rank's view.
+/// Where the ranks of a node wait for each other before something that blocks in MPI until all are
+/// there: a rank that waits in papcoll does what late ranks still need of it, and none that cannot
+/// go on leaves the others alone in MPI. One rank's view.
 class NodeRendezvous {
  public:
-  /// Of a node's ranks. Used for the first time when the board is new.
+  /// The rendezvous of a node's ranks. Used for the first time when the control block is new.
   NodeRendezvous(NodeBoard board, Doorbells bells) noexcept : board_(board), bells_(bells) {}
 
   /// This rank is there.
@@ -186,13 +186,13 @@ class NodeRendezvous {
     if (word().fetch_add(1, std::memory_order_seq_cst) + 1 == all_) bells_.ring_all();
   }
 
-  /// Are all there?
+  /// Returns true if every rank of the node has arrived, and none has closed the rendezvous.
   bool is_open() const noexcept {
     const std::uint32_t came = word().load(std::memory_order_seq_cst);
     return (came & closed) == 0 && came >= all_;
   }
 
-  /// Has a rank closed it?
+  /// Returns true if a rank has closed it.
   bool is_closed() const noexcept { return (word().load(std::memory_order_seq_cst) & closed) != 0; }
 
   /// This rank cannot go on. False: too late, all are there, and this one has to go with them.

@@ -12,7 +12,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 class Endpoint;
 
-/// Which parts a team may have besides what every call needs.
+/// The parts that a team may have besides what every call needs.
 enum class PartKind : unsigned char {
   agreements,
   tickets,
@@ -29,9 +29,10 @@ class TeamPart : Pinned {
  public:
   virtual ~TeamPart() = default;
 
-  /// Is something of it in flight that is too old to be so beside a call of this number?
+  /// Returns true if it has something in flight that is too old to be so beside a call of this
+  /// number.
   virtual bool blocks(const Endpoint& /*e*/, std::uint32_t /*sequence*/) noexcept { return false; }
-  /// Lets what nobody waits for come to its end, since the ranks part here. True: nothing is left.
+  /// Completes what no rank waits for, since the ranks part here. Returns true if nothing is left.
   virtual bool settle() noexcept { return true; }
   /// After the team broke. `leak`: something may still use its memory.
   virtual void abandon(bool /*leak*/) noexcept {}

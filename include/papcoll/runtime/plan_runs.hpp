@@ -75,13 +75,13 @@ class RequestRuns {
     idle_.push_back(&run);  // make_one() has reserved the room
   }
 
-  /// That with the lowest sequence number of those that are not done; null if all are.
+  /// Returns the run with the lowest sequence number of those that are not done; null if all are.
   const RequestRun* oldest() noexcept {
     while (oldest_ != nullptr && oldest_->done()) unlink(*oldest_);
     return oldest_;
   }
 
-  /// Has a request one?
+  /// Returns true if a request holds one.
   bool any_taken() const noexcept { return taken_ != 0; }
 
   /// After the team broke. `leak`: something may still use their memory.
@@ -134,7 +134,7 @@ class PlanRuns {
   void begin(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, const Call& call,
              std::uint32_t sequence, PlayedOrder played = {}, bool held = false) {
     if (call.collective == Collective::barrier && call.count != 1) {
-      // To a schedule, a barrier is an allreduce of one element, the token `out` points to.
+      // For a schedule, a barrier is an allreduce of one element, the token `out` points to.
       Call of_token = call;
       of_token.count = 1;
       return begin(plan_run, e, schedule, of_token, sequence, played, held);
@@ -163,8 +163,8 @@ class PlanRuns {
                                 call, sequence, window_);
   }
 
-  /// Is a request under way that is too old to be in flight beside a call of this number? If one
-  /// is, the oldest is.
+  /// Returns true if a request is in flight that is too old to be so beside a call of this number.
+  /// If there is one, the oldest is.
   bool blocks(const Endpoint& e, std::uint32_t sequence) noexcept {
     const PlanRun* const oldest = requests_.oldest();
     return oldest != nullptr && sequence - oldest->sequence() >= e.sequences_at_once();
@@ -181,7 +181,7 @@ class PlanRuns {
                                              const AnySchedule& named, const Shape& shape,
                                              const Call& call, std::uint32_t sequence,
                                              const AlongMachine& along, bool held) {
-    // What a schedule stands for may depend on the bytes, and so may its order.
+    // The schedule that runs may depend on the bytes, and so may its order.
     const AnySchedule schedule =
         named.resolved(shape.size, shape.vector_size() * shape.element_size);
     const int root = is_rooted(call.collective) ? call.root : 0;
@@ -245,7 +245,8 @@ class NonblockingCallChecks {
     return *open_.back();
   }
 
-  /// Lets the calls go that match, and ends the others. Looks at a few, the next time at the next.
+  /// Releases the calls that match, and ends the others. Examines a few each time, and continues
+  /// with the next.
   void progress(RequestRuns& runs) {
     constexpr std::size_t looks = 64;
     for (std::size_t i = std::min(looks, open_.size()); i != 0; --i) {

@@ -63,7 +63,7 @@ class TeamRequests {
     });
   }
 
-  /// Does once what a wait does again and again; is the request complete?
+  /// Makes progress once, as a wait does repeatedly. Returns true if the request is complete.
   bool test(const PlanRun& plan_run) {
     require_usable();
     team_.progress();
@@ -92,7 +92,7 @@ class TeamRequests {
     }
   }
 
-  /// The same after the team broke.
+  /// As finish(), after the team broke.
   void forget(RequestRun& plan_run) noexcept {
     plan_run.timed = 0;
     runs().give_back(plan_run);
@@ -131,7 +131,7 @@ class TeamRequests {
 
   RemoteArrivalMonitor& costs() { return team_.parts.get<Agreements>(team_).requests(); }
 
-  /// Before a start for which a learner was asked. Is it timed?
+  /// Called before a start for which a learner was asked. Returns true if it is timed.
   bool count_learned(const CallTrial& trial) {
     const bool times = trial.is_timed(team_.calls.next(), false);
     if (costs().count()) team_.or_fail_everywhere([this] { messages_.tell_costs(costs()); });
@@ -199,7 +199,7 @@ class TeamRequests {
       c.hold(run);
       return &run;
     }
-    // Where connecting blocks in MPI, nobody is to be left alone.
+    // Where connecting blocks in MPI, no rank may be left alone in it.
     if (team_.connections.connecting_blocks(transport)) await(c);
     Endpoint* e = nullptr;
     try {

@@ -39,10 +39,10 @@ class Tickets final : public TeamPart {
  public:
   static constexpr PartKind kind = PartKind::tickets;
 
-  /// Is it not known yet whether there are any?
+  /// Returns true until open() or refuse() has settled whether the team has tickets.
   bool are_open() const noexcept { return !board_ && none_.empty(); }
 
-  /// Does the team draw any?
+  /// Returns true if the team draws tickets.
   bool are_drawn() const noexcept { return board_ != nullptr; }
 
   /// Why calls that want them run in predicted order, or nothing if they do not, or if there were
@@ -53,7 +53,7 @@ class Tickets final : public TeamPart {
     none_ = detail::joined({t.name, " has no tickets for this kind of team"});
   }
 
-  /// Makes them, if they can be had. May wait for all ranks, as the transport says.
+  /// Creates them, if they can be had. May wait for all ranks, depending on the transport.
   void open(const TransportTable& t, const TeamEnvironment& s, const Options& options) {
     try {
       board_ = detail::make_owned<RemoteTicketCounter>(
@@ -196,7 +196,7 @@ class ScheduledCalls {
   }
 
   /// Runs a call whose `phases` are calls of the teams within this one. `connect` calls connected()
-  /// for each transport they use, and says if all are there.
+  /// for each transport they use, and returns true if all are there.
   template <class Connect, class Phases>
   void run_divided(std::uint32_t id, const Call& call, Connect&& connect, Phases&& phases) {
     const CallWords words = words_of_long(call, id);
@@ -215,9 +215,9 @@ class ScheduledCalls {
   }
 
   /// Runs a call that names no algorithm, in a team whose ranks share no board: all of them count
-  /// such calls alike, and tell each other how long they were in some: those whose trial is timed,
-  /// and those that are watched, since their algorithm depends on arrivals; nobody leaves these
-  /// before all have come. `nodes`: which ranks are on one; null: each is on its own.
+  /// such calls alike, and exchange how long some of them took: those whose trial is timed, and
+  /// those that are watched, since their algorithm depends on arrivals; no rank leaves the latter
+  /// before all have arrived. `nodes`: which ranks are on one; null: each is on its own.
   template <class F>
   void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial, bool is_watched,
                    F&& run) {
@@ -240,7 +240,8 @@ class ScheduledCalls {
   }
 
  private:
-  /// In a call that has been entered: this rank comes to it. False: there is nothing to do in it.
+  /// Announces this rank in a call that it has entered. Returns false if there is nothing to do in
+  /// it.
   bool begins(const CallWords& words, const Call& call) {
     team_.node.announce_only();
     if constexpr (assertion_level >= 2) messages_.compare(words, {});
@@ -265,14 +266,16 @@ class ScheduledCalls {
     return messages_.endpoint_or_native(t);
   }
 
-  /// In a call of all ranks: if connecting the transport blocks in MPI, they meet first.
+  /// In a call of all ranks: if connecting the transport blocks in MPI, the ranks wait for each
+  /// other first.
   void meet_before(const TransportTable& t) {
     if (!team_.node.is_there() || !team_.connections.connecting_blocks(t)) return;
     team_.node.compare();
     messages_.meet_on_node(t, [] {});
   }
 
-  /// Are there tickets? Asked by all ranks in the same call, of which the first makes them.
+  /// Returns true if the team has tickets. All ranks ask in the same call; the first such call
+  /// creates them.
   bool has_tickets(const TransportTable& t) {
     Tickets& tickets = team_.parts.get<Tickets>();
     if (team_.size() > 1 && tickets.are_open()) open_tickets(tickets, t);

@@ -39,8 +39,9 @@ namespace detail {
 struct Division;
 }  // namespace detail
 
-/// The rank's side of a team of ranks, below the seam: what Communicator and ThreadTeam::Rank are
-/// made of. One thread at a time may use it. All its parts work on one TeamState, which it is:
+/// One rank's side of a team, below the type-erased interface: what Communicator and
+/// ThreadTeam::Rank are made of. One thread at a time may use it. All its parts work on one
+/// TeamState, which it is:
 ///
 ///     messages         calls and agreements by plans; meeting before what blocks in MPI
 ///     invalid          how peers hear of invalid calls
@@ -62,21 +63,22 @@ class TeamCore final : public TeamState {
   ScheduledCalls scheduled{*this, messages};
   /// What its blocking calls keep the numbers of blocks that differ in.
   CallBlocks blocks;
-  /// By which algorithms its calls ran.
+  /// How many calls ran by which algorithm.
   detail::AlgorithmCounts counts;
 
-  // --- given by whoever makes it
+  // --- set when it is made
 
   std::string files;  ///< the selection files of all ranks, see selection_texts.hpp
   detail::Division* division = nullptr;  ///< null: it is never divided, or is part of a team
   detail::Weak<void> owner;  ///< it is part of something that has it for as long as it lives
 
-  /// More ranks than processors on the node, when the team is made?
+  /// Sets whether there are more ranks than processors on the node; called when the team is made.
   void set_oversubscribed(bool yes) noexcept {
     was_oversubscribed_ = yes;
     node.set_oversubscribed(yes);
   }
-  /// The same for calls whose choice must stay, though processors may change.
+  /// As it was when the team was made, for calls whose choice must stay although processors may
+  /// change.
   bool was_oversubscribed() const noexcept { return was_oversubscribed_; }
 
   /// The buffers that this rank has registered; null: it never has.
@@ -91,7 +93,7 @@ class TeamCore final : public TeamState {
     if (buffer_watch_ == nullptr) buffer_watch_ = detail::make_shared<BufferWatch>();
     return buffer_watch_;
   }
-  /// For whoever wants to call later, when the communicator may have gone.
+  /// For later calls, before which the communicator may go.
   detail::Shared<TeamCore> share() noexcept { return {owner.lock(), this}; }
 
   bool on_one_node() const noexcept { return node.is_there(); }
@@ -109,7 +111,7 @@ class TeamCore final : public TeamState {
     return parts.get<Agreements>(*this).predictions_by(predictor);
   }
 
-  /// Does the team draw tickets of a transport?
+  /// Returns true if the team draws tickets of a transport.
   bool draws_tickets() const noexcept {
     const Tickets* const tickets = parts.find<Tickets>();
     return tickets != nullptr && tickets->are_drawn();
@@ -135,7 +137,8 @@ class TeamCore final : public TeamState {
   Hierarchy* hierarchy() const noexcept { return hierarchy_.get(); }
   TeamCore* intra() const noexcept { return static_cast<TeamCore*>(within(0)); }
   TeamCore* inter() const noexcept { return static_cast<TeamCore*>(within(1)); }
-  /// Several nodes, or groups, at least one of several ranks that have memory in common?
+  /// Returns true if there are several nodes or groups, and at least one has several ranks that
+  /// share memory.
   bool has_groups() const noexcept { return has_groups_; }
 
   // --- calls by schedules, see TeamRequests and ScheduledCalls
@@ -164,7 +167,7 @@ class TeamCore final : public TeamState {
     run_on(&node.site(), words_of(call, algorithm.id), algorithm, call);
   }
 
-  /// The same of a call whose words_of(), by the algorithm, are known.
+  /// As run(algorithm, call), for a call whose words_of() by the algorithm are known.
   void run(const ArrivalAlgorithm& algorithm, const CallWords& words, const Call& call) {
     run_on(&node.site(), words, algorithm, call);
   }

@@ -23,8 +23,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank says of a call, so that calls can be compared. Of `algorithm` 16 bits count; whether
-/// its bits must not depend on arrivals is part of it, since some go other ways then.
+/// Returns the fingerprint of a call, by which calls are compared. 16 bits of `algorithm` count.
+/// Whether bits must not depend on arrivals is part of it, since such calls may run differently.
 inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
   const std::uint32_t contract = call.by_arrivals() ? 0U : 0x6a5dU;
   const std::uint32_t reach = static_cast<std::uint32_t>(call.reach) << 8U;
@@ -36,7 +36,7 @@ inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
 /// 16 bits that stand for a number of 32.
 constexpr std::uint32_t short_id(std::uint32_t id) noexcept { return id * 0x9e3779b1U >> 16; }
 
-/// The same of a call by an algorithm whose number takes 32 bits.
+/// As words_of(), for an algorithm whose number takes 32 bits.
 inline CallWords words_of_long(const Call& call, std::uint32_t id) noexcept {
   return words_of(call, short_id(id));
 }
@@ -84,7 +84,7 @@ class CallCounter {
   /// The number of the last of them.
   std::uint32_t count_requests(std::uint32_t n = 1) noexcept { return requests_ += n; }
 
-  /// Of the blocking call under way.
+  /// The sequence number of the present blocking call.
   std::uint32_t sequence() const noexcept { return 2 * blocking_; }
   static std::uint32_t sequence_of_request(std::uint32_t number) noexcept { return 2 * number + 1; }
 
@@ -93,7 +93,7 @@ class CallCounter {
   std::uint32_t requests_;
 };
 
-/// Has a call nothing to do?
+/// Returns true if a call has nothing to do.
 inline bool is_empty(const Call& c) noexcept {
   return c.count == 0 && c.counts == nullptr && c.collective != Collective::barrier;
 }
@@ -117,11 +117,12 @@ struct TeamHooks : Pinned {
   virtual void native(const Call& /*call*/) {}
   /// The first request of this rank on this team begins, or the last one ends.
   virtual void outstanding(bool /*any*/) {}
-  /// May this rank not wait in an endpoint, since it has requests under way on other teams?
+  /// Returns true if this rank may not block in an endpoint, since it has requests in flight on
+  /// other teams.
   virtual bool busy_elsewhere() { return true; }
-  /// Has the process of a rank ended?
+  /// Returns true if the process of a rank has ended.
   virtual bool is_gone(int /*rank*/) { return false; }
-  /// By the clock that costs are told by, which may be a simulated one.
+  /// The clock by which costs are measured, which may be a simulated one.
   virtual std::chrono::nanoseconds now() const { return Waiter::Clock::now().time_since_epoch(); }
 };
 
@@ -140,8 +141,9 @@ class TeamContext : Pinned {
   }
 
   CallCounter calls;  ///< counted by the parts that begin calls
-  /// Is a blocking call under way? Only to tell who calls at the same time, so relaxed is enough:
-  /// it orders nothing, and two threads that come at the same instant are not told apart.
+  /// True while a blocking call is in progress. Only finds calls of several threads at once, so
+  /// relaxed is enough: it orders nothing, and two threads that call at the same instant are not
+  /// found.
   std::atomic<bool> in_call{false};
   std::vector<int> names;  ///< the ranks', in the outermost team, if this is not it
 

@@ -44,7 +44,8 @@ inline std::uint32_t handled_reason(const TeamContext& team) noexcept {
                                                   : NodeBoard::Abort::gave_up);
 }
 
-/// `missing`: who has not come to the call under way, a sentence, or nothing.
+/// `missing`: a sentence that names the ranks that have not arrived in the present call; may be
+/// empty.
 [[gnu::cold]] inline std::string lost_text(std::uint32_t reason, const TeamContext& basis,
                                            const std::string& missing) {
   const std::string here = std::to_string(basis.shown(basis.rank()));
@@ -72,9 +73,9 @@ inline std::uint32_t handled_reason(const TeamContext& team) noexcept {
 
 /// What all parts of a rank's side of a team work on: who and where the ranks are, the board of
 /// their node, and all that may be in flight: messages, calls by plans, comparisons of calls,
-/// requests, and what parts of the team do that nobody waits for. And how a team breaks, how its
-/// ranks tell each other, and what a rank that waits looks out for; in this team, the one around
-/// it, and those within it.
+/// requests, and what parts of the team do for which no rank waits. Also how a team breaks, how its
+/// ranks notify each other, and what a waiting rank watches for; in this team, the one around it,
+/// and those within it.
 class TeamState : public TeamContext, public WaitHooks {
  public:
   TeamState(TeamEnvironment s, const Options& options, TeamHooks* hooks)
@@ -240,11 +241,11 @@ class TeamState : public TeamContext, public WaitHooks {
   [[gnu::cold]] void fail_everywhere(const std::string& why) noexcept {
     fail_everywhere(why, NodeBoard::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
   }
-  /// The same in the handler of `problem`.
+  /// As fail_everywhere(why), in the handler of `problem`.
   [[gnu::cold]] void fail_everywhere(const std::exception& problem) noexcept {
     fail_everywhere(problem.what(), detail::handled_reason(*this));
   }
-  /// The team is of no use any more: calls in flight are forgotten, later calls throw.
+  /// Breaks the team on this rank: calls in flight are abandoned, later calls throw.
   [[gnu::cold]] void give_up(const std::string& why) noexcept {
     if (!broken_.empty()) return;
     broken_ = why;
@@ -257,10 +258,12 @@ class TeamState : public TeamContext, public WaitHooks {
     if (std::exchange(requests_, 0) != 0) hooks().outstanding(false);
   }
 
-  /// May something still read the memory of calls that were in flight when the team broke?
+  /// Returns true if the memory of calls that were in flight when the team broke may still be
+  /// accessed.
   bool holds_on() const noexcept { return holds_on_; }
 
-  /// Completes the exchanges that nobody waits for, since the ranks part here. True: none is left.
+  /// Completes the exchanges for which no rank waits, since the ranks part here. Returns true if
+  /// none is left.
   [[gnu::cold]] bool settle() noexcept {
     bool in_time = true;
     each_within([&](TeamState& team) { in_time &= team.settle(); });
@@ -275,12 +278,12 @@ class TeamState : public TeamContext, public WaitHooks {
     each_within([reason](TeamState& team) { team.abort_node(reason); });
   }
 
-  /// Can it say in time that a peer died? Among ranks that share no memory, only while those of a
-  /// group that do are in a call together.
+  /// Returns true if the team can notice a peer's death in time. Among ranks without shared memory
+  /// only while those of a group that share memory are in a call together.
   bool tells_of_death() const noexcept { return node.is_there() || in_phases; }
 
-  /// What has failed, as in NodeBoard::Abort: what any team around this one was told, or what the
-  /// exception says whose handler this is called in.
+  /// Returns what has failed, as in NodeBoard::Abort: what the control block of a team around this
+  /// one has, or what the exception says in whose handler it is called.
   [[gnu::cold]] std::uint32_t handled_reason() const noexcept {
     for (const TeamState* team = this; team != nullptr; team = team->parent_) {
       if (const std::uint32_t reason = team->node.abort_reason(); reason != 0) return reason;
@@ -301,8 +304,8 @@ class TeamState : public TeamContext, public WaitHooks {
   void check() override {
     node.check();
     if (const std::uint32_t reason = node.abort_reason(); reason != 0) lose(reason);
-    // Where not all ranks share memory, those that do tell each other in that of their group; the
-    // others are still to be told.
+    // If not all ranks share memory, those that do are notified in that of their group; the others
+    // have yet to be notified.
     if (const TeamState* const intra = within_[0];
         in_phases && intra != nullptr && !node.is_there()) {
       const std::uint32_t reason = intra->node.abort_reason();
@@ -331,8 +334,9 @@ class TeamState : public TeamContext, public WaitHooks {
                         ": ", detail::bare(broken_)}));
   }
 
-  /// Something of a peer was not there: throws peer_lost if one has died. A process that dies gives
-  /// back what it had just before its death can be seen.
+  /// Called after an endpoint error that a peer's death may have caused. Looks for a dead peer for
+  /// about 50 ms and throws peer_lost if it finds one. Waits because the kernel releases a
+  /// process's resources before its death can be observed.
   [[gnu::cold, gnu::noinline]] void look_for_death() {
     if (!surroundings().processes) return;
     constexpr int looks = 50;

@@ -75,8 +75,8 @@ class PlanAssembler final : public StepSink {
     memory_.settle();
   }
 
-  /// Several ranges as one message. They need not be neighbours, neither in the vector nor in
-  /// memory: what stands apart is brought together first.
+  /// Sends several ranges as one message. They need not be contiguous, in the vector or in memory:
+  /// if they are not, they are copied together first.
   [[gnu::cold]] void send(int peer, std::span<const Range> ranges,
                           std::size_t flow = no_flow) override {
     Pieces pieces;
@@ -221,7 +221,7 @@ class PlanAssembler final : public StepSink {
 
   Operand operand(const Piece& p) const noexcept { return memory_.operand(p.location, p.range.lo); }
 
-  /// Do the pieces stand one after the other in memory?
+  /// Returns true if the pieces are contiguous in memory.
   [[gnu::cold]] bool are_neighbours(const Pieces& pieces) const noexcept {
     for (std::size_t i = 1; i < pieces.size(); ++i) {
       const Piece& a = pieces[i - 1];
@@ -264,7 +264,7 @@ class PlanAssembler final : public StepSink {
          " before they are there: receive them first, or send something else"}));
   }
 
-  /// Makes r stand in one piece of memory that can be sent from, and says where.
+  /// Brings r together in one piece of memory that can be sent from, and returns where.
   [[gnu::cold]] ElementLocation gather(Range r) {
     memory_.locations().each(r, [this](const Piece& p) { require_present(p); });
     const Piece whole = memory_.locations().piece(r);

@@ -14,18 +14,18 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a Builder tells one position's steps to: PlanAssembler makes a plan of them, TrafficReader
+/// What a Builder passes one position's steps to: PlanAssembler makes a plan of them, TrafficReader
 /// (topology/mapping/read_traffic.hpp) counts who sends how much to whom.
 class StepSink : Pinned {
  public:
   static constexpr std::size_t no_flow = ~std::size_t{0};  ///< the number of no flow
 
   virtual int size() const noexcept = 0;                  ///< how many positions there are
-  virtual int position() const noexcept = 0;              ///< whose steps are told
+  virtual int position() const noexcept = 0;              ///< whose steps are added
   virtual std::size_t element_size() const noexcept = 0;  ///< bytes
   /// As Builder::lateness().
   virtual std::uint64_t lateness(int position) const noexcept = 0;
-  /// Is an empty range a message, too?
+  /// Returns true if an empty range is a message, too.
   virtual bool sends_empty() const noexcept { return false; }
   /// As Builder::contribution(), of a position among all.
   virtual Range contribution(int position) const = 0;
@@ -49,7 +49,7 @@ class StepSink : Pinned {
   /// A flow of messages, of which there are at most `in_flight` of a pair and direction at once;
   /// within `outer`, if that is one. The number is what send() and the others take.
   virtual std::size_t add_flow(std::uint32_t in_flight, std::size_t outer) = 0;
-  /// What is told of the flow from now on waits for what was told before.
+  /// Later steps of the flow wait for the earlier ones.
   virtual void end_round(std::size_t flow) = 0;
 
  protected:
@@ -60,7 +60,7 @@ class StepSink : Pinned {
 ///
 /// The text of an emit() is the same for all positions: it asks position() and size(), and names
 /// peers by position and data by ranges of the vector. It must be right when each position runs its
-/// steps one after the other; what may run at once is derived. The k-th send of a to b meets the
+/// steps one after the other; what may run at once is derived. The k-th send of a to b matches the
 /// k-th receive (or reduce) of b from a, and both name ranges of the same size; empty ranges are
 /// dropped on both sides.
 ///
@@ -76,7 +76,7 @@ class Builder {
   /// The position whose steps are written.
   int position() const noexcept { return me_; }
 
-  /// The elements this builder speaks of, all of them.
+  /// All elements of this builder.
   Range whole() const noexcept { return vector_; }
   /// In exscan: what this position ends with of these elements. It stands beside what the position
   /// contributes and passes on, whole(), and is not there at the beginning. Elsewhere the two are
@@ -136,15 +136,16 @@ class Builder {
   [[gnu::cold]] void send(int to, Range r) { sink_->send(global(to), r, flow_); }
   /// Receives elements from a position, over what is there.
   [[gnu::cold]] void receive(int from, Range r) { sink_->receive(global(from), r, flow_); }
-  /// Several ranges as one message, in this order; both ends name the same.
+  /// Sends several ranges as one message, in this order; both ends name the same ranges.
   [[gnu::cold]] void send(int to, std::span<const Range> ranges) {
     sink_->send(global(to), ranges, flow_);
   }
-  /// The other end of it.
+  /// Receives several ranges that a position sends as one message.
   [[gnu::cold]] void receive(int from, std::span<const Range> ranges) {
     sink_->receive(global(from), ranges, flow_);
   }
-  /// The same of what this position has no further use for, so that its memory can be used again.
+  /// Sends several ranges as one message and gives up their contents: the plan may reuse their
+  /// memory.
   [[gnu::cold]] void give(int to, std::span<const Range> ranges) {
     send(to, ranges);
     sink_->forget(ranges);
@@ -153,16 +154,16 @@ class Builder {
   /// Receives `from`'s partial result of r and combines it with the own one, the lower
   /// position first.
   [[gnu::cold]] void reduce(int from, Range r) { sink_->reduce(global(from), r, flow_, {}); }
-  /// The same, and combines what was received with `also` as well, a range of the same length apart
-  /// from r. Where `also` is not there yet, it becomes what was received.
+  /// As reduce(from, r), and combines what was received with `also` as well, a range of the same
+  /// length apart from r. Where `also` is not there yet, it becomes what was received.
   [[gnu::cold]] void reduce(int from, Range r, Range also) {
     sink_->reduce(global(from), r, flow_, also);
   }
 
-  /// The same plan, for a pipeline: of the messages that the builder it gives (or one made of that)
-  /// is told of, at most `in_flight` of a pair and direction are on their way at once, the earlier
-  /// ones of the text first. Without it there are as many as the data allow, and where they share a
-  /// port fairly, all arrive at the end.
+  /// Returns a builder of the same plan for a pipeline: of the messages that are sent through it,
+  /// or through a builder made of it, at most `in_flight` per pair and direction are in flight at
+  /// once, in the order of the text. Without it there are as many as the data allow, and where they
+  /// share a port fairly, all arrive at the end.
   [[gnu::cold]] Builder flow(std::uint32_t in_flight) const {
     Builder b{*this};
     b.flow_ = sink_->add_flow(in_flight, flow_);
@@ -173,14 +174,14 @@ class Builder {
   /// combinations they are for, are complete. Nothing happens outside of a flow.
   void end_round() { sink_->end_round(flow_); }
 
-  /// The same plan, seen by the n positions first, first+stride, … of this builder; this position
-  /// is one of them.
+  /// Returns a builder of the same plan whose positions are the n positions first, first+stride, …
+  /// of this one; this position is one of them.
   Builder among(int first, int stride, int n) const {
     return among(n, [=](int i) { return first + i * stride; });
   }
 
-  /// The same plan, seen by the n positions member_of(0), … member_of(n−1) of this builder, which
-  /// ascend; this position is one of them.
+  /// Returns a builder of the same plan whose positions are member_of(0), … member_of(n−1) of this
+  /// one, in ascending order; this position is one of them.
   [[gnu::cold]] Builder among(int n, detail::FunctionRef<int(int)> member_of) const {
     Builder b{*this};
     b.group_.clear();
@@ -199,7 +200,7 @@ class Builder {
     return b;
   }
 
-  /// The same plan and positions, on a part of the vector.
+  /// Returns a builder of the same plan and positions whose vector is a part of this one's.
   [[gnu::cold]] Builder within(Range r) const {
     Builder b{*this};
     b.vector_ = r;

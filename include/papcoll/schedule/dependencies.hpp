@@ -13,10 +13,10 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// Which steps of a plan wait for which: of two steps that touch the same memory, one of them
-/// writing, the later in the text waits for the earlier. Steps are told in the order of the text.
+/// writing, the later in the text waits for the earlier. Steps are added in the order of the text.
 class StepDependencies {
  public:
-  /// A step that both reads and writes an element is told to read it first.
+  /// For a step that both reads and writes an element, call read() first.
   void read(Operand at, std::size_t n, std::uint32_t step) { access(at, n, step, false); }
   void write(Operand at, std::size_t n, std::uint32_t step) { access(at, n, step, true); }
 
@@ -29,7 +29,7 @@ class StepDependencies {
     dependencies_.push_back({earlier, later});
   }
 
-  /// The same for all steps of a chain.
+  /// As depend(), on all steps of a chain.
   [[gnu::cold]] void depend_on_chain(std::uint32_t later, std::uint32_t chain) {
     for (; chain != 0; chain = links_[chain - 1].next) depend(later, links_[chain - 1].step);
   }
@@ -83,15 +83,15 @@ class StepDependencies {
         v.number = chain(step, readers);
       }
     }
-    // What a write covers is forgotten: whoever comes later waits for the write.
+    // What a write covers is forgotten: later steps wait for the write.
     if (write) runs.assign(first, last, {step + 1, 0});
   }
 
   static constexpr unsigned space_shift = 48;
 
-  /// Of Space::out and Space::scratch, and of all the spaces that PlanMemory has. The values: who
-  /// wrote, plus 1, and the chain of those that have read since. Whoever reads waits for the one,
-  /// whoever writes for all.
+  /// Of Space::out and Space::scratch, and of all the spaces that PlanMemory has. The values: the
+  /// step that wrote, plus 1, and the chain of those that have read since. A step that reads waits
+  /// for the former, one that writes for all.
   std::array<ElementRuns, 3> runs_;
   detail::Vector<Link> links_;
   detail::Vector<std::uint32_t> newest_;  ///< by step: the newest that depends on it
@@ -131,7 +131,7 @@ class Flows {
 
   /// Step `step` is the next message from or to the peer, in this flow or in none.
   [[gnu::cold]] void message(std::size_t flow, int peer, bool received, std::uint32_t step) {
-    // A number that comes round again in a transport's tag space must not meet its predecessor in
+    // A number that comes round again in a transport's tag space must not be that of a message in
     // flight.
     constexpr std::uint32_t numbers = 256;
     dependencies_.enqueue(queue(0, peer, received), step, numbers);

@@ -47,7 +47,7 @@ class ElementRuns {
     return {{r.lo, std::min(r.hi, end(run))}, runs_[run].value};
   }
 
-  /// Has a run begin at the element, and returns the run's number.
+  /// Makes a run begin at the element, and returns the run's number.
   std::size_t cut(std::size_t element) {
     if (runs_.empty()) runs_.push_back({});
     const std::size_t run = first_from(element);
@@ -66,7 +66,7 @@ class ElementRuns {
     if (first + 1 != last) runs_.erase(runs_.begin() + first + 1, runs_.begin() + last);
   }
 
-  /// Gives the elements of r, which is not empty, this value.
+  /// Sets the value of the elements of r, which is not empty.
   [[gnu::cold]] void assign(Range r, Value value) {
     const std::size_t first = cut(r.lo);
     assign(first, cut(r.hi), value);

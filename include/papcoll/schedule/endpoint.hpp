@@ -15,7 +15,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 class PlanRun;
 
-/// One step of a plan made concrete: addresses, a rank, and who wants to hear of its completion.
+/// One step of a plan made concrete: addresses, a rank, and what is notified of its completion.
 struct TransportOp {
   OpKind kind = OpKind::copy;        ///< send, receive, reduce or copy
   int peer = -1;                     ///< a rank of the team
@@ -27,17 +27,17 @@ struct TransportOp {
   const std::byte* b = nullptr;      ///< the higher operand
   std::size_t n = 0;                 ///< elements
   const Reducer* reducer = nullptr;  ///< the element's size, and the operator
-  PlanRun* owner = nullptr;          ///< wants to hear: owner->complete(slot, step)
+  PlanRun* owner = nullptr;          ///< is notified: owner->complete(slot, step)
   std::uint32_t slot = 0;            ///< for the owner
   std::uint32_t step = 0;            ///< for the owner
-  bool lies_apart = false;  ///< a local step with operands whose elements are not all neighbours
+  bool lies_apart = false;           ///< a local step with operands that are not contiguous
 
   /// Bytes of the step's elements.
   std::size_t bytes() const noexcept { return n * reducer->size; }
 };
 
-/// Calls f with local steps that make up this one, such that in each the elements of every operand
-/// are neighbours. In plan_run.hpp.
+/// Calls f with local steps that make up this one, in each of which the elements of every operand
+/// are contiguous. In plan_run.hpp.
 void for_each_piece(const TransportOp& w, auto&& f);
 
 /// perform_locally() of each piece. In plan_run.hpp.
@@ -67,9 +67,9 @@ class Endpoint : Pinned {
   /// the stream. All others call perform_locally().
   virtual bool start(const TransportOp& work) = 0;
 
-  /// Does it run local steps of this kind, once started, one after the other in that order, as the
-  /// stream of a GPU does? Such a step is started before others of such kinds that it depends on
-  /// are complete.
+  /// Returns true if it runs local steps of this kind in the order in which they were started, one
+  /// after the other, as the stream of a GPU does. Such a step is started before others of such
+  /// kinds that it depends on are complete.
   virtual bool in_order(OpKind) const noexcept { return false; }
 
   /// All steps of a call whose buffers are not in the host's memory are complete. What its stream
@@ -87,11 +87,12 @@ class Endpoint : Pinned {
   /// and again; false if it has not. Only where nothing but this endpoint needs moving meanwhile.
   virtual bool run_to_end(const PlanRun&) { return false; }
 
-  /// The communicator ends, on all ranks at about the same time, and nothing is in flight: gives
-  /// back what peers have mapped. abandon() may follow.
+  /// Called when the communicator ends, on all ranks at about the same time, and nothing is in
+  /// flight: unmaps what peers have exposed. abandon() may follow.
   virtual void end() noexcept {}
 
-  /// May the exception whose handler this is called in be because a peer has died?
+  /// Returns true if the exception in whose handler it is called may be the effect of a peer's
+  /// death.
   virtual bool may_be_of_death() const noexcept { return false; }
 
   /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
@@ -101,13 +102,14 @@ class Endpoint : Pinned {
   /// Calls whose sequence numbers lie this far apart must not be in flight together.
   virtual std::uint32_t sequences_at_once() const noexcept { return ~std::uint32_t{0}; }
 
-  /// Why messages between devices go through the host, or nothing if they do not.
+  /// Returns the reason why messages between devices go through the host; empty if they do not.
   virtual const std::string& why_no_ipc() const noexcept {
     static const std::string nothing;
     return nothing;
   }
 
-  /// After abandon(): may something below still touch the memory of a call that was in flight?
+  /// After abandon(): returns true if the memory of a call that was in flight may still be accessed
+  /// by a lower layer.
   virtual bool holds_on() const noexcept { return false; }
 };
 

@@ -57,8 +57,8 @@ inline Order static_order(const Shape& shape) {
 /// Makes the plan of one rank (shape.rank). The schedule must serve the collective, and the order
 /// must be rank order if the operator does not commute.
 ///
-/// Most of what makes plans is cold, as is what tells of failures: optimised for size, it takes the
-/// user's compiler less time. Those functions in which it spends the most are not cold.
+/// Most functions that make plans are cold, as are those that report failures: optimised for size,
+/// they take the user's compiler less time. The functions in which most time is spent are not.
 [[gnu::cold]] inline BlockedPlan make_plan(const AnySchedule& named, const Shape& shape,
                                            const Order& order) {
   const AnySchedule schedule = named.resolved(shape.size, shape.vector_size() * shape.element_size);
@@ -95,9 +95,9 @@ struct PlanOf {
 };
 
 /// The plans a communicator made last, bounded in number and in steps; the least recently used ones
-/// go first. Whoever wants to keep one, such as a persistent call, has a copy of it: the cache does
-/// not grow with those.
-/// Building a plan costs about what a message does, so the cache is small and searched in order.
+/// go first. What keeps one, such as a persistent call, has a copy of it: the cache does not grow
+/// with those. Building a plan costs about what a message does, so the cache is small and searched
+/// in order.
 class PlanCache {
  public:
   /// The plan of (schedule, shape, order), made if it is not there.

@@ -10,7 +10,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Which rank plays which position: a bijection of 0…size−1. Rotations need no memory; any other
+/// The rank that plays each position: a bijection of 0…size−1. Rotations need no memory; any other
 /// order shares one immutable table.
 class Order {
  public:
@@ -20,8 +20,8 @@ class Order {
   /// Position 0 is rank `first`, position 1 the rank after it, and so on around.
   static Order rotation(int size, int first) { return Order{size, first, nullptr}; }
 
-  /// Position p is rank ranks[p]; `ranks` is a permutation of 0…size−1, or, of a group in a larger
-  /// team, numbers of that, where nobody asks positions(). `lateness`, if given, has what
+  /// Position p is rank ranks[p]; `ranks` is a permutation of 0…size−1, or, for a group in a larger
+  /// team whose positions() is not used, numbers in that team. `lateness`, if given, has what
   /// lateness(p) is for each position.
   static Order permutation(std::vector<int> ranks, std::vector<std::uint64_t> lateness = {}) {
     const int size = static_cast<int>(ranks.size());
@@ -29,8 +29,8 @@ class Order {
                  detail::make_shared<const Table>(Table{std::move(ranks), std::move(lateness)})};
   }
 
-  /// The same order of a permutation, but for `rank`, which comes to position 0; those that were
-  /// before it are one position later. No allocation.
+  /// Returns this permutation with `rank` moved to position 0, and those that were before it one
+  /// position later. Does not allocate.
   Order with_first(int rank) const {
     int p = 0;
     while (table_->ranks[static_cast<std::size_t>(p)] != rank) ++p;
@@ -68,13 +68,13 @@ class Order {
     return table_ && !table_->lateness.empty() ? table_->lateness[index(position)] : 0;
   }
 
-  /// Made from the same permutation, by with_first() or as a copy?
+  /// Returns true if both were made from the same permutation, by with_first() or as a copy.
   bool is_akin(const Order& o) const noexcept { return table_ && table_ == o.table_; }
 
-  /// Has it a table? Rank order and rotations have none.
+  /// Returns true if it has a table; rank order and rotations have none.
   bool is_permutation() const noexcept { return table_ != nullptr; }
 
-  /// Does every rank play the position of its number?
+  /// Returns true if every rank plays the position of its number.
   bool is_identity() const noexcept { return !table_ && first_ == 0; }
 
   /// Orders that map alike compare equal if made alike: a permutation equals its own copies only.

@@ -29,11 +29,13 @@ struct Shape {
   std::size_t element_size = 1;  ///< bytes
   bool in_place = false;
   bool commutative = true;
-  // May messages be sent from the input, and received in the output, where these are? Not if their
-  // elements lie apart or in memory that the transport does not reach: then through scratch memory.
+  // True if messages are sent from the input, and received in the output, in place. False if
+  // elements are not contiguous, or are in memory that the transport does not reach: then messages
+  // go through scratch memory.
   bool in_direct = true;
   bool out_direct = true;
-  /// Is there a message for an empty block, too? So its receiver finds out if it expects more.
+  /// True if there is a message for an empty block, too, so that its receiver finds out if it
+  /// expects more.
   bool sends_empty = false;
 
   friend bool operator==(const Shape&, const Shape&) = default;
@@ -192,8 +194,8 @@ class Plan {
 
  private:
   detail::Vector<Step> steps_;
-  /// Of each step the number of its predecessors; then where the successors of each begin in here,
-  /// and where those of the last end; then these.
+  /// For each step the number of its predecessors; then, for each step, where its successors begin
+  /// in here, and where those of the last end; then these.
   detail::Vector<std::uint32_t> links_;
   std::size_t scratch_ = 0;
   std::size_t count_ = 0;

@@ -14,8 +14,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Pieces of scratch memory that a plan takes and gives back while it is made. Steps that use a
-/// piece again wait for those that used it before: StepDependencies goes by addresses.
+/// Pieces of scratch memory that a plan takes and returns while it is made. Steps that use a piece
+/// again wait for those that used it before, since StepDependencies compares addresses.
 class ScratchAllocator {
  public:
   /// Returns the offset of n contiguous elements, the first that are free.
@@ -35,7 +35,7 @@ class ScratchAllocator {
     if (n != 0) resting_.push_back({at, at + n});
   }
 
-  /// To be called after each receive.
+  /// Must be called after each receive.
   [[gnu::cold]] void settle() {
     for (const Range r : resting_) runs_.assign(r, {});
     resting_.clear();
@@ -106,13 +106,13 @@ class PlanMemory {
     return in_area(r, take_area(r.size()));
   }
 
-  /// Can messages be sent from there?
+  /// Returns true if messages can be sent from there.
   bool is_direct(ElementLocation location) const noexcept {
     if (location.where == ElementLocation::in) return in_direct_;
     return location.where != ElementLocation::out || out_direct_;
   }
 
-  /// May what stands there be combined with something in place? Not the input.
+  /// Returns true if elements there can be combined in place; the input's cannot.
   bool is_writable(ElementLocation location) const noexcept {
     return location.where != ElementLocation::in && is_direct(location);
   }
@@ -137,7 +137,7 @@ class PlanMemory {
     return temporary_space(i);
   }
 
-  /// Gives the steps their places in scratch space, and its size.
+  /// Assigns the steps their places in scratch space, and returns its size.
   [[gnu::cold]] std::size_t fix_scratch(detail::Vector<Step>& steps) const {
     std::size_t lo = vector_;
     std::size_t hi = 0;

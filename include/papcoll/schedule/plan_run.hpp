@@ -49,11 +49,11 @@ class PlanScratch {
   detail::Shared<std::byte> lent_;
 };
 
-// A long header: what a step needs is found in one object, and all of it is inlined into run().
+// All that a step needs is in one object, so that run() can be inlined.
 
 /// One run of a plan by one rank: starts each step on the endpoint as soon as the steps before it
-/// are complete. Nothing here waits; whoever waits calls Endpoint::progress() until done(). An
-/// object may be used again when done, and then keeps its memory.
+/// are complete. Nothing here waits; the caller calls Endpoint::progress() until done(). An object
+/// may be used again when done, and then keeps its memory.
 class PlanRun : Pinned {
  public:
   /// Starts the call. The call's buffers and operator must stay until done(); `window` blocks at
@@ -74,7 +74,8 @@ class PlanRun : Pinned {
     if (done()) end();
   }
 
-  /// The same where it will be known only later which rank plays which position: know() tells.
+  /// As start(), but before it is known which rank plays which position. A step whose peer is
+  /// unknown is parked until know() names it.
   void start_before_known(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, int size,
                           const Call& call, std::uint32_t sequence, std::size_t window) {
     known_.clear();
@@ -85,7 +86,8 @@ class PlanRun : Pinned {
     if (done()) end();
   }
 
-  /// Position `position` is this rank. Starts what waited for it; may be told again.
+  /// Sets the rank that plays a position, and starts the steps that waited for it; may be called
+  /// again.
   void know(int position, int rank) {
     int& known = known_[static_cast<std::size_t>(position)];
     if (known >= 0) return;
@@ -157,7 +159,7 @@ class PlanRun : Pinned {
     std::size_t steps_left = 0;
     const Plan* plan = nullptr;
     std::array<std::byte*, 3> base{};  ///< element 0 of the block in each Space
-    /// Of each step: how many of its predecessors are not complete; or `followed`.
+    /// For each step: how many of its predecessors are not complete; or `followed`.
     std::uint32_t* waits_for = nullptr;
   };
   struct Ready {
@@ -307,8 +309,8 @@ class PlanRun : Pinned {
     return space == Space::in ? call_.in_view : space == Space::out ? call_.out_view : nullptr;
   }
 
-  /// The address of element `done` of an operand. Reduces n to the number of elements from there on
-  /// that are neighbours, if it is more.
+  /// Returns the address of element `done` of an operand. Reduces n to the number of contiguous
+  /// elements from there on, if it is more.
   std::byte* find(std::uint32_t slot, Operand o, std::size_t done, std::size_t& n) const noexcept {
     o.offset += done;
     const BufferView* const view = view_of(o.space);
@@ -322,7 +324,7 @@ class PlanRun : Pinned {
   detail::Shared<const BlockedPlan> plan_;
   Order order_ = Order::identity(1);
   Call call_;
-  bool has_views_ = false;  ///< a buffer's elements are not all neighbours
+  bool has_views_ = false;  ///< a buffer's elements are not contiguous
   std::uint32_t sequence_ = 0;
   std::size_t blocks_left_ = 0;
   std::size_t in_flight_ = 1;  ///< blocks at once

@@ -13,11 +13,11 @@ struct Range {
 
   /// How many elements it has.
   constexpr std::size_t size() const noexcept { return hi - lo; }
-  /// Has it none?
+  /// Returns true if it has no elements.
   constexpr bool empty() const noexcept { return lo == hi; }
-  /// Do the two have an element in common?
+  /// Returns true if the two have an element in common.
   constexpr bool overlaps(Range o) const noexcept { return lo < o.hi && o.lo < hi; }
-  /// Are all of the other's elements in it?
+  /// Returns true if it has all of the other's elements.
   constexpr bool contains(Range o) const noexcept { return lo <= o.lo && o.hi <= hi; }
   friend constexpr bool operator==(Range, Range) = default;
 };

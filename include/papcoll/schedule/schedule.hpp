@@ -18,7 +18,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// S says with an emit() overload that it serves the collective.
+/// True if S serves the collective: it has an emit() for the tag.
 template <class S, class Tag>
 concept Emits = requires(const S& s, Builder& b) {
   s.emit(Tag{}, b);
@@ -77,7 +77,7 @@ struct PlainSchedule {
   friend bool operator==(const PlainSchedule&, const PlainSchedule&) = default;
 };
 
-/// A schedule whose parts are types: at_run_time() is the one of AnySchedules that it stands for.
+/// A schedule whose parts are types: at_run_time() returns the equivalent schedule of AnySchedules.
 template <class S>
 concept TypedSchedule = requires(const S& s) {
   s.at_run_time();
@@ -115,7 +115,7 @@ const ScheduleTable& schedule_table() noexcept;
 template <class S>
 inline constexpr S default_schedule{};
 
-/// Does a schedule combine contributions out of rank order?
+/// True if a schedule combines contributions out of rank order.
 template <class S>
 constexpr bool commutative_only_of(const S& s) {
   if constexpr (requires { s.commutative_only(); }) {
@@ -138,7 +138,7 @@ class AnySchedule {
       : table_(&detail::schedule_table<S>()),
         owner_(detail::make_shared<const S>(std::move(schedule))),
         self_(owner_.get()) {}
-  /// The one that it stands for.
+  /// Constructs it of a schedule.
   template <StaticSchedule S>
   requires TypedSchedule<S> AnySchedule(S schedule)  // NOLINT(google-explicit-constructor)
       : AnySchedule(schedule.at_run_time()) {}
@@ -158,7 +158,7 @@ class AnySchedule {
     return s;
   }
 
-  /// Is there one?
+  /// Returns true if it holds a schedule.
   explicit operator bool() const noexcept { return table_ != nullptr; }
   /// The name without parameters.
   std::string_view base_name() const noexcept { return table_->name; }
@@ -170,9 +170,9 @@ class AnySchedule {
     return table_->commutative_only == nullptr ? table_->always_commutative_only
                                                : table_->commutative_only(self_);
   }
-  /// Does it serve the collective?
+  /// Returns true if the schedule serves the collective.
   bool serves(Collective c) const noexcept { return table_->serves(c); }
-  /// Does its alltoall serve parts of sizes that differ?
+  /// Returns true if its alltoall serves blocks that differ in length.
   bool own_parts_only() const noexcept { return table_->own_parts_only; }
   /// Elements of the blocks in which it pipelines; 0: one block.
   std::size_t segment(int size, std::size_t element_size) const {
@@ -184,7 +184,8 @@ class AnySchedule {
     return table_->mapping_hint == nullptr ? table_->constant_hint
                                            : table_->mapping_hint(self_, c, size);
   }
-  /// Tells who sends how much to whom; false: it does not know, but emit() says it.
+  /// Adds who sends how much to whom. Returns false if the schedule has no traffic(); emit() has it
+  /// then.
   bool tell_traffic(Collective c, Traffic& traffic) const {
     if (table_->traffic == nullptr) return false;
     const std::size_t before = traffic.arcs().size();

@@ -26,9 +26,9 @@ enum class MappingHint : unsigned char {
   /// carries as much, so an order that gathers what is near makes all ranks of a group send to one
   /// other group at a time, and that is slower than it looks where few links join the two.
   by_traffic_in_trees,
-  consecutive,   ///< 0, 1, 2, …: neighbours talk most, or subtrees are runs of positions
+  consecutive,   ///< 0, 1, 2, …: neighbours exchange most, or subtrees are runs of positions
   bit_reversed,  ///< the numbers of the core with their bits reversed, each with the position that
-                 ///< is folded to it: those at the largest distance talk most
+                 ///< is folded to it: those at the largest distance exchange most
   depth_first,   ///< of a heap under position 0, as HeapTree has it; the smaller branch first
 };
 
@@ -47,7 +47,7 @@ class Traffic {
 
   /// How many positions there are.
   int size() const noexcept { return size_; }
-  /// Adds to what `from` sends `to`. What a position tells in a row for one other is one arc.
+  /// Adds to what `from` sends `to`. Successive calls for the same pair are one arc.
   [[gnu::cold]] void add(int from, int to, double share) {
     if (from == to || share == 0) return;
     if (!arcs_.empty() && arcs_.back().from == from && arcs_.back().to == to) {
@@ -56,7 +56,7 @@ class Traffic {
       arcs_.push_back({from, to, static_cast<float>(share)});
     }
   }
-  /// In the order told; there may be several from one position to another.
+  /// In the order of add(); there may be several from one position to another.
   std::span<const Arc> arcs() const noexcept { return {arcs_.data(), arcs_.size()}; }
 
  private:

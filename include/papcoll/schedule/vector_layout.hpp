@@ -180,12 +180,13 @@ class Placements {
   if (l.input_is_in_out && in == Holds::own_block && !l.has.empty()) {
     l.has.front().offset = static_cast<std::size_t>(l.has.front().first);
   }
-  // Of pairs, what is received in place would come to stand where something waits to be sent.
+  // With a block for each pair, what is received in place would overwrite a block that is still to
+  // be sent.
   if (!l.input_is_in_out || out != Holds::blocks_from_all) l.may = l.must;
   return l;
 }
 
-/// The same in rank order.
+/// Returns the layout with blocks in rank order.
 [[gnu::cold]] inline Layout layout_of(const Shape& s) {
   const Order order = Order::identity(s.size);
   return layout_of(s, order, BlockOrder{s, order});

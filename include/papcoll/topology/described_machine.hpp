@@ -16,12 +16,12 @@ struct Place;
 
 namespace detail {
 
-/// How the ranks of a communicator, of which this is one, tell each other what they know of its
-/// machine. Each function is collective.
+/// How the ranks of a communicator, of which this is one, exchange what they know of its machine.
+/// Each function is collective.
 struct RanksTell {
   int rank = 0;
   const void* context = nullptr;
-  /// The problem of the lowest rank that has one, on all ranks, or nothing.
+  /// Returns, on all ranks, the problem of the lowest rank that has one; empty if none has.
   std::string (*first_problem)(const void* context, const std::string& mine) = nullptr;
   /// From rank 0.
   void (*bcast)(const void* context, void* data, std::size_t bytes) = nullptr;
@@ -68,8 +68,8 @@ PAPCOLL_DECL Shared<const MachineOnDemand> described_machine(const MachineSource
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Would rank r at places[r] be on a node together with those that it shares memory with, and no
-/// others?
+/// Returns true if each rank r, at places[r], is on a node with those ranks that it shares memory
+/// with, and with no others.
 [[gnu::cold]] PAPCOLL_DECL bool divides_alike(std::span<const Place> places, int nodes,
                                               const std::vector<int>& node_of) {
   if (places.size() < node_of.size()) return false;
@@ -121,7 +121,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   return {};
 }
 
-/// What a source describes: what one on request reads, rank 0 reads and tells the others.
+/// Returns what a source describes. If it is read on request, rank 0 reads it and sends it to the
+/// others.
 [[gnu::cold]] PAPCOLL_DECL Machine read_on_rank_0(const MachineSource& source,
                                                   const RanksTell& ranks) {
   if (source.in_code() != nullptr) return *source.in_code();
@@ -154,7 +155,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   return at == hosts.end() ? -1 : static_cast<std::int32_t>(at - hosts.begin());
 }
 
-/// The ranks where Linux says that they sit, and the network that is described between their hosts.
+/// Returns the ranks at their places according to Linux, and the network that is described between
+/// their hosts.
 [[gnu::cold]] PAPCOLL_DECL Machine with_network(const Machine& described, const RanksTell& ranks,
                                                 std::vector<Place> places) {
   std::vector<std::int32_t> listed(places.size());

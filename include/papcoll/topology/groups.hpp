@@ -58,7 +58,8 @@ struct Groups {
     return static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
   }
 
-  /// Are the ranks of each group neighbours, so that groups follow each other in rank order?
+  /// Returns true if the ranks of each group are consecutive, and groups follow each other in rank
+  /// order.
   bool contiguous() const noexcept { return std::is_sorted(of.begin(), of.end()); }
 };
 
@@ -66,7 +67,7 @@ struct Groups {
 /// of the list before.
 using GroupColours = std::vector<std::vector<int>>;
 
-/// What is wrong with the colours of a team of `size` ranks, or nothing.
+/// Returns what is wrong with the colours of a team of `size` ranks; empty if nothing is.
 [[gnu::cold]] inline std::string problem_of(const GroupColours& levels, int size) {
   auto wanted = static_cast<std::size_t>(size);
   for (std::size_t level = 0; level < levels.size(); ++level) {
@@ -80,7 +81,7 @@ using GroupColours = std::vector<std::vector<int>>;
   return {};
 }
 
-/// The same number where the colours are the same.
+/// Returns a hash of the colours.
 inline std::uint64_t hash_of(const GroupColours& levels) noexcept {
   std::uint64_t h = 14695981039346656037U;
   for (const auto& level : levels) {

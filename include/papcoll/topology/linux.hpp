@@ -15,19 +15,19 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Where Linux describes processors and memory.
 inline constexpr const char* linux_root = "/sys/devices/system";
 
-/// Where this thread is bound, on node 0: the smallest objects that have all processors it may run
-/// on. `anywhere` stands for kinds of objects of which it may run on several, and for what Linux
-/// does not tell, as in some containers and virtual machines. Packages and NUMA domains have
-/// Linux's numbers, L3 caches and cores those of their lowest processors.
+/// Returns where this thread is bound, on node 0: the smallest objects that have all processors it
+/// may run on. `anywhere`: it may run on several objects of the kind, or Linux does not say, as in
+/// some containers and virtual machines. Packages and NUMA domains have Linux's numbers, L3 caches
+/// and cores those of their lowest processors.
 PAPCOLL_DECL Place linux_place(const std::string& root = linux_root);
 
-/// The same of a thread that is bound to these processors.
+/// Returns the place of a thread that is bound to these processors.
 PAPCOLL_DECL Place linux_place(const ProcessorSet& binding, const std::string& root = linux_root);
 
 /// The data caches of the processor that this thread runs on.
 PAPCOLL_DECL CacheSizes linux_caches(const std::string& root = linux_root);
 
-/// The same of a processor.
+/// Returns the cache sizes of a processor.
 PAPCOLL_DECL CacheSizes linux_caches(int processor, const std::string& root = linux_root);
 
 namespace detail {
@@ -43,7 +43,7 @@ inline std::uint16_t as_object(int number) noexcept {
 /// machines.
 PAPCOLL_DECL std::size_t last_level_cache_bytes(int processor, const std::string& root);
 
-/// The same by that of the processor that this thread runs on.
+/// As above, by the last-level cache of the processor on which this thread runs.
 PAPCOLL_DECL std::size_t last_level_cache_bytes();
 
 }  // namespace detail

@@ -19,9 +19,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Where a rank sits: its node, and of that the objects it is in. Numbers of objects tell those of
-/// one node apart, and are not the same for two objects of a kind even where these are in different
-/// objects around them. `anywhere`: the rank may run on several of a kind, or the kind is unknown.
+/// The place of a rank: its node, and the objects of the node that contain it. Numbers of objects
+/// are unique within a node for each kind, also among objects in different enclosing objects.
+/// `anywhere`: the rank may run on several objects of a kind, or the kind is unknown.
 struct Place {
   static constexpr std::uint16_t anywhere = std::numeric_limits<std::uint16_t>::max();
 
@@ -69,33 +69,39 @@ struct Gpu {
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
-/// Where each of a number of ranks sits, and the network between their nodes: a value, made by a
-/// producer (topology/linux.hpp, hwloc.hpp, network_file.hpp) or in code. Memory for ranks, and
-/// where the network is by hops, for pairs of nodes; none for pairs of ranks.
+/// The places of a number of ranks, and the network between their nodes: a value, made by a
+/// producer (topology/linux.hpp, hwloc.hpp, network_file.hpp) or in code. Uses memory for ranks
+/// and, if the network is given by hops, for pairs of nodes; none for pairs of ranks.
 ///
-/// Ranks are leaves of a tree: levels of the network, then node, package, NUMA domain, L3 and core.
-/// They are numbered from 0 to size() − 1, which no function checks unless it says that it throws.
+/// Ranks are leaves of a tree: levels of the network, then node, package, NUMA domain, L3 cache and
+/// core. They are numbered from 0 to size() − 1, which is not checked unless a function is
+/// documented to throw.
+///
+/// Example:
+///
+///     // 2 nodes of 2 packages with 1 L3 cache and 8 cores each: 32 ranks
+///     const papcoll::Machine machine = papcoll::Machine::of_cores(2, 2, 1, 8);
 class Machine {
  public:
   /// The most places that a file or a command line may describe.
   static constexpr int most_described = 1 << 22;
 
-  /// No ranks.
+  /// Constructs a machine without ranks.
   Machine() = default;
 
-  /// Rank r sits at places[r]. `network` has at least the nodes of the places; empty: one switch.
-  /// Throws argument_error.
+  /// Constructs a machine in which rank r is at places[r]. `network` must have at least the nodes
+  /// of the places; an empty one stands for one switch. Throws argument_error.
   explicit Machine(std::vector<Place> places, Network network = {});
 
-  /// `nodes` nodes, each with so many packages, L3 caches in a package and cores in an L3, and a
-  /// rank on each core, ordered by node and core. NUMA domains are packages.
+  /// Returns a machine of `nodes` nodes, each with `packages` packages of `l3` L3 caches of `cores`
+  /// cores, and a rank on each core, ordered by node and core. NUMA domains are packages.
   static Machine of_cores(int nodes, int packages, int l3, int cores, Network network = {});
 
   /// What made it, for messages: "Linux", "hwloc", "in code"…
   std::string source = "described in code";
   CacheSizes caches{};         ///< of the processor this rank runs on
   detail::Vector<Gpu> gpus{};  ///< of this rank's node, if the producer looks for them
-  /// Of a description of a network alone: hash_of_host() of each node.
+  /// For a description of a network alone: hash_of_host() of each node.
   std::vector<std::uint64_t> hosts{};
 
   int size() const noexcept { return static_cast<int>(places_.size()); }
@@ -103,11 +109,11 @@ class Machine {
   std::span<const Place> places() const noexcept { return places_; }
   const Network& network() const noexcept { return network_; }
 
-  /// How many levels the tree has. Level 0 is the outermost of the network, depth() − 5 the nodes,
+  /// Returns the number of levels. Level 0 is the outermost of the network, depth() − 5 the nodes,
   /// depth() − 1 the cores.
   int depth() const noexcept { return network_.levels() + 5; }
-  /// The branch of the tree that a rank is in, on a level: ranks whose branches are the same up to
-  /// there are together.
+  /// Returns the branch that contains the rank on `level`, 0 being the outermost. Two ranks share a
+  /// subtree down to a level if their branches agree on that level and on every level above it.
   std::uint32_t branch(int rank, int level) const noexcept {
     const Place& p = place(rank);
     const int inside = level - network_.levels();
@@ -126,7 +132,8 @@ class Machine {
         return static_cast<std::uint32_t>(network_.branch(level, p.node));
     }
   }
-  /// On how many levels two ranks are together, from the outermost on: depth() if on one core.
+  /// Returns the number of levels, from the outermost on, on which two ranks share a branch:
+  /// depth() if they are on one core.
   int together(int a, int b) const noexcept;
 
   /// Hops of the network between two ranks.
@@ -144,7 +151,7 @@ class Machine {
   /// The machine of some of its ranks, which are then 0, 1, … in the order given.
   Machine among(std::span<const int> ranks) const;
 
-  /// The same places and network, whatever made it.
+  /// Returns true if places and network are equal, whatever described them.
   friend bool operator==(const Machine& a, const Machine& b) {
     return a.places_ == b.places_ && a.network_ == b.network_;
   }

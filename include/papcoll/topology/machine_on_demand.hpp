@@ -15,13 +15,13 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Threads may ask at once.
 class MachineOnDemand {
  public:
-  /// As Linux says, with all nodes on one switch.
+  /// The machine that Linux describes, with all nodes on one switch.
   explicit MachineOnDemand(std::vector<Place> places) : places_(std::move(places)) {}
   /// As described.
   explicit MachineOnDemand(Machine machine)
       : places_(machine.places().begin(), machine.places().end()),
         machine_(detail::make_shared<const Machine>(std::move(machine))) {}
-  /// Of some of the ranks of a whole, which are then 0, 1, … in the order given.
+  /// The machine of some ranks of `whole`, which are then 0, 1, … in the order given.
   MachineOnDemand(detail::Shared<const MachineOnDemand> whole, std::vector<int> ranks)
       : whole_(std::move(whole)), ranks_(std::move(ranks)) {
     places_.reserve(ranks_.size());

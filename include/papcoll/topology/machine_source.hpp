@@ -9,7 +9,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-class Machine;  ///< in machine.hpp, which whoever describes one in code includes
+class Machine;  ///< in machine.hpp, for descriptions in code
 class MachineOnDemand;
 class MachineSource;
 struct Place;
@@ -22,21 +22,21 @@ using DescribeMachine = Shared<const MachineOnDemand>(const MachineSource& sourc
                                                       std::vector<Place> places);
 }  // namespace detail
 
-/// What describes a machine, for Options::machine: nothing, so that each rank asks Linux where it
-/// is; a Machine described in code, whose places the ranks have; or whatever a producer on request
-/// reads, such as hwloc_xml("node.xml", 16) or network_file("cluster.network"). A producer is
-/// called on rank 0 alone, which tells the others.
+/// What describes a machine, for Options::machine: by default nothing, so that each rank asks Linux
+/// for its place; a Machine described in code, whose places the ranks have; or whatever a producer
+/// on request reads, such as hwloc_xml("node.xml", 16) or network_file("cluster.network"). A
+/// producer is called on rank 0 alone, which sends the result to the others.
 class MachineSource {
  public:
   /// Linux, and how each rank is bound.
   MachineSource() = default;
   /// A description in code.
   MachineSource(Machine machine);  // NOLINT(google-explicit-constructor): it is one
-  /// For producers: `reader` makes the machine of what `name` says, the same text for the same
+  /// For producers: `reader` makes the machine that `name` describes, the same text for the same
   /// machine, and throws papcoll::error with a sentence of its own.
   MachineSource(std::string name, Machine (*reader)(const std::string& name));
 
-  /// Is it Linux?
+  /// Returns true if the machine is as Linux describes it.
   bool is_default() const noexcept { return !machine_ && read_ == nullptr; }
   /// What the producer reads; empty for Linux and descriptions in code.
   const std::string& name() const noexcept { return name_; }
@@ -46,7 +46,7 @@ class MachineSource {
   detail::DescribeMachine* describe() const noexcept { return describe_; }
   /// The description in code, or null.
   const Machine* in_code() const noexcept { return machine_.get(); }
-  /// Is it a description in code, and one of no places?
+  /// Returns true if it is a description in code that has no places.
   bool is_of_no_places() const noexcept;
 
   friend PAPCOLL_DECL bool operator==(const MachineSource& a, const MachineSource& b);
@@ -59,8 +59,7 @@ class MachineSource {
   detail::DescribeMachine* describe_ = nullptr;
 };
 
-/// The same number where the sources are the same; descriptions in code by their
-/// places and networks.
+/// Returns a hash of the source; of a description in code, a hash of its places and network.
 [[gnu::cold]] PAPCOLL_DECL std::uint64_t hash_of(const MachineSource& source);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

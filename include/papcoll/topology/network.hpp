@@ -57,16 +57,16 @@ class Network {
   /// Hops from one node to another; 0 to itself.
   double hops(int from, int to) const noexcept;
 
-  /// Is it a tree, whose links are known?
+  /// Returns true if it is a tree, whose links are known.
   bool is_tree() const noexcept { return hops_.empty(); }
-  /// Of a tree: the links of its vertices, the nodes first.
+  /// The links of a tree's vertices, the nodes first.
   const detail::Vector<Uplink>& uplinks() const noexcept { return uplinks_; }
-  /// Of a tree: links from the top to a vertex.
+  /// The number of links from the top of a tree to a vertex.
   int depth(int vertex) const noexcept { return depths_[static_cast<std::size_t>(vertex)]; }
   /// Otherwise: see by_hops().
   const std::vector<float>& hops_matrix() const noexcept { return hops_; }
 
-  /// That of some of the nodes, which then are 0, 1, … in the order given.
+  /// Returns the network of some of the nodes, which are then 0, 1, … in the order given.
   Network among(const std::vector<int>& nodes) const;
 
   friend bool operator==(const Network&, const Network&) = default;
@@ -93,7 +93,7 @@ class LinkLoads {
   void add(int from, int to, double bytes) noexcept;
   /// The most of all links, in bytes over the link's width.
   double heaviest() const noexcept;
-  /// The same of the links of one node.
+  /// The most of the links of one node, in bytes over the link's width.
   double of_node(int node) const noexcept;
 
  private:

@@ -13,10 +13,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The ways in which the ranks of one node may reach each other's buffers.
+/// How the ranks of one node reach each other's buffers.
 enum class PeerAccess : unsigned char {
-  best,    ///< where they are if all see them, else as each algorithm finds best
-  copied,  ///< the same, but copied by the kernel (cross-memory attach) before by staged chunks
+  best,         ///< where they are if all see them, else as each algorithm finds best
+  copied,       ///< as `best`, but prefers the kernel's copies (CMA) of private buffers to chunks
   without_cma,  ///< not copied by the kernel
   staged,       ///< only chunk by chunk through buffers of the library
 };
@@ -28,60 +28,62 @@ enum class RemoteTickets : unsigned char {
   never,
 };
 
-/// By what a call that names no algorithm gets one. All ranks find the same.
+/// What a call that names no algorithm may depend on. All ranks choose alike.
 enum class Selection : unsigned char {
   learned,      ///< by the call, by how ranks arrive, and by what candidates cost that are tried
   by_arrivals,  ///< by the call, and by how ranks arrive
   repeatable,   ///< by the call alone: the same from run to run
 };
 
-/// What may be set when a team is made. All ranks pass the same.
+/// Options of a Communicator or a ThreadTeam, set when it is made; equal on all ranks. An
+/// aggregate: {.deadline = std::chrono::seconds(60)}.
 struct Options {
-  /// How long a call may wait, its transfers included, before it throws deadline_exceeded; 0: for
-  /// ever. A call that fails waits once more, as long at most, for a peer that is stopped while it
-  /// works on this rank's buffers. Time in which the waiting rank itself does not run, such as that
-  /// of a job that is suspended, counts as 100 ms at most, and as a quarter of the deadline.
+  /// How long a call may wait, its transfers included, before it throws deadline_exceeded; 0:
+  /// without limit. A call that fails waits once more, at most as long, for a peer that is stopped
+  /// while it works on this rank's buffers. Time in which the waiting rank itself does not run,
+  /// such as that of a suspended job, counts as 100 ms at most, and as a quarter of the deadline.
   std::chrono::nanoseconds deadline{0};
   /// Bytes of a chunk, in which arrival-driven algorithms move longer data through shared memory: a
-  /// multiple of 64. A rank has 16 buffers for them, and all ranks together 64 for results: 12 MB
-  /// with 8 ranks, 132 MB with 128, which are taken when calls first use them.
-  /// Larger chunks make long vectors faster (papcoll-bench allreduce --bytes 1M --chunk-bytes 16k).
+  /// multiple of 64. Larger chunks use proportionally more memory: a rank has 16 chunk buffers, and
+  /// all ranks together have 64 for results: 12 MB with 8 ranks, 132 MB with 128, allocated when
+  /// calls first use them. To measure sizes: papcoll-bench allreduce --bytes 1M --chunk-bytes 16k.
   std::size_t chunk_bytes = 65536;
-  /// Blocks of a pipelined plan in flight at once: 1, 2, 4, 8 or 16.
+  /// Pipeline depth: blocks of a plan in flight at once: 1, 2, 4, 8 or 16.
   std::size_t window = 4;
-  /// Address space of each rank's part of the arena, the memory that a node's ranks share: a
-  /// multiple of 65536. A quarter is for the library's copies of private buffers (a ThreadTeam
-  /// needs no more), the rest for shared_vectors and registered buffers. Memory is taken only when
-  /// it is used. 0: none, and shared_vector is ordinary memory.
+  /// Bytes of address space for each rank's part of the arena, the memory that a node's ranks
+  /// share: a multiple of 65536. A quarter is for the library's copies of private buffers (a
+  /// ThreadTeam needs no more), the rest for shared_vectors and registered buffers. Pages are
+  /// allocated when they are first used. 0: no arena, and shared_vector is ordinary memory.
   std::size_t arena_bytes = std::size_t{1} << 30U;
   PeerAccess peer_access = PeerAccess::best;  ///< how ranks of a node reach each other's buffers
   CopyMethod copy_method = CopyMethod::best;  ///< how a rank copies for others of its node
   RemoteTickets tickets = RemoteTickets::probed;  ///< of ArrivalOrder over RmaTransport
-  /// After how many blocking calls under PredictedOrder, or across nodes without policies, ranks
-  /// exchange what they know of arrivals; it counts as many calls later. P ranks: P / 2 if more.
+  /// After how many blocking calls, under PredictedOrder, or across nodes without policies, ranks
+  /// exchange what they know of arrivals; ≥ 1. It takes effect as many calls later. With P ranks at
+  /// least P / 2.
   std::uint32_t agreement_period = 16;
-  /// Number of the first call; tests start just below 2^32.
+  /// Number of the first call; for tests, which start just below 2³².
   std::uint32_t first_epoch = 1;
-  /// Which ranks Hierarchical takes for a node, instead of those that share memory: a colour for
-  /// each rank, then, if nodes are to be grouped too, one for each group of ranks (in order of
-  /// their lowest ranks), and so on. For sockets or racks, and for tests on one machine. Eight
-  /// ranks, two to a node, two nodes to a rack: {{0, 0, 1, 1, 2, 2, 3, 3}, {0, 0, 1, 1}}.
+  /// What Hierarchical takes for nodes, instead of ranks that share memory: a colour for each rank;
+  /// then, if groups are to be grouped again, a colour for each group (in order of their lowest
+  /// ranks), and so on. For sockets or racks, and for tests on one machine. Eight ranks, two to a
+  /// node, two nodes to a rack: {{0, 0, 1, 1, 2, 2, 3, 3}, {0, 0, 1, 1}}.
   GroupColours groups{};
-  /// What describes the machine, for OnTopology and for groups of ranks on a node: Linux, unless a
-  /// description in code or a producer such as topology/network_file.hpp is given.
+  /// What describes the machine, for OnTopology and for groups of ranks on a node: Linux by
+  /// default; or a description in code, or a producer such as topology/network_file.hpp.
   MachineSource machine{};
   Selection selection = Selection::learned;  ///< by what calls that name no algorithm get one
-  /// Selection file that is read: rules, thresholds, and what was learned on this machine; empty:
-  /// the one that the environment variable PAPCOLL_TUNING names, if any. Rank 0's counts.
+  /// Path of a selection file to read: rules, thresholds, and what was learned on this machine.
+  /// Empty: the one that the environment variable PAPCOLL_TUNING names, if any. Rank 0's counts.
   std::string tuning{};
-  /// Selection file in which is kept what calls have taught, for the next start: read when the team
-  /// is made, and written when it ends; empty: the one that PAPCOLL_LEARN names, if any. Rank 0's
-  /// counts. One that cannot be used is ignored, and replaced.
+  /// Path of a selection file in which the costs of calls are kept for the next run: read when the
+  /// team is made, written when it ends. Empty: the one that PAPCOLL_LEARN names, if any. Rank 0's
+  /// counts. A file that cannot be used is ignored, and replaced.
   std::string learn{};
 
   friend bool operator==(const Options&, const Options&) = default;
 
-  /// What is wrong with them, or nothing.
+  /// Returns what is invalid, with the value found and what to do; empty if the options are valid.
   [[gnu::cold]] std::string problem() const {
     if (deadline.count() < 0) return "the deadline is negative: 0 stands for none";
     if (chunk_bytes == 0 || chunk_bytes % cache_line != 0) {

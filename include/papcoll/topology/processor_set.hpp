@@ -25,9 +25,9 @@ class ProcessorSet {
   ProcessorSet() = default;
 
   /// Returns the processors that the calling thread may run on now; empty if the system does not
-  /// tell.
+  /// say.
   [[gnu::cold]] static ProcessorSet of_this_thread() {
-    // The kernel refuses a mask that is shorter than its own, whose length nothing tells.
+    // The kernel refuses a mask that is shorter than its own, whose length cannot be queried.
     for (std::size_t bits = CPU_SETSIZE; bits <= most; bits *= 2) {
       detail::Vector<Word> words(bits / word_bits);
       if (sched_getaffinity(0, bits / 8, reinterpret_cast<cpu_set_t*>(words.data())) == 0) {
@@ -96,15 +96,15 @@ class ProcessorSet {
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// The processors that a rank may run on, in the few bytes that all ranks tell each other: ranges,
-/// of which the last one stands for all that are left. All zeros: unknown.
+/// The processors that a rank may run on, in the few bytes that all ranks exchange: ranges, the
+/// last of which covers all that are left. All zeros: unknown.
 struct BoundProcessors {
   struct Run {
     std::uint16_t first = 0;
     std::uint16_t count = 0;
     friend bool operator==(const Run&, const Run&) = default;
   };
-  /// In the last count: those that are left are not neighbours, and where they lie is not told.
+  /// In the last count: those that are left are not consecutive, and their numbers are not known.
   static constexpr std::uint16_t scattered = 0x8000;
   std::array<Run, 4> runs{};
 
@@ -166,7 +166,8 @@ struct BoundProcessors {
   return count;
 }
 
-/// Are there more ranks than processors? Not if it is unknown how many these are: 0.
+/// Returns true if there are more ranks than processors; false if the number of processors is
+/// unknown, 0.
 constexpr bool outnumber(std::size_t ranks, std::size_t processors) noexcept {
   return processors != 0 && ranks > processors;
 }

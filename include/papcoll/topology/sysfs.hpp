@@ -1,6 +1,6 @@
 #pragma once
 
-// How Linux writes what it tells in small files.
+// The formats of small files in which Linux describes processors.
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>

@@ -38,7 +38,7 @@ PAPCOLL_DECL const TransportTable& default_transport(const TeamEnvironment& s) n
 /// The one of that name; the default, if the name is empty. Throws transport_unavailable.
 PAPCOLL_DECL const TransportTable& find_transport(const TeamEnvironment& s, std::string_view name);
 
-/// For whoever is given it, so as not to compile all transports.
+/// Passed as a pointer, so as not to compile all transports.
 using FindTransport = decltype(find_transport);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

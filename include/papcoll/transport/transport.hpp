@@ -58,8 +58,8 @@ struct TransportTable;
 
 /// What a team offers to transports: where its ranks are and what they share.
 struct TeamEnvironment {
-  /// By which calls may run, besides the memory of a node of processes; the first serves every call
-  /// and carries what ranks agree on where they share no board.
+  /// The transports by which calls may run, besides the memory of a node of processes. The first
+  /// serves every call, and carries what ranks agree on if they share no control block.
   std::span<const TransportTable* const> transports{};
   int rank = 0;                ///< this one
   int size = 1;                ///< ranks of the team
@@ -83,12 +83,11 @@ struct TeamEnvironment {
 ///
 /// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits; `rings`,
 /// whether a message wakes a sleeping receiver; `unavailable(surroundings)`, why it cannot serve
-/// this team, or nothing if it can; `connect(surroundings)`, this rank's endpoint for plans.
-/// connect is called by all ranks of the team at once and may communicate.
-/// If it offers node_memory: `Site`, the type that arrival-driven algorithms run on over it, see
-/// BringsSite.
-/// If it offers remote_tickets: `open_atomics(surroundings, n, tickets)`, this rank's view of n
-/// words on each rank, n being RemoteTicketCounter::words(size); called like connect. Throws
+/// this team, empty if it can; `connect(surroundings)`, this rank's endpoint for plans. connect is
+/// called by all ranks of the team at once and may communicate. If it offers node_memory: `Site`,
+/// the type that arrival-driven algorithms run on over it, see BringsSite. If it offers
+/// remote_tickets: `open_atomics(surroundings, n, tickets)`, this rank's view of n words on each
+/// rank, n being RemoteTicketCounter::words(size); called like connect. Throws
 /// transport_unavailable, on all ranks; what one rank alone throws breaks the team.
 template <class T>
 concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
@@ -127,7 +126,8 @@ struct TransportTable {
   /// Makes a rank's site of that kind; null: the kind is NodeSite, and the team has one.
   detail::Shared<void> (*make_site)(const TeamEnvironment&, NodeSite&) = nullptr;
 
-  /// Does it serve what is compiled for NodeSite, as are all algorithms that papcoll chooses?
+  /// Returns true if it serves what is compiled for NodeSite, as are all algorithms that papcoll
+  /// chooses.
   bool takes_node_site() const noexcept { return site == SiteKind::of<NodeSite>(); }
 };
 
@@ -142,7 +142,7 @@ constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_atomics
   }
 }
 
-/// Says what is wrong with a transport's site, if anything is: one wrong thing, one sentence.
+/// Refuses a transport's site if anything is wrong with it, with one sentence for each fault.
 template <class T>
 void check_site() noexcept {
   if constexpr (offers_node_memory<T>) {

@@ -28,7 +28,7 @@ requires(offers_node_memory<T>&& requires { typename T::Site; }) struct SiteOver
     : std::type_identity<typename T::Site> {
 };
 
-/// The transport without its type. In transport.hpp, which whoever writes a transport includes.
+/// The transport without its type. In transport.hpp, which authors of transports include.
 template <class T>
 const TransportTable& table_of_transport() noexcept;
 

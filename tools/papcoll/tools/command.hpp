@@ -17,7 +17,7 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  /// Does the command line name it?
+  /// Returns true if the command line names it.
   virtual bool is_given() const = 0;
   /// The exit status; throws papcoll::error.
   virtual int run() = 0;

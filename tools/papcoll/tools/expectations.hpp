@@ -139,7 +139,7 @@ class Expectation {
     }
   }
 
-  /// What is to be told if the run is not so; else empty.
+  /// Returns what to print if the run does not meet it; else empty.
   std::string broken_by(const report::Report& r) const {
     const Met met = figure_->of(r);
     if (!met.value) return "Expected " + rule_ + ": that is not known, as " + met.where + ".";

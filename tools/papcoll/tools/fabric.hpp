@@ -1,6 +1,6 @@
 #pragma once
 
-// A network of hosts and switches as its links tell it, and the network file that says the same.
+// A network of hosts and switches as described by its links, and the equivalent network file.
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/topology/machine.hpp>

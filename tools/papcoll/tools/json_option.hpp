@@ -21,7 +21,7 @@ class JsonOption {
   }
 
   bool is_given() const noexcept { return !file_.empty(); }
-  /// Is standard output for JSON alone?
+  /// Returns true if standard output is for JSON alone.
   bool is_alone() const noexcept { return file_ == "-"; }
 
   /// Empty: the option is not given; "-": standard output.

@@ -11,8 +11,8 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
-/// As mpirun of Open MPI, Intel MPI and MPICH, and srun with PMI or PMIx tell it; nothing of a
-/// process that was started otherwise.
+/// The rank according to mpirun of Open MPI, Intel MPI and MPICH, and srun with PMI or PMIx; empty
+/// in a process that was started otherwise.
 inline std::optional<std::string> launched_rank() {
   for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
     const char* value = std::getenv(variable);

@@ -88,7 +88,7 @@ inline const Key* nearest_key(std::string_view item) {
 
 }  // namespace shapes
 
-/// Does a text begin as the shape of a machine does, or nearly so: "nod=8"?
+/// Returns true if a text begins as the shape of a machine does, or nearly so: "nod=8".
 inline bool is_machine_shape(std::string_view text) {
   return shapes::nearest_key(text.substr(0, text.find(','))) != nullptr;
 }

@@ -21,7 +21,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
-/// As parse_name(), but what is named otherwise is told to be so: a collective, or what
+/// As parse_name(), with a text of its own for a name of something else: a collective, or what
 /// `papcoll list` shows of GPUs.
 inline ParsedName algorithm_named(const std::string& name, Catalogue catalogue) {
   for (const CatalogueRow& row : device_rows) {
@@ -118,7 +118,7 @@ Collective collective_meant(const std::string& algorithm, Serves&& serves_one,
                        ": it serves " + joined(serves));
 }
 
-/// The same of a schedule.
+/// The collective that is meant with a schedule.
 inline Collective collective_meant(const AnySchedule& schedule, const std::string& named) {
   return collective_meant(
       schedule.name(), [&](Collective c) { return schedule.serves(c); }, named);

@@ -50,7 +50,8 @@ class Otf2Files {
   }
 
   void write() {
-    // Some calls succeed though their buffers were not written; this tells, in place of stderr.
+    // Some calls succeed though their buffers were not written; this reports it, in place of
+    // stderr.
     OTF2_Error_RegisterCallback(
         [](void* files, const char*, std::uint64_t, const char*, OTF2_ErrorCode code, const char*,
            va_list) {

@@ -43,7 +43,7 @@ inline void require_survivable(const std::string& file) {
   if (child == 0) {
     const rlimit no_core{};
     setrlimit(RLIMIT_CORE, &no_core);
-    // What hwloc says of the file is told when this process reads it.
+    // What hwloc prints about the file is printed when this process reads it.
     if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
     try {
       papcoll::detail::topology_of_xml(file);

@@ -27,7 +27,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
-/// Is it one, and no static schedule?
+/// Returns true if the algorithm is arrival-driven, and no static schedule.
 inline bool decides_by_arrivals(const ParsedName& algorithm) {
   return algorithm.row != nullptr && algorithm.row->algorithm != nullptr && !algorithm.plan;
 }

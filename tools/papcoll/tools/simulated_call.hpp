@@ -1,6 +1,7 @@
 #pragma once
 
-// What `papcoll simulate` and `papcoll draw` are told of a call, and what follows from it.
+// The options of `papcoll simulate` and `papcoll draw` that describe a call, and what follows from
+// them.
 
 #include <papcoll/algorithms/static/suara.hpp>
 #include <papcoll/arrival/policies.hpp>
@@ -179,7 +180,7 @@ class SimulatedCall {
     return collective_meant(schedule, collective_);
   }
 
-  /// The same of an arrival-driven algorithm.
+  /// The collective that is meant with an arrival-driven algorithm.
   Collective collective(const CatalogueRow& row) const {
     return collective_meant(std::string(row.name), row.serves, collective_);
   }

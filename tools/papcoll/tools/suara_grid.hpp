@@ -32,7 +32,7 @@ class GridWords {
   /// Of the dimensions, the inmost first; the shorter where they differ.
   const std::vector<int>& lengths() const noexcept { return lengths_; }
 
-  /// Is it the grid of these extents, of which the last may be left out?
+  /// Returns true if it is the grid of these extents, of which the last may be left out.
   bool is(const std::vector<int>& extents) const {
     const auto same = [](const std::vector<int>& given, const std::vector<int>& lengths) {
       return std::equal(given.begin(), given.end(), lengths.begin());

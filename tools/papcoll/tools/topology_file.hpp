@@ -64,7 +64,7 @@ inline std::vector<int> nodes_of_ranks(const JsonObject& in, int ranks) {
   return node_of;
 }
 
-/// The same of a file. Throws argument_error and system_error.
+/// The node of each rank, read from a file. Throws argument_error and system_error.
 inline std::vector<int> read_nodes(const std::string& file, int ranks) {
   return nodes_of_ranks(JsonObject::read(file, "topology file"), ranks);
 }

@@ -9,8 +9,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The places of a machine that nobody has taken. A place is called by the rank that sits there.
-/// Taking one costs about as many steps as the machine's tree has levels.
+/// The free places of a machine. A place has the number of the rank there. Taking one costs about
+/// as many steps as the machine's tree has levels.
 class FreePlaces {
  public:
   /// All are free. Of places that are equally near, the first is that which Machine::order(anchor)

@@ -27,8 +27,9 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// Greedy placement: position 0 is at the root's place; each next position goes to the free place
-/// that is nearest, by the machine's tree, to the place of its reference, a position that it talks
-/// to and that is placed already. What comes next, and beside whom, is known of each algorithm.
+/// that is nearest, by the machine's tree, to the place of its reference, a position that it
+/// exchanges with and that is placed already. The sequence of positions, and their references, are
+/// known for each algorithm.
 ///
 /// Phases: one, on each rank alone, before the first call.
 /// Cost: P places of about as many steps as the machine has levels; O(P · levels) memory.

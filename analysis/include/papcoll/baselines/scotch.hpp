@@ -99,7 +99,8 @@ class WeightedGraph {
 
   /// SCOTCH's, of weights × scale, at least 1. This must outlive it.
   void build(ScotchGraph& graph, double scale) {
-    // Equal ones in the order told: sums, and so orders, repeat to the last bit.
+    // Equal ones in the order in which they were added: sums, and so orders, repeat to the last
+    // bit.
     std::stable_sort(edges_.begin(), edges_.end(), [](const Edge& x, const Edge& y) {
       return x.a != y.a ? x.a < y.a : x.b < y.b;
     });
@@ -178,7 +179,8 @@ class ScotchMachine {
   /// The longest way between two places.
   SCOTCH_Num longest() const noexcept { return distance_.front(); }
 
-  /// The same of a machine that is turned, on each level, so that leaf `first` is the first.
+  /// Returns the number of a leaf after the machine is turned, on each level, so that leaf `first`
+  /// comes first.
   std::size_t turned(std::size_t leaf, std::size_t first) const noexcept {
     std::size_t result = 0;
     std::size_t stride = 1;

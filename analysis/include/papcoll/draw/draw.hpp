@@ -20,7 +20,7 @@
 
 // Pictures of static schedules, as SVG. Above what the plans of all ranks say: trees, or the rounds
 // in which messages go. Below it the plans' simulation over time, with the critical path. They are
-// meant for 2 to 32 ranks; more are drawn, but who can read them?
+// meant for 2 to 32 ranks; with more they are drawn, too, but hard to read.
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -33,7 +33,7 @@ struct DrawOptions {
 
 namespace detail {
 
-/// Colours of Okabe and Ito, which the colour-blind tell apart.
+/// Colours of Okabe and Ito, which the colour-blind can distinguish.
 inline constexpr std::string_view draw_style = R"(
 text { font-family: Arial, Helvetica, "DejaVu Sans", sans-serif; font-size: 12px; fill: #222 }
 line, path { fill: none; stroke: #222 }

@@ -11,8 +11,9 @@
 #include <utility>
 #include <vector>
 
-// Are a schedule's messages those of trees? They are if each rank gets every piece from one other,
-// or hands it to one other, and if all pieces go along the same tree, or two.
+// Finds trees among a schedule's messages. The messages are those of a tree if each rank receives
+// every piece from one other, or sends it to one other, and all pieces go along the same tree, or
+// along two.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -56,7 +57,7 @@ class Parents {
     return joined;
   }
 
-  /// Is it one tree among all?
+  /// Returns true if it is one tree among all ranks.
   bool spans() const { return std::count(of_.begin(), of_.end(), none) == 1; }
 
   const std::vector<int>& all() const noexcept { return of_; }

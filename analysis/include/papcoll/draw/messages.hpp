@@ -16,7 +16,7 @@
 
 // What the plans of all ranks show of a schedule: its messages, what they carry, and the rounds in
 // which they go. Nothing here knows schedules.
-// A long header: messages, what they carry and their rounds are found in one pass over the plans.
+// Messages, what they carry and their rounds are found in one pass over the plans.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -70,7 +70,7 @@ class Pieces {
     return std::to_string(r.lo) + "–" + std::to_string(r.hi - 1);
   }
 
-  /// The same of a message; "3, …" where it has several ranges.
+  /// The name of a message's elements; "3, …" if it has several ranges.
   std::string name(const DrawnMessage& m) const {
     return name(m.elements) + (m.further.empty() ? "" : ", …");
   }
@@ -255,7 +255,7 @@ class Rounds {
                          is_combined(m.receive), round, std::move(elements)});
   }
 
-  /// Is what is received an operand of a reduction, and not its own result?
+  /// Returns true if what is received is an operand of a reduction, and not its result.
   bool is_combined(StepId receive) const {
     const Step& r = step(receive);
     const auto meets = [&r](Operand at, std::size_t n) {

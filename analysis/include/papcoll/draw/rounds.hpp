@@ -20,7 +20,8 @@ inline std::vector<DrawnRound> rounds_of(const MessageGraph& graph) {
   return rounds;
 }
 
-/// Do messages go from and to the same ranks, to be combined or not; and carry the same, if asked?
+/// Returns true if messages go from and to the same ranks, and are combined in both rounds or in
+/// none; and, if asked for, carry the same.
 inline bool are_alike(const DrawnRound& a, const DrawnRound& b, bool with_pieces = false) {
   using Key = std::tuple<int, int, bool, std::size_t, std::size_t>;
   const auto keys = [with_pieces](const DrawnRound& round) {
@@ -142,7 +143,7 @@ class RoundsPanel {
   double column(int position) const { return left_ + position * pitch_; }
   double column_of(int rank) const { return column(order_->position(rank)); }
 
-  /// Enough that arrows side by side can be told apart.
+  /// Enough that arrows side by side can be distinguished.
   double height_of(const std::vector<DrawnMessage>& round) const {
     std::vector<int> crossing(static_cast<std::size_t>(order_->size()));
     for (const DrawnMessage& m : round) {

@@ -74,7 +74,7 @@ class TreePanel {
   static constexpr double between_rows = 22;
   static constexpr double small = 10;  ///< font
 
-  /// Do not all pieces of the tree go along all of its edges?
+  /// Returns true if some piece of the tree does not go along all of its edges.
   static bool is_divided(const MessageGraph& graph, const MessageTree& t) {
     std::size_t moved = 0;
     for (const DrawnMessage& m : graph.messages) {
@@ -124,7 +124,7 @@ class TreePanel {
     // Long thin trees lie on their side.
     constexpr double few_levels = 7;
     const bool lies = static_cast<double>(layout.levels()) > few_levels && tall > broad;
-    // So far apart that a long edge passes above its child's neighbours.
+    // At such a distance that a long edge passes above its child's neighbours.
     std::vector<double> down;
     for (const double span : layout.spans()) {
       down.push_back(down.empty() ? heading + radius + 2

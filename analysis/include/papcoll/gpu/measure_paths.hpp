@@ -10,7 +10,8 @@
 #include <span>
 #include <vector>
 
-// The rates and latencies of the ways between two devices, found by copies: CUDA tells none.
+// The rates and latencies of the ways between two devices, found by copies, since CUDA reports
+// none.
 //
 // A copy of x bytes takes a + x/r. A hop's rate is that of a long copy, less a short one. The
 // latency is that of an operation among many: short copies in turn on two streams, each of which

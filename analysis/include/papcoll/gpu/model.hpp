@@ -88,8 +88,8 @@ class Model {
     state_.processes[to].host.join(state_.processes[from].host);
   }
 
-  /// What programs did wrong without being told: races, memory that ended too early, what was ended
-  /// twice.
+  /// Returns what programs did wrong without an error: races, memory freed too early, what was
+  /// freed twice.
   std::vector<std::string> problems() {
     const std::lock_guard lock(state_.mutex);
     return state_.problems;

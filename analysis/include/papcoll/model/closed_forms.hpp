@@ -225,7 +225,7 @@ inline double chain_exscan(const Hockney& h, int p, double m) noexcept {
   return p < 2 ? 0 : chain_reduce(h, p, m) - h.gamma * m;
 }
 
-/// The same in segments of s bytes.
+/// The seconds of a pipelined chain scan of m bytes among p positions, in segments of s bytes.
 inline double pipelined_chain_scan(const HockneyWithGap& h, int p, double m, double s) noexcept {
   return pipelined_chain_reduce(h, p, m, s);
 }

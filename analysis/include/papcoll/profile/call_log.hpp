@@ -176,7 +176,8 @@ class CallLog {
                                        std::memory_order_relaxed);
   }
 
-  /// Before the end of call `index` is written: is the record still that call's?
+  /// Claims the record to write the end of call `index`. Returns false if another call has taken
+  /// the record since.
   bool take_of(Record& r, std::uint64_t index) const noexcept {
     const std::atomic_ref tag(r.index);
     if (!multiple_) return tag.load(std::memory_order_relaxed) == index;

@@ -37,8 +37,8 @@ struct KnownCommunicator {
   std::uint64_t* calls = nullptr;  ///< CommunicatorEntry::calls, or own_calls
 };
 
-/// What a communicator was made of: tells it from others with the same members. All members make
-/// the communicators of one parent (with one tag) in the same order.
+/// What a communicator was made of: distinguishes it from others with the same members. All members
+/// make the communicators of one parent (with one tag) in the same order.
 struct Origin {
   std::uint64_t parent = 0;  ///< identity, or 0: not known, or not the same on all members
   int tag = 0;               ///< where only the members call, or groups meet
@@ -86,7 +86,7 @@ class Communicators : Pinned {
     return known;
   }
 
-  /// Has it been noted?
+  /// Returns true if the communicator was recorded.
   bool is_known(MPI_Comm comm) const noexcept {
     void* value = nullptr;
     int is_there = 0;
@@ -247,7 +247,7 @@ class Communicators : Pinned {
     }
     known.entry = static_cast<std::uint32_t>(n);
     known.calls = &entry.calls;
-    // Release: whoever reads the counter sees the entry.
+    // Release: a reader of the counter sees the entry.
     std::atomic_ref(h.communicators_used).store(n + 1, std::memory_order_release);
   }
 

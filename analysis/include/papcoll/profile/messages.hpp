@@ -11,8 +11,8 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
-/// What a record says of a call, from the call's arguments: only those are looked at that MPI says
-/// are significant on this rank.
+/// What a record has of a call, from the call's arguments: only those that are significant on this
+/// rank, according to MPI, are read.
 ///
 /// The size of a message is what this rank contributes (a scatter: what it receives): the buffer of
 /// a bcast, reduction or scan; this rank's block in a gather or allgather; all blocks that it sends
@@ -44,7 +44,7 @@ class Describe {
     return message(n, type, root, in);
   }
 
-  /// The same with a count for each rank's block of the result.
+  /// Gatherv, allgatherv: as block(), with a count for each rank's block of the result.
   template <class Count>
   Message block_of(const void* in, Count n, MPI_Datatype type, const Count* counts,
                    MPI_Datatype of_result, int root = no_root) const noexcept {

@@ -148,7 +148,8 @@ class ProfiledRun : Pinned {
         .store(static_cast<std::uint32_t>(state), std::memory_order_release);
   }
 
-  /// Before the rank is known, one process speaks: that of rank 0, as the launcher tells it.
+  /// Before ranks are known, one process prints: that of rank 0, according to the launcher's
+  /// variables.
   static void say_for_all(const char* what) noexcept {
     for (const char* const name :
          {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
@@ -271,7 +272,7 @@ class ProfiledRun : Pinned {
   // Where to look for the trace if the program is killed before it is brought to its directory.
   std::string place_note() const { return settings_.directory + "/" + file_name("elsewhere"); }
 
-  // One rank speaks for all that have failed.
+  // One rank reports for all that have failed.
   void tell_failures(const std::string& why) {
     int first = why.empty() ? size_ : rank_;
     int failed = why.empty() ? 0 : 1;

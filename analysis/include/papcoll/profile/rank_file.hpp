@@ -33,8 +33,8 @@ struct TableSizes {
   std::uint64_t records = std::uint64_t{1} << 18U;  ///< a power of two; 16 MiB
 };
 
-/// Is a directory's file system one that lies on another machine? A mapping of a file there may be
-/// slow, or end the program.
+/// Returns true if a directory's file system is on another machine. A mapping of a file there may
+/// be slow, or end the program.
 inline bool is_remote(const std::string& directory) noexcept {
   struct statfs about;
   if (statfs(directory.c_str(), &about) != 0) return false;

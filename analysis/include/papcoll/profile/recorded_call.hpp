@@ -96,7 +96,7 @@ class Inside : Pinned {
   }
   ~Inside() { thread_.inside = outer_; }
 
-  /// Is this thread inside a recorded call? Stacks grow downwards.
+  /// Returns true if this thread is inside a recorded call. Stacks grow downwards.
   static bool is(const ThreadState& thread) noexcept {
     return thread.inside != 0 && here() < thread.inside;
   }

@@ -29,7 +29,7 @@ class Sites {
   /// What find() says of calls that MPI makes itself, such as those of MPI-IO: not the program's.
   static constexpr std::uint32_t of_mpi = 0xfffffffeU;
 
-  /// `library`: path of the MPI library, whose own calls are told apart; may be empty.
+  /// `library`: path of the MPI library, whose own calls are distinguished; may be empty.
   Sites(RankFile& file, std::string library)
       : file_(file), library_(std::move(library)), slots_(slots_of(file.header().sites)) {}
 
@@ -95,7 +95,7 @@ class Sites {
     site.address = address;
     site.offset = address - object.base;
     site.module = object.path.empty() ? no_entry : module_of(object);
-    // Release: whoever reads the counter sees the entry.
+    // Release: a reader of the counter sees the entry.
     std::atomic_ref(h.sites_used).store(n + 1, std::memory_order_release);
     return static_cast<std::uint32_t>(n);
   }

@@ -168,7 +168,7 @@ inline std::vector<FileOfRun> files_in(const std::string& directory) {
 /// Removes from a directory what runs have left there that ended, and the traces on this host that
 /// their notes name. A run goes on as long as a process of this host writes a trace of it. Kept are
 /// also runs of this job (0: no job), those of which a trace may not be read and, for 30 days, runs
-/// with notes of another host, of which nothing can be told here. Returns true if there are any of
+/// with notes of another host, of which nothing is known here. Returns true if there are any of
 /// these last. `only_notes`: removes only notes of this host, with their traces.
 inline bool remove_ended_runs(const std::string& directory, std::uint64_t job, bool only_notes) {
   namespace fs = std::filesystem;

@@ -35,7 +35,7 @@ inline constexpr std::uint32_t trace_version = 3;
 /// As the machine that wrote it has it, so that another byte order is noticed.
 inline constexpr std::uint32_t trace_byte_order = 0x01020304;
 
-/// The collectives of MPI. Non-blocking and persistent ones are told by Record::flags.
+/// The collectives of MPI. Non-blocking and persistent ones are marked by Record::flags.
 enum class MpiCollective : std::uint16_t {
   barrier,
   bcast,
@@ -166,7 +166,7 @@ struct Total {
   std::uint64_t reserved[3];
 };
 
-/// What tells whether a file was changed; all 0 if that is not known.
+/// Shows whether a file was changed; all 0 if that is not known.
 struct FileStamp {
   std::uint64_t bytes = 0;   ///< size of the file
   std::int64_t changed = 0;  ///< when it was written last, in nanoseconds since 1970
@@ -213,7 +213,7 @@ struct CommunicatorEntry {
 struct ClockPoint {
   std::int64_t at;
   std::int64_t offset;
-  std::int64_t bound;     ///< ≥ 0; nothing below it can be told
+  std::int64_t bound;     ///< ≥ 0; what is below it is not known
   std::int64_t measured;  ///< 0: the point is not there
 };
 
@@ -254,7 +254,7 @@ struct FileHeader {
   std::int32_t thread_level;  ///< 0 single, 1 funneled, 2 serialized, 3 multiple
   std::uint32_t state;        ///< a RunState
   std::int32_t abort_code;    ///< of MPI_Abort
-  std::uint32_t spawned;      ///< 1 if MPI_Comm_get_parent tells a parent, else 0
+  std::uint32_t spawned;      ///< 1 if MPI_Comm_get_parent returns a parent, else 0
   std::int32_t processors;    ///< that the ranks of the node may run on at MPI_Init, or 0: unknown
   std::uint32_t reserved;
   std::uint64_t began;      ///< when recording began
@@ -310,7 +310,7 @@ constexpr std::uint64_t packed(const TotalKey& k) noexcept {
          (std::uint64_t{k.flags & 0xffU} << 8U) | k.size_class;
 }
 
-/// The same back.
+/// The key that packed() made a number of.
 constexpr TotalKey unpacked(std::uint64_t key) noexcept {
   return {static_cast<std::uint32_t>((key >> 24U) & 0xffffffffU),
           static_cast<MpiCollective>((key >> 16U) & 0xffU),

@@ -33,7 +33,7 @@ inline std::string call_text(profile::MpiCollective collective, std::uint32_t fl
   return name + " of " + papcoll::detail::bytes_text(bytes);
 }
 
-/// The same with where it is: "…, call 117 on MPI_COMM_WORLD, at solver.c:88 (step)".
+/// The text of a call with its place: "…, call 117 on MPI_COMM_WORLD, at solver.c:88 (step)".
 inline std::string call_text(const Run& run, const CallOf& c) {
   std::string text = call_text(c.collective, c.flags, c.bytes);
   if (c.root >= 0) text += " with root " + std::to_string(c.root);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Nobody leaves a barrier, an allreduce or an allgather before the last rank has come. Clocks by
-// which somebody does cannot be right, and each such call says how far off they are at most:
+// No rank leaves a barrier, an allreduce or an allgather before the last rank has arrived. Clocks
+// by which a rank does cannot be right, and each such call says how far off they are at most:
 //
 //     first exit of the others   ≥  arrival + correction        exit + correction  ≥  last arrival
 //                                                                                  of the others
@@ -29,7 +29,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace report {
 namespace detail {
 
-/// Whether nobody can have left the call before all had come.
+/// Returns true if no rank can have left the call before all had arrived.
 inline bool is_left_by_nobody_before_all_came(const Run& run, const Call& c) {
   using enum profile::MpiCollective;
   const bool has_data = (c.collective == allreduce || c.collective == allgather) && c.bytes > 0;

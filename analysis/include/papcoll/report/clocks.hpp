@@ -75,7 +75,7 @@ class Clocks {
     return c.corrections.empty() ? t : t + std::llround(c.corrected(time).value);
   }
 
-  /// The same by what was measured at begin and end alone.
+  /// As global(), by what was measured at begin and end alone.
   std::int64_t measured(std::size_t trace, std::uint64_t time) const {
     const Clock& c = clocks_[trace];
     const auto t = static_cast<std::int64_t>(time);

@@ -64,7 +64,7 @@ inline double outside_before(const Run& run, const Calls& calls, const Call& cal
   return static_cast<double>(now.arrival - before.exit);
 }
 
-/// What messages of a size take at most, as the calls show it. Nobody leaves a barrier, an
+/// What messages of a size take at most, as the calls show it. No rank leaves a barrier, an
 /// allreduce or an allgather before a message has come from the last rank: the first other one that
 /// leaves, on its node or another, bounds what that message took. What is measured at MPI_Finalize
 /// may be too long, where processors are shared.

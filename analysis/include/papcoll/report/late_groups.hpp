@@ -182,7 +182,7 @@ class LateGroupsOf {
       if (at(k - 1) - at(k) > at(late - 1) - at(late)) late = k;
     }
     Split s;
-    // What clocks can tell of it at least.
+    // The least that clocks leave of it.
     double come = std::numeric_limits<double>::max();
     double before = std::numeric_limits<double>::lowest();
     for (std::size_t i = 0; i < n; ++i) {

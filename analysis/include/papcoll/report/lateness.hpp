@@ -275,7 +275,7 @@ class LatenessOf {
 
   void name(const Here& h, std::uint64_t large) {
     if (h.example_at.empty()) return;
-    // One at the place that is told, if there is one.
+    // One at the place that is reported, if there is one.
     const auto told = h.example_at.find(h.sum.own_place);
     const std::uint32_t example =
         told != h.example_at.end() ? told->second : h.example_at.begin()->second;
@@ -336,7 +336,7 @@ class LatenessOf {
         second = std::max(second, i.gap);
       }
     }
-    // Where there are few calls nothing says what is usual: only what costs much is told.
+    // With few calls it is not known what is usual: only what costs much is reported.
     constexpr std::size_t few = 10;
     constexpr double much = 0.05;
     const Imbalance& i = imbalances_[call];
@@ -365,10 +365,10 @@ class LatenessOf {
 }  // namespace detail
 
 /// Sums up who comes last. A rank is named as a straggler at a place if it is last there much more
-/// often than chance would have it, all through the calls, by more than clocks can tell, messages
-/// take and the others differ, and if this costs the others time that counts: see docs/profile.md.
-/// `span`: nanoseconds of the run that there are records of, of which costs are parts; 0: from the
-/// first arrival to the last exit.
+/// often than chance would have it, all through the calls, by more than clocks can resolve,
+/// messages take and the others differ, and if this costs the others time that counts: see
+/// docs/profile.md. `span`: nanoseconds of the run that there are records of, of which costs are
+/// parts; 0: from the first arrival to the last exit.
 inline LatenessReport lateness_of(const Run& run, const Calls& calls,
                                   const std::vector<Imbalance>& imbalances,
                                   const NamingRule& rule = {}, double span = 0) {

@@ -120,7 +120,7 @@ inline bool is_sound(const profile::ClockPoint& p) {
   return p.measured == 0 || (fits(p.at) && fits(p.offset) && fits(p.bound) && p.bound >= 0);
 }
 
-/// What is wrong with a header, or nothing. `bytes`: of the file.
+/// Returns what is wrong with a header; empty if nothing is. `bytes`: of the file.
 inline std::string fault_of(const profile::FileHeader& h, std::uint64_t bytes) {
   if (h.magic != profile::trace_magic) return "it is no trace file of papcoll";
   if (h.byte_order != profile::trace_byte_order) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// All that `papcoll report` tells of a run.
+// All that `papcoll report` prints of a run.
 
 #include <papcoll/report/calls.hpp>
 #include <papcoll/report/clock_check.hpp>

@@ -27,7 +27,7 @@ struct SizeRange {
   std::uint64_t most;  ///< bytes that the largest of them has
 };
 
-/// The ranges of the thesis, section 3.2.4: up to 1 KB, up to 1 MB, and more.
+/// The ranges of P. Alizadeh's thesis (2021), section 3.2.4: up to 1 KB, up to 1 MB, and more.
 inline std::vector<SizeRange> usual_ranges() {
   return {{"small", std::uint64_t{1} << 10U},
           {"medium", std::uint64_t{1} << 20U},
@@ -67,7 +67,7 @@ inline Distribution distribution_of(std::vector<double>& values) {
 /// Imbalances of some calls. Times in nanoseconds; factors are of α, see Imbalance.
 struct Summary {
   std::size_t calls = 0;     ///< those that the figures are of
-  std::size_t balanced = 0;  ///< of these: Ω was below what the clocks can tell
+  std::size_t balanced = 0;  ///< of these: Ω was below what the clocks resolve
   double own = 0;            ///< what ranks waited for the last one alone, summed
   Distribution omega, delta, omega_factor, delta_factor;
   Distribution node_omega, node_delta, node_omega_factor, node_delta_factor;

@@ -36,7 +36,7 @@ enum class TimeKind {
   volume,     ///< its bytes: a message of its size takes at least twice as long as one of a byte
   algorithm,  ///< several times what as many messages as it has steps take, one after another
   number,     ///< neither: there are many calls
-  unknown,    ///< clocks do not tell, or the time of a message was not measured
+  unknown,    ///< clocks are too coarse, or the time of a message was not measured
 };
 
 /// What the time goes into. Parts are of the time for which all ranks were recorded.

@@ -100,7 +100,7 @@ inline std::string top_text(const Report& r) {
          " of each rank, hardly longer than a call must take).";
 }
 
-/// What the time goes into, the first sentence if nobody is late.
+/// What the time goes into; the first sentence if no rank is late.
 inline std::string time_sentence(const Report& r, bool somebody_is_late) {
   const TimeUse& use = r.time_use;
   const double recorded = r.rank_seconds / static_cast<double>(r.run.ranks.size());

@@ -114,7 +114,7 @@ inline bool has_same_bytes(profile::MpiCollective c) {
          c == allgather || c == alltoall || c == reduce_scatter_block;
 }
 
-/// What tells calls of a communicator apart.
+/// What distinguishes calls of a communicator.
 inline auto signature(const CallOf& c) {
   return std::tuple{c.collective, c.flags, c.root, c.place,
                     has_same_bytes(c.collective) ? c.bytes : 0};
@@ -184,7 +184,7 @@ class Sequences {
     } else {
       return left_out_before(member, number);
     }
-    // Was it ahead before? Then that began when it first differed.
+    // If it was ahead before, that began when it first differed.
     while (at > 0) {
       const std::optional<CallOf> before = of(member, at - 1);
       if (!before || same(before, of_others(member, at - 1)) ||
@@ -238,7 +238,7 @@ class EndingOf {
       out_.not_finished.push_back(w);
       out_.early = out_.early || !out_.alive;
     }
-    // Where nobody of several calls can go on, those with most ranks say most.
+    // If no rank of several calls can go on, those with most ranks say most.
     constexpr std::size_t most = 100;
     std::vector<decltype(inside_)::const_iterator> calls;
     for (auto c = inside_.cbegin(); c != inside_.cend(); ++c) calls.push_back(c);

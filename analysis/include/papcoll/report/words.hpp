@@ -115,7 +115,7 @@ inline std::string sentence(const Report& r, const Unfinished& u) {
                                      : " were inside");
   if (u.since) text += " for " + papcoll::detail::duration_text(*u.since);
   if (u.missing.empty() && u.untraced == 0) return text + " when the run ended.";
-  // Of those of whom the same is to be told it is told once.
+  // Ranks with the same text are reported together, once.
   std::vector<std::pair<std::string, std::vector<std::int32_t>>> groups;
   for (const Whereabouts& w : u.missing) {
     std::string what = whereabouts_text(r.run, w);
@@ -183,7 +183,7 @@ inline std::string nobody(const Report& r) {
 
 /// A sentence of the answer.
 struct Finding {
-  /// crowded: more ranks than processors; time: what it goes into; nothing: nobody is late.
+  /// crowded: more ranks than processors; time: what it goes into; nothing: no rank is late.
   enum class Kind { fault, crowded, clock, straggler, single_delay, time, nothing };
   Kind kind;
   std::string text;

@@ -56,7 +56,7 @@ class FairShares {
     }
   }
 
-  /// Whether the flow's share is still what it was when settle() told this version.
+  /// Returns true if the flow's share is still that of the version that settle() returned.
   bool is_current(std::uint32_t id, std::uint32_t version) const noexcept {
     return flows_[id].version == version;
   }

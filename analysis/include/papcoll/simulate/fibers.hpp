@@ -22,9 +22,9 @@ class Fibers : Pinned {
 
   explicit Fibers(std::size_t count) : fibers_(count) {}
 
-  /// Runs body(i) on each fiber, `first` first. `next()` names who goes on when one has ended, or
-  /// nobody by count(). Throws what a body throws; the other fibers' stacks are then dropped as
-  /// they are.
+  /// Runs body(i) on each fiber, `first` first. `next()` returns the fiber that continues when one
+  /// has ended; count(): none. Throws what a body throws; the other fibers' stacks are then dropped
+  /// as they are.
   void run(const Body& body, const std::function<std::size_t()>& next, std::size_t first) {
     body_ = &body;
     next_ = &next;

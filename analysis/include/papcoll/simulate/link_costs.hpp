@@ -18,7 +18,7 @@ struct LinkCost {
   friend bool operator==(const LinkCost&, const LinkCost&) = default;
 };
 
-/// The cost of a message for each pair of ranks, or nothing (the same for all, as the model says).
+/// The cost of a message for each pair of ranks; empty: the same for all, as the model has it.
 class LinkCosts {
  public:
   LinkCosts() = default;
@@ -64,10 +64,10 @@ class LinkCosts {
     return l;
   }
 
-  /// Is nothing said, so that the model's costs are those of all?
+  /// Returns true if no costs are given, so that the model's apply to all links.
   bool empty() const noexcept { return size_ == 0; }
 
-  /// How many ranks it speaks of; 0: empty().
+  /// The number of ranks; 0: empty().
   std::size_t size() const noexcept { return size_; }
 
   /// All that occur, in no order that says anything.

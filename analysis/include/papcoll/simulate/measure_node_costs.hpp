@@ -34,7 +34,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
-/// A second thread on a processor of its own, which does what it is told while the first one waits.
+/// A second thread on a processor of its own, which does work while the first one waits.
 class OtherProcessor : Pinned {
  public:
   explicit OtherProcessor(int processor) : thread_([this, processor] { serve(processor); }) {}
@@ -48,7 +48,7 @@ class OtherProcessor : Pinned {
     begins(work);
     is_done();
   }
-  /// The same, and goes on at once; is_done() must follow.
+  /// Starts work and returns at once; is_done() must follow.
   void begins(const std::function<void()>& work) {
     work_ = &work;
     post();
@@ -107,7 +107,7 @@ class AllProcessors : Pinned {
   ProcessorSet before_ = ProcessorSet::of_this_thread();
 };
 
-/// Are two processors threads of one core, as far as Linux tells?
+/// Returns true if two processors are threads of one core, as far as Linux says.
 inline bool are_one_core(int a, int b) {
   const auto core = [](int processor) {
     const std::string place =

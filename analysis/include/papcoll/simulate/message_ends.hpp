@@ -45,8 +45,8 @@ struct MessageEnds {
   std::vector<MessageEnd> sends;
   std::vector<MessageEnd> receives;
 
-  /// By sender, receiver and number. If they were told by rank and step, as plans have them, this
-  /// takes time and memory for the messages only, however many pairs there could be.
+  /// By sender, receiver and number: this takes time and memory for the messages only, however many
+  /// pairs of rank and step there could be.
   void sort(std::size_t ranks) {
     std::vector<MessageEnd> room;
     for (std::vector<MessageEnd>* side : {&sends, &receives}) {

@@ -56,7 +56,7 @@ class CostBySize {
 
 /// What passes between two processors of a node costs, in seconds.
 struct PairCosts {
-  bool known = false;  ///< has it been measured?
+  bool known = false;  ///< false until it is measured
   /// A flag: from before one stores it, a locked instruction, to when the other, who does nothing
   /// but look at it, has seen it. Half of a round trip.
   double signal = 0;
@@ -66,7 +66,7 @@ struct PairCosts {
   CostBySize read;    ///< from what the other has written
   CostBySize reread;  ///< from what this one has written, and the other has read
   CostBySize write;   ///< to what both hold: the other has read it last
-  /// The same, if of the two only this one has written them, and its nearest cache still has them.
+  /// To what only this one of the two has written, and its nearest cache still holds.
   CostBySize write_lent;
   CostBySize write_over;   ///< to what the other has written
   CostBySize write_after;  ///< the same, if this one has read it since

@@ -13,8 +13,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// What SimulatedRun tells of its steps if they, or the critical path, are wanted. Else it does
-/// nothing.
+/// What SimulatedRun records of its steps if they, or the critical path, are wanted. Otherwise it
+/// does nothing.
 class Recorder {
  public:
   Recorder(const JointPlans& plans, const LogGops& model, const SimulateOptions& options,

@@ -18,7 +18,7 @@ enum class Ports : unsigned char {
   shared,     ///< messages in flight share the bandwidth fairly, as SimGrid's flows do
 };
 
-/// What a simulation is told besides the schedule, its call and the costs.
+/// The inputs of a simulation besides the schedule, its call and the costs.
 struct SimulateOptions {
   Ports ports = Ports::exclusive;         ///< how messages share a port
   std::size_t window = Options{}.window;  ///< blocks of a pipelined plan in flight at once

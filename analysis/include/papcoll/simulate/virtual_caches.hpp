@@ -156,7 +156,7 @@ class VirtualCaches {
     return colours_.empty() || colours_[a] == colours_[b];
   }
 
-  /// Is it found with another rank, and with one that does not share the last-level cache?
+  /// Returns true if it was found with another rank, one that does not share the last-level cache.
   static bool is_apart(std::size_t found) noexcept { return found >= 3 + of_a_pair; }
   static constexpr std::size_t number(Found f) noexcept { return static_cast<std::size_t>(f); }
 
@@ -248,7 +248,7 @@ class VirtualCaches {
       return found;
     });
   }
-  /// The same past the caches: nobody holds them afterwards.
+  /// Writes n bytes past the caches: no cache holds them afterwards.
   void write_past(const std::byte* p, std::size_t n) noexcept {
     each(p, n, [&](const std::byte* at) {
       Line& l = line(at);
@@ -263,8 +263,8 @@ class VirtualCaches {
     RankSet holders;
     std::uint64_t written = 0;  ///< how much its owner had brought when it touched it last
     std::uint64_t read = 0;     ///< and its last reader
-    std::uint16_t owner = 0;    ///< 1 + who wrote it last, or had it first; 0: nobody has
-    std::uint16_t reader = 0;   ///< 1 + who has read it last since; 0: nobody else has
+    std::uint16_t owner = 0;    ///< 1 + who wrote it last, or had it first; 0: none has
+    std::uint16_t reader = 0;   ///< 1 + who has read it last since; 0: no other has
     bool past = false;          ///< it was written past the caches
     bool many = false;          ///< and others have, too, or the owner has after it
   };

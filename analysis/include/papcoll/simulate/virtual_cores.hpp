@@ -60,7 +60,8 @@ class VirtualCores {
   double now() const noexcept { return ranks_[current_].clock; }
   const NodeCosts& costs() const noexcept { return costs_; }
   VirtualCaches& caches() noexcept { return caches_; }
-  /// Are the bytes of calls moved and combined? Short ones, which may be words, always are.
+  /// Returns true if the bytes of calls are moved and combined. Short ones, which may be words,
+  /// always are.
   bool moves(std::size_t n) const noexcept { return moves_data_ || n <= words; }
 
   /// Its processor is busy.
@@ -157,7 +158,7 @@ class VirtualCores {
     double slept_since = 0;
     bool asleep = false;
     bool ended = false;
-    bool disturbed = false;  ///< somebody wrote to a line that it holds since its last look
+    bool disturbed = false;  ///< a line that it holds was written since its last look
     std::vector<std::pair<std::uintptr_t, double>> expected;  ///< lines under way, and when here
   };
 
@@ -228,7 +229,7 @@ class VirtualCores {
     }
   }
 
-  /// Who holds the line and waits hears of it.
+  /// Wakes the core that holds the line and waits.
   void wake_holders(const void* p) noexcept {
     const RankSet& holders = caches_.holders(p);
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
@@ -266,7 +267,7 @@ class VirtualCores {
     if (next != fibers_.current()) fibers_.switch_to(next);
   }
 
-  /// The one whose clock is least goes on, or nobody: then it is count().
+  /// Returns the one whose clock is least, which continues; count() if there is none.
   std::size_t take_next() noexcept {
     std::size_t next = ranks_.size();
     double least = std::numeric_limits<double>::max();

@@ -71,11 +71,11 @@ struct VirtualAlgorithm {
   void (*run)(detail::VirtualSite&, detail::VirtualCores&, const Call&);
 };
 
-/// What a node in virtual time is told besides the call and the costs.
+/// The inputs of a node in virtual time besides the call and the costs.
 struct VirtualOptions {
   /// Of each rank: those of one colour share a last-level cache. Empty: all do.
   std::vector<int> colours{};
-  /// Are the bytes of calls moved and combined? Times do not depend on it.
+  /// True if the bytes of calls are moved and combined. Times do not depend on it.
   bool moves_data = false;
   std::size_t chunk_bytes = Options{}.chunk_bytes;  ///< as in Options
   bool rank_order = false;                          ///< see Call

@@ -96,7 +96,7 @@ struct VirtualAccess {
   }
 };
 
-/// Bells in virtual time: nobody need ring, since whoever waits for a word hears of it
+/// Bells in virtual time: ringing is not needed, since a core that waits for a word is woken
 /// (VirtualCores::wait()), and sleeps only as far as time is concerned.
 struct VirtualBells {
   static void ring(int) noexcept {}

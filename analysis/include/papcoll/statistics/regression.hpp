@@ -80,7 +80,7 @@ class NormalEquations {
   }
 
   bool solvable() const noexcept { return solvable_; }
-  /// Does any observation depend on it?
+  /// Returns true if any observation depends on unknown i.
   bool matters(std::size_t i) const noexcept { return unit_[i] != 0; }
   /// In its own unit, so that it can be compared with the others.
   double scaled(std::size_t i) const noexcept { return row(i)[N]; }
@@ -122,8 +122,8 @@ class NormalEquations {
 }  // namespace detail
 
 /// Least squares of the relative errors, so that short and long times count alike. Costs are not
-/// negative: an unknown that would be is held at 0. Throws argument_error where the observations do
-/// not tell the unknowns apart, or a time is not positive.
+/// negative: an unknown that would be is held at 0. Throws argument_error if the observations do
+/// not determine the unknowns, or a time is not positive.
 template <std::size_t N>
 Regression<N> regress(std::span<const Observation<N>> observations) {
   for (const Observation<N>& o : observations) {

@@ -69,8 +69,8 @@ HwlocTopology loaded(std::string_view what, Describe describe) {
   return topology;
 }
 
-/// The topology of this machine. It takes some ms to load, so that it is kept until the process
-/// ends. Nobody changes it, and any thread may read it.
+/// The topology of this machine. Slow to load, so it is kept until the process ends. It is never
+/// changed, and any thread may read it.
 inline hwloc_topology_t this_machine() {
   static const HwlocTopology kept = loaded("this machine", [](hwloc_topology_t) {});
   return kept.get();
@@ -360,10 +360,10 @@ inline Place hwloc_place() {
 
 /// `nodes` nodes, each as an XML file describes it that `lstopo --of xml` has written: rank r is on
 /// core r, cores in hwloc's logical order, then PUs that are in no core, node by node. Reading
-/// throws argument_error where hwloc cannot read it, and system_error where nobody can. Throws
-/// argument_error if nodes < 1. Where hwloc has no plugin for libxml2, its own reader crashes on
-/// some damaged files: read what nobody vouches for in a process of its own first, as the command
-/// papcoll does.
+/// throws argument_error if hwloc cannot read the file, and system_error if it cannot be read at
+/// all. Throws argument_error if nodes < 1. Where hwloc has no plugin for libxml2, its own reader
+/// crashes on some damaged files: read what nobody vouches for in a process of its own first, as
+/// the command papcoll does.
 inline MachineSource hwloc_xml(const std::string& file, int nodes = 1) {
   return {detail::with_nodes(file, nodes), [](const std::string& name) {
             const auto [xml, count] = detail::without_nodes(name);

@@ -68,8 +68,8 @@ namespace detail {
 }
 
 /// The cores of this node of which any processor is online, a place each, in the order of these
-/// processors; with caches and GPUs. Where Linux does not tell, a place for each processor, and
-/// nothing known of it.
+/// processors; with caches and GPUs. If Linux does not say, a place for each processor, of which
+/// nothing is known.
 [[gnu::cold]] inline Machine linux_machine(const std::string& root = linux_root) {
   using namespace detail;
   std::vector<Place> places;

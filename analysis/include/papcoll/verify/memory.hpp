@@ -52,7 +52,7 @@ class CellMap {
   bool contains(Operand o, std::size_t n) const noexcept {
     return o.offset <= size(o.space) && n <= size(o.space) - o.offset;
   }
-  /// May messages be sent from there, or received there?
+  /// Returns true if messages may be sent from there and received there.
   bool is_direct(Space space) const noexcept { return direct_[index(space)]; }
   bool is_const(Space space) const noexcept { return space == Space::in && input_is_const_; }
 

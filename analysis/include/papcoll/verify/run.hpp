@@ -11,7 +11,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// When does a send complete?
+/// When a send completes.
 enum class Sends : unsigned char {
   rendezvous,  ///< when the receive has been started, too
   buffered,    ///< at once
@@ -19,16 +19,16 @@ enum class Sends : unsigned char {
 
 /// Runs the plans of all ranks together, each step as soon as it may start.
 ///
-/// Messages meet by their numbers, so starting a step never takes anything from another: whatever
-/// the timing, the same steps complete. One run therefore shows whether all can. And a run without
-/// deadlock under rendezvous has none with buffered sends, which only complete earlier.
+/// Messages are matched by their numbers, so starting a step never takes anything from another:
+/// whatever the timing, the same steps complete. One run therefore shows whether all can. And a run
+/// without deadlock under rendezvous has none with buffered sends, which only complete earlier.
 ///
 /// Blocks need no run together: with one block in flight a rank in a later block waits for nobody
 /// but ranks that still have to finish an earlier one, and those need nothing of the later block.
 class JointRun {
  public:
-  /// `observer` hears of local(rank, step), deliver(send, receive) and, for each dependency as it
-  /// is fulfilled, order(earlier, later), both numbers of steps among all.
+  /// `observer` is notified by local(rank, step), deliver(send, receive) and, for each dependency
+  /// as it is fulfilled, order(earlier, later), both numbers of steps among all.
   template <class Observer>
   Verdict run(const JointPlan& joint, const Matching& matching, Observer& observer) {
     if (advance(joint, matching, observer, Sends::rendezvous)) return {};

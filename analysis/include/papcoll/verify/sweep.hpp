@@ -230,7 +230,7 @@ struct Proof {
   std::size_t cases = 0;  ///< verified
   Verdict verdict;        ///< the first fault
   Shape shape;            ///< and the call that shows it
-  /// Was no fault found?
+  /// Returns true if no fault was found.
   explicit operator bool() const noexcept { return verdict.proven(); }
 };
 
@@ -254,7 +254,7 @@ Proof verify_up_to(const AnySchedule& schedule, Collective collective, int max_r
   return proof;
 }
 
-/// The same without hearing of its progress.
+/// As above, without reports of its progress.
 inline Proof verify_up_to(const AnySchedule& schedule, Collective collective, int max_ranks,
                           const VerifyOptions& options = {}) {
   return verify_up_to(

@@ -65,7 +65,7 @@ class Values {
 
   void order(std::size_t, std::size_t) const noexcept {}
 
-  /// Is the required output there? Elements are counted from `origin`.
+  /// Checks that the required output is there. Elements are counted from `origin`.
   Verdict check(NumericalContract contract, std::size_t origin) {
     for (std::size_t rank = 0; rank < joint_.ranks(); ++rank) {
       for (const Placement& p : layouts_[rank].must) {
@@ -233,7 +233,8 @@ class Values {
   std::vector<Flaw> flaws_;
 };
 
-/// The same for a barrier, which moves no data: which ranks have surely arrived when a step starts.
+/// Checks the plans of a barrier, which moves no data: finds for each step the ranks that must have
+/// arrived before it starts.
 class Arrivals {
  public:
   explicit Arrivals(const JointPlan& joint)
@@ -257,7 +258,7 @@ class Arrivals {
     }
   }
 
-  /// Does every rank know of all when its plan is complete?
+  /// Checks that every rank's plan ends after all ranks have arrived.
   Verdict check() const {
     for (std::size_t rank = 0; rank < joint_.ranks(); ++rank) {
       for (std::size_t other = 0; other < joint_.ranks(); ++other) {

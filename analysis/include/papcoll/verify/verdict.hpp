@@ -45,9 +45,9 @@ struct Verdict {
   std::size_t element = nowhere;  ///< of the vector; for faults of memory accesses, of the space
   std::string sentence;           ///< all of it in words
 
-  /// Was no fault found?
+  /// Returns true if no fault was found.
   bool proven() const noexcept { return fault == FaultKind::none; }
-  /// Was no fault found?
+  /// Returns true if no fault was found.
   explicit operator bool() const noexcept { return proven(); }
 };
 

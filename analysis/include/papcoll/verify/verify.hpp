@@ -63,7 +63,7 @@ inline Verdict verify_block(std::vector<const Plan*> plans, Shape shape, const O
   return v ? values.check(options.contract, origin) : v;
 }
 
-/// Do all ranks cut the vector in the same blocks, and do these make up the vector?
+/// Checks that all ranks cut the vector in the same blocks, and that these make up the vector.
 inline Verdict verify_blocks(std::span<const BlockedPlan> plans, const Shape& shape) {
   const BlockedPlan& first = plans.front();
   // Where each rank knows the sizes of its own pairs only, each has a vector of its own.

@@ -34,7 +34,7 @@ struct Answer {
   std::size_t calls = 0;             ///< that were recorded
   std::size_t looked_at = 0;         ///< of them
   bool replayed = false;             ///< measured on this machine; else simulated
-  bool knows_durations = false;      ///< were the ranks' times in the call recorded?
+  bool knows_durations = false;      ///< the ranks' times in the call were recorded
   double recorded_in_call = 0;       ///< seconds, of a rank in the mean; over calls as of outcomes
   double recorded_tail = 0;          ///< seconds, as of outcomes
   std::vector<std::string> remarks;  ///< sentences: what was left out, and why
@@ -53,8 +53,8 @@ struct Answer {
                      [](const Outcome& a, const Outcome& b) { return a.in_call < b.in_call; });
   }
 
-  /// Could the outcome be as good as the best, as far as the method can tell? What all outcomes
-  /// have in common, waiting for late ranks, is no part of the error.
+  /// Returns true if the outcome may be as good as the best, within the method's error. What all
+  /// outcomes have in common, waiting for late ranks, is no part of the error.
   bool is_as_good_as_best(const Outcome& o) const {
     const Outcome& first = best();
     const double unsure = std::max(first.error * first.tail, o.error * o.tail);

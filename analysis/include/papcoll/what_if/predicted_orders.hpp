@@ -31,7 +31,7 @@ class PredictedOrders {
     for (std::size_t r = 0; r < ranks; ++r) histories_.push_back(predictor.new_history());
   }
 
-  /// The order of the next call. What it depends on are arrivals that observe() was told.
+  /// Returns the order of the next call. It depends on the arrivals passed to observe().
   Order order(const Shape& shape) const { return forecast_.order(shape); }
   /// When ranks are expected in it.
   const ArrivalForecast& forecast() const noexcept { return forecast_; }

@@ -26,7 +26,7 @@ struct Recorded {
   double clocks = 0;         ///< seconds that arrivals may be wrong by, in the median of the calls
   std::size_t left_out = 0;  ///< calls of the site that are none of these
 
-  /// Are all ranks on one node?
+  /// Returns true if all ranks are on one node.
   bool is_one_node() const {
     return std::all_of(nodes.begin(), nodes.end(), [&](int n) { return n == nodes.front(); });
   }

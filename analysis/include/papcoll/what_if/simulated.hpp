@@ -49,7 +49,7 @@ struct Basis {
   double message_error = 0;    ///< part by which the tails of schedules may be wrong; 0: not known
   std::vector<int> colours{};  ///< of each rank: see VirtualOptions
   std::size_t most_calls = 200;  ///< that are simulated
-  /// Who predicts orders for static schedules; empty: nobody.
+  /// What predicts orders for static schedules; empty: none.
   std::vector<AnyPredictor> predictors{AnyPredictor::of<MovingAverage>()};
 };
 
@@ -65,7 +65,8 @@ class Means {
     in_call_.push_back(sum / static_cast<double>(run.exits.size()));
   }
 
-  /// `stretches`: whose calls were added. What the other calls change, they tell by their means.
+  /// `stretches`: those whose calls were added. What the other calls change is derived from their
+  /// means.
   void give(Outcome& o, const std::vector<Stretch>& stretches, std::size_t calls) const {
     o.tail = tail_ / static_cast<double>(in_call_.size());
     o.in_call = mean(0, in_call_.size());
@@ -130,7 +131,7 @@ class SimulatedAnswer {
     }
     for (Outcome& o : answer_.outcomes) {
       if (!answer_.knows_durations) break;
-      // Whoever recorded read the clock within what is recorded.
+      // The recorder read the clock within what is recorded.
       o.saved = answer_.recorded_in_call - o.in_call - basis_.node.clock;
     }
     answer_.rank(recorded_.clocks);

@@ -15,7 +15,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 
-/// What went wrong on a device, as far as it tells what may be done about it.
+/// What went wrong on a device, as far as that decides what can be done about it.
 enum class Fault : unsigned char {
   no_gpu,          ///< no driver, or no GPU
   out_of_memory,   ///< smaller windows may do
@@ -37,7 +37,7 @@ using Stream = struct OpaqueStream*;
 /// A place in a stream that other streams, other processes and the host can wait for.
 using Event = struct OpaqueEvent*;
 
-/// Who reaches some memory.
+/// Where some memory is: what can access it.
 enum class Memory : unsigned char {
   host,     ///< the host: memory that no GPU knows
   pinned,   ///< host and devices: memory of the host that stays in its place
@@ -65,77 +65,80 @@ struct EventHandle {
   std::array<std::byte, 64> bytes{};  ///< as the implementation fills them
 };
 
-/// Operations of GPUs as one process sees them; device 0 to devices() - 1. Nothing waits. Functions
-/// throw device_error; those that are noexcept end the program's claim to what they are given, and
-/// if that fails there is nothing to be done about it. One thread at a time uses a stream.
+/// Operations of GPUs as one process sees them, on devices 0 to devices() − 1. No function waits.
+/// Functions throw device_error; those that are noexcept give up the process's claim to their
+/// argument, and ignore errors. One thread at a time uses a stream.
 class Api : Pinned {
  public:
   virtual ~Api() = default;
 
-  /// How many devices this process sees, at least 1.
+  /// The number of devices that this process sees, at least 1.
   virtual int devices() = 0;
-  /// The device that the caller's thread uses now.
+  /// The calling thread's current device.
   virtual int current_device() = 0;
   /// A number of the physical device, the same in all processes of the node.
   virtual std::uint64_t physical_device(int device) = 0;
-  /// May device `from` read and write memory of device `to`?
+  /// Returns true if device `from` may read and write memory of device `to` once access is enabled.
   virtual bool can_access(int from, int to) = 0;
-  /// Lets it. No error if it was let already.
+  /// Enables device `from` to access memory of device `to`. Has no effect if access is already
+  /// enabled.
   virtual void enable_access(int from, int to) = 0;
 
-  /// Memory of a device, aligned to 256 bytes; `bytes` is not 0.
+  /// Allocates memory of a device, aligned to 256 bytes. Requires `bytes` > 0.
   virtual std::byte* allocate(int device, std::size_t bytes) = 0;
-  /// Gives it back, when whoever imported it has closed it and no operation uses it.
+  /// Frees memory of allocate(). Requires that no process has it imported and no operation uses it.
   virtual void free(std::byte* base) noexcept = 0;
-  /// Pinned memory of the host.
+  /// Allocates pinned memory of the host.
   virtual std::byte* allocate_host(std::size_t bytes) = 0;
-  /// Gives it back.
+  /// Frees memory of allocate_host().
   virtual void free_host(std::byte* base) noexcept = 0;
   /// Pins memory of the host that others allocated, such as memory shared by processes.
   virtual void pin(std::byte* base, std::size_t bytes) = 0;
-  /// Ends that.
+  /// Undoes pin().
   virtual void unpin(std::byte* base) noexcept = 0;
-  /// Where an address lies; host, if no GPU knows it.
+  /// Returns where an address is: on the host if no GPU knows it.
   virtual Place place(const void* address) = 0;
 
-  /// For other processes, of an allocation's first byte.
+  /// Returns a handle by which other processes import an allocation; `base` is its first byte.
   virtual MemoryHandle export_memory(std::byte* base) = 0;
-  /// Memory of another process, for a device of this one: the address of the first byte.
+  /// Maps memory of another process for a device of this one; returns the address of the first
+  /// byte.
   virtual std::byte* import_memory(int device, const MemoryHandle& handle) = 0;
-  /// Ends an import, when no operation uses it any more.
+  /// Unmaps imported memory. Requires that no operation uses it any more.
   virtual void close_memory(std::byte* base) noexcept = 0;
 
-  /// A new stream of a device, which waits for no other by itself.
+  /// Creates a stream of a device, which waits for no other stream by itself.
   virtual Stream make_stream(int device) = 0;
-  /// Ends it when its operations are complete.
+  /// Destroys a stream once its operations are complete.
   virtual void destroy_stream(Stream stream) noexcept = 0;
-  /// Is the stream recorded as a graph instead of performed?
+  /// Returns true if the stream is being captured as a graph instead of performed.
   virtual bool is_capturing(Stream stream) = 0;
-  /// The device of a stream; of the null stream, the current one.
+  /// The device of a stream; of the null stream, the current device.
   virtual int device_of(Stream stream) = 0;
 
-  /// A new event of a device; complete until it is recorded.
+  /// Creates an event of a device; it is complete until it is first recorded.
   virtual Event make_event(int device, bool between_processes) = 0;
-  /// Ends it.
+  /// Destroys an event.
   virtual void destroy_event(Event event) noexcept = 0;
-  /// For other processes, of an event that is made for that.
+  /// Returns a handle for other processes. Requires an event made with `between_processes`.
   virtual EventHandle export_event(Event event) = 0;
-  /// An event of another process.
+  /// Returns an event of another process.
   virtual Event import_event(int device, const EventHandle& handle) = 0;
-  /// The event will be complete when all that is in the stream now is.
+  /// Records the event: it is complete once all that is in the stream now is complete.
   virtual void record(Event event, Stream stream) = 0;
-  /// What comes later in the stream begins when the event's last record so far is complete.
+  /// Makes later operations of the stream wait for the event's last record so far.
   virtual void wait(Stream stream, Event event) = 0;
-  /// Is the event's last record complete? The only way in which the host waits: again and again.
+  /// Returns true if the event's last record is complete. The host waits by calling it repeatedly,
+  /// and in no other way.
   virtual bool is_complete(Event event) = 0;
 
   /// Copies bytes between any memory that the stream's device reaches, in the stream's order.
   virtual void copy(void* to, const void* from, std::size_t bytes, Stream stream) = 0;
-  /// What this process knows to be complete, to go with what it tells another process in memory of
-  /// the host; that one calls hear(), once. Only a model, which finds accesses that nothing orders,
-  /// keeps it.
+  /// Returns a number for what this process knows to be complete. It goes with a notification to
+  /// another process in host memory, which passes it to hear(), once. Used only by a model, which
+  /// finds accesses that nothing orders.
   virtual std::uint64_t tell() { return 0; }
-  /// Another process has told that. 0: nothing.
+  /// Receives the number of another process's tell(); 0: none.
   virtual void hear(std::uint64_t /*told*/) {}
 
   /// Combines n elements on the stream's device, in the stream's order. The reducer is copied; its

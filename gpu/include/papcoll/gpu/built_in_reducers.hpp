@@ -8,13 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 
-// The reducers of all built-in pairs, for whoever can make one: the host (built_in_on_host.hpp) or
-// nvcc (kernels.cu). What pairs there are, base/built_in_operators.hpp says.
+// The reducers of all built-in pairs, for those that can make one: the host (built_in_on_host.hpp)
+// and nvcc (kernels.cu). The pairs are listed in base/built_in_operators.hpp.
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
-// Not this namespace's own.
+// Names of the enclosing namespace's detail, not of this one's.
 using papcoll::detail::BuiltInOperators;
 using papcoll::detail::BuiltInTypes;
 using papcoll::detail::TypeList;
@@ -23,7 +23,7 @@ using papcoll::detail::TypeList;
 template <class Op>
 inline constexpr Op built_in_op{};
 
-/// Has T the operation of Op? Bits are combined of integers only.
+/// True if T has the operation of Op; operations on bits exist for integers only.
 template <class T, class Op>
 concept Combinable = requires(const Op& op, const T& x) {
   op(x, x);
@@ -42,7 +42,7 @@ class BuiltInTable {
 
   consteval BuiltInTable() { add(BuiltInOperators{}, BuiltInTypes{}); }
 
-  /// Does find() work?
+  /// Returns true if the entries are in the order that find() needs.
   consteval bool is_sorted() const { return std::is_sorted(entries_, entries_ + size_); }
 
  private:

@@ -47,7 +47,7 @@ class CudaDriver : Pinned {
     try {
       find(init, "cuInit");
       find(device, "cuDeviceGet");
-      // A part of a GPU (MIG) has an identity of its own, which the second version tells.
+      // A part of a GPU (MIG) has an identity of its own, which the second version returns.
       if (!has(uuid, "cuDeviceGetUuid_v2")) find(uuid, "cuDeviceGetUuid");
       find(retain_primary_context, "cuDevicePrimaryCtxRetain");
       find(push_context, "cuCtxPushCurrent_v2");

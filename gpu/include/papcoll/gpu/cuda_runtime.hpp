@@ -27,7 +27,7 @@ namespace detail {
 /// What kind of function failed, where its codes have more than one meaning.
 enum class Asked : unsigned char { any, sharing, pinning };
 
-/// Is the code one of these?
+/// Returns true if the code is one of these.
 constexpr bool is_any_of(cudaError_t code, auto... codes) noexcept {
   return ((code == codes) || ...);
 }
@@ -281,7 +281,7 @@ class CudaRuntime : public Api {
   }
 
   int device_of(Stream stream) override {
-    // CUDA's streams without an owner: of whoever calls.
+    // CUDA's default streams have no owner: they are the caller's.
     if (stream == nullptr || of(stream) == cudaStreamLegacy || of(stream) == cudaStreamPerThread) {
       return current_device();
     }

@@ -29,7 +29,7 @@ concept DeviceAlgorithm = PolicyOfKind<A, SchedulePolicyKind> &&
   { run.step(site, call) } -> std::same_as<bool>;
 };
 
-/// A number that tells them apart.
+/// A number that identifies an algorithm.
 template <class A>
 inline constexpr std::uint32_t device_algorithm_id = hash_of_name(A::name);
 

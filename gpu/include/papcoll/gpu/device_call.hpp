@@ -44,7 +44,7 @@ using papcoll::detail::CallArguments;
 using papcoll::detail::Caller;
 using papcoll::detail::core_for_devices;
 
-/// What is wrong with a buffer of a call on the device, or nothing.
+/// Returns what is wrong with a buffer of a call on the device; empty if nothing is.
 inline std::string problem_with_buffer(Api& api, const void* buffer, std::size_t bytes) {
   if (buffer == nullptr || bytes == 0) return "";
   const Place place = api.place(buffer);
@@ -92,7 +92,7 @@ void put_on_device(const Caller& caller, SizedCall& made, void* stream) {
   if (!problem.empty()) caller.refuse(problem);
 }
 
-/// Is this policy a transport over memory of devices?
+/// True if the policy is a transport over device memory.
 template <class P>
 inline constexpr bool is_device_transport = requires {
   typename P::Provider;
@@ -144,12 +144,13 @@ const AlgorithmSpec& default_spec(std::size_t bytes) {
   }
 }
 
-/// Do the policies name an arrival-driven algorithm on memory of devices?
+/// True if the policies name an arrival-driven algorithm on device memory.
 template <class... Ps>
 inline constexpr bool names_device_algorithm =
     DeviceAlgorithm<papcoll::detail::pick_policy<SchedulePolicyKind, void, Ps...>>;
 
-/// Does a team on several nodes run this call by an arrival-driven algorithm within each of them?
+/// Returns true if a team on several nodes runs this call by an arrival-driven algorithm within
+/// each of them.
 inline bool runs_across_nodes(const Machine& machine, const Call& call) {
   if (call.collective != Collective::allreduce) return false;
   if (!call.rank_order && call.reducer.commutative) return true;

@@ -17,7 +17,7 @@ struct DeviceOperator {
 
   DeviceReducer reducer{};  ///< of elements of type T; the first member: see device_reducer_of()
 
-  /// The same on the host.
+  /// Combines two elements on the host.
   T operator()(const T& low, const T& high) const {
     T result{};
     Operands two;

@@ -34,7 +34,7 @@ struct alignas(pack_elements<T> * sizeof(T) == 16 ? 16 : alignof(T)) Pack {
   T at[pack_elements<T>];
 };
 
-/// May all buffers be read and written by packs?
+/// Returns true if all buffers can be read and written by packs.
 template <class T>
 PAPCOLL_ON_DEVICE inline bool packs_fit(const Operands& o) {
   std::uintptr_t all = 0;
@@ -79,7 +79,7 @@ struct DeviceReducer {
   /// Starts a kernel in `stream`, a cudaStream_t of the current device; returns a cudaError_t.
   /// `processors`: how many multiprocessors that device has.
   using Launch = int(const Operands&, std::size_t n, const void* op, int processors, void* stream);
-  /// The same on the host, here and now.
+  /// Combines on the host, before it returns.
   using Perform = void(const Operands&, std::size_t n, const void* op);
 
   Launch* launch = nullptr;    ///< null where no nvcc compiled the operator

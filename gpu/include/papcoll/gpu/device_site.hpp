@@ -12,8 +12,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank tells its peers in a call, each at most once. With each goes an event, which is
-/// complete when all is that was in the rank's stream by then.
+/// The signals of a rank to its peers in a call, each at most once. With each goes an event, which
+/// is complete once all is complete that was in the rank's stream by then.
 enum class DeviceSignal : unsigned char {
   given,  ///< its contribution is where it announced it
   ready,  ///< so is its result
@@ -33,7 +33,7 @@ concept DeviceSite = requires(S& s, int rank, std::byte* to, const std::byte* fr
   { s.size() } -> std::same_as<int>;
   /// This rank's place in the order of arrival, from 0; once in a call.
   { s.draw_ticket() } -> std::same_as<int>;
-  /// May peers map the memory that has this address?
+  /// Returns true if peers may map the memory that has this address.
   { s.is_shown(from) } -> std::same_as<bool>;
   /// Memory that peers may map, of so many bytes, until the call ends.
   { s.take(n) } -> std::same_as<std::byte*>;
@@ -41,16 +41,17 @@ concept DeviceSite = requires(S& s, int rank, std::byte* to, const std::byte* fr
   s.copy(to, from, n);
   /// Combines n elements with the call's operator.
   s.combine(operands, n);
-  /// Has the device done all that is in the stream?
+  /// Returns true if the device has done all that is in the stream.
   { s.is_idle() } -> std::same_as<bool>;
   /// Where peers find this rank's contribution and result, in memory that they may map; null where
   /// they need not. Before `given`.
   s.announce(from, to);
   s.signal(signal);
-  /// Has the other rank signalled? Throws peer_error if it makes another call.
+  /// Returns true if the other rank has sent the signal. Throws peer_error if it makes another
+  /// call.
   { s.has_signalled(rank, signal) } -> std::same_as<bool>;
-  /// What comes later in the stream begins when the event of the signal, which was seen, is
-  /// complete.
+  /// Makes later operations of this rank's stream wait for the event that `rank` recorded with
+  /// `signal`. Requires that has_signalled(rank, signal) was true.
   s.wait(rank, signal);
   /// What the other rank announced, where this one has mapped it.
   { s.contribution_of(rank) } -> std::same_as<const std::byte*>;

@@ -132,7 +132,7 @@ struct DeviceSlices {
       return true;
     }
 
-    /// Who has come since the last look?
+    /// Collects the ranks that have arrived since the last look.
     void look(auto& s, const Call& c) {
       for (int r = 0; r < s.size(); ++r) {
         if (is_done(r)) continue;

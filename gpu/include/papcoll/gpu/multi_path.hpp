@@ -56,12 +56,12 @@ class MultiPath {
     const std::byte* for_sender = nullptr;    ///< and those of the sending one
   };
 
-  /// The same by given shares, whose paths are among this object's.
+  /// Copies by given shares, whose paths must be among this object's.
   void copy(std::byte* to, const std::byte* from, const std::vector<PathShare>& shares,
             Stream stream) {
     copy(to, Source{from, from}, shares, stream);
   }
-  /// The same from memory that two devices have mapped.
+  /// Copies by given shares from memory that two devices have mapped.
   void copy(std::byte* to, const Source& from, const std::vector<PathShare>& shares,
             Stream stream) {
     api_->record(ready_.get(), stream);
@@ -95,7 +95,7 @@ class MultiPath {
   struct Lane {
     int via = Path::direct;
     OwnedMemory on_device;    ///< staging memory, or none
-    OwnedHostMemory on_host;  ///< the same
+    OwnedHostMemory on_host;  ///< on the host
     OwnedStream first;        ///< into the staging memory
     OwnedStream last;         ///< out of it, or all the way
     std::array<Slot, slots> each{};

@@ -51,7 +51,7 @@ struct Path {
   double second_rate = 0;  ///< of the hop from there on
   double latency = 0;      ///< seconds that an operation takes besides its bytes; more than 0
 
-  /// Has it two hops?
+  /// Returns true if the path has two hops.
   bool is_staged() const noexcept { return via != direct; }
 
   /// Seconds that so many bytes take in so many chunks; no bytes take none.

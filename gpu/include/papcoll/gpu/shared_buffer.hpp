@@ -19,15 +19,15 @@
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
-/// Memory that an endpoint has lent. Peers may have mapped it, so it is freed when all have closed
-/// it, with the endpoint's own.
+/// Frees memory that an endpoint has exposed. Peers may have mapped it, so it is freed with the
+/// endpoint's own once all have unmapped it.
 struct TakeBack {
   papcoll::detail::Shared<DeviceMemory> owner{};
   void operator()(std::byte* lent) const { owner->take_back(lent); }
 };
 using ExportedMemory = std::unique_ptr<std::byte, TakeBack>;
 
-/// What is lent in a call of all ranks, which connects the transport; each passes a length of its
+/// Exposes memory in a call of all ranks, which connects the transport; each passes a length of its
 /// own.
 template <class Transport>
 ExportedMemory lend(const Caller& caller, std::size_t bytes) {
@@ -53,20 +53,20 @@ ExportedMemory lend(const Caller& caller, std::size_t bytes) {
 
 }  // namespace detail
 
-/// Memory of the rank's device that the other ranks may map: collectives of papcoll::gpu use it
-/// where it lies, and copy nothing to memory of papcoll's first.
+/// A buffer on the rank's device that the other ranks may map: collectives of papcoll::gpu use it
+/// in place, without a copy to memory of papcoll's first.
 ///
-/// All ranks of the communicator make one at the same time, each of a length of its own. A rank may
-/// destroy its own at any time, when its streams have done with it: the bytes are kept for the next
-/// one, and freed when the communicator has ended, since other ranks may have mapped them. It may
-/// outlive the communicator.
+/// Construction is collective: all ranks of the communicator construct one at the same place among
+/// their calls, each of a length of its own. A rank may destroy its own at any time, once its
+/// streams have finished with it: the memory is kept for the next one, and freed when the
+/// communicator has ended, since other ranks may have mapped it. It may outlive the communicator.
 template <class T, class Transport>
 class shared_buffer {  // NOLINT(readability-identifier-naming): as shared_vector
  public:
   static_assert(std::is_trivially_copyable_v<T>, "papcoll: elements are copied as bytes");
 
-  /// Of `count` elements, not initialised. Throws device_error where the device has not so much
-  /// memory, and peer_error on the other ranks; transport_unavailable.
+  /// Allocates `count` elements, uninitialised. Throws device_error if the device has not enough
+  /// memory, and then peer_error on the other ranks; transport_unavailable.
   template <Team C, std::integral N>
   shared_buffer(C&& comm, N count) {
     const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce};
@@ -74,9 +74,9 @@ class shared_buffer {  // NOLINT(readability-identifier-naming): as shared_vecto
     memory_ = detail::lend<Transport>(caller, size_ * sizeof(T));
   }
 
-  /// The first element, on the device.
+  /// Returns the address of the first element, on the device.
   T* data() const noexcept { return reinterpret_cast<T*>(memory_.get()); }
-  /// How many there are.
+  /// Returns the number of elements.
   std::size_t size() const noexcept { return size_; }
 
  private:

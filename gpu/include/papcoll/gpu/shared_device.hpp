@@ -44,7 +44,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //            |             a∘b∘c → copy of a, b, copy of c            one kernel, then event 1
 //            takes it                                takes it         both wait for event 1
 //
-// Source   papcoll's own. In LeaderFan (M. Alizadeh's thesis, chapter 4) the first to arrive leads,
+// Source   papcoll's own. In LeaderFan (P. Alizadeh's thesis, chapter 4) the first to arrive leads,
 //          and combines what comes; here one kernel of the last one reads all of it.
 
 /// Allreduce and reduce of ranks on one device: the last to arrive launches one kernel.

@@ -15,12 +15,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Accumulator: each rank adds its contribution to one shared sum, as it comes
 // ---------------------------------------------------------------------------
 // Phases   The message is cut in chunks, each with an accumulator in shared memory. Whoever is
-//          there takes up a chunk that nobody else is at, adds its own contribution, and lays it
+//          there takes up a chunk that no other rank is at, adds its own contribution, and lays it
 //          down again; the first copies it there, the last writes the result to its output, too.
 //          Then all copy the result (allreduce), or the root does.
 //          Accumulators are used again for later chunks when all have taken their results.
 // Cost     A rank reads its input once, and reads and writes n bytes of accumulators; then it reads
-//          n bytes of results: two passes, where MultiLeader and SplitTail have three, as nobody
+//          n bytes of results: two passes, where MultiLeader and SplitTail have three, as no rank
 //          copies a contribution for others to combine. After the last arrival: n bytes combined by
 //          the last rank, which the others copy meanwhile, chunk by chunk.
 // Prefer   More ranks than processors, from 1 KB on; a rank needs two turns for as many
@@ -94,7 +94,7 @@ class Accumulator::Run {
     s.announce(nullptr, 0, 0);
   }
 
-  /// Are accumulators of this call in this rank's slot?
+  /// Returns true if this rank's chunk buffers hold accumulators of this call.
   bool keeps(const Site auto& s) const {
     const std::uint32_t before = s.results() + s.buffers() * static_cast<std::uint32_t>(s.rank());
     return before < std::min(window_, chunks_.count);
@@ -105,7 +105,7 @@ class Accumulator::Run {
     const std::uint32_t state = s.work(k % words);
     const Held held = Held::of(state, k);
     if (held.busy) return Outcome::idle;
-    // Whoever is in the sum has announced itself before.
+    // A rank that is in the sum has announced itself before.
     if (!learn_arrivals(s)) return Outcome::failed;
     if (is_in(added_, k)) {
       if (held.count != s.size()) return Outcome::idle;
@@ -126,7 +126,7 @@ class Accumulator::Run {
     return Outcome::moved;
   }
 
-  /// False, and everyone throws, if the call of a rank that has come is not the same.
+  /// False, and all ranks throw, if the call of a rank that has come is not the same.
   bool learn_arrivals(Site auto& s) {
     if (known_ == s.size()) return true;
     for (int r = 0; r < s.size(); ++r) {
@@ -138,8 +138,9 @@ class Accumulator::Run {
     return true;
   }
 
-  /// Has everyone taken the result that was in the chunk's accumulator before? And if that is in
-  /// a rank's slot, has the rank come with the same call, so that it does not write there?
+  /// Returns true if chunk k's accumulator may be overwritten: every rank has read its former
+  /// result, and the rank whose chunk buffer holds it, if any, has arrived with a matching call and
+  /// so does not write there itself.
   bool is_free(Site auto& s, const Call& c, std::uint32_t k) {
     const int keeper = keeper_of(s, k);
     if (keeper >= 0 && s.pending()[keeper] == 0) return false;

@@ -63,7 +63,7 @@ class ArrivalChain::Run {
     if (mine_ != nullptr) offer.out = s.peers().place(mine_, c.bytes());
     s.offer(offer, 0);
     ticket_ = s.draw_ticket();
-    // What the root of a reduce adds last nobody else reads.
+    // What the root of a reduce adds last no other rank reads.
     if (takes_ && ticket_ + 1 == s.size() && (rooted_ || s.size() == 1)) mine_ = c.out;
     lends_output_ = takes_ && mine_ == c.out;
   }
@@ -130,7 +130,7 @@ class ArrivalChain::Run {
     for (int t = 0; t < ticket_; ++t) lowest_ = lowest_ && s.rank() < s.holder(t);
   }
 
-  /// Is there room for the next chunk of this rank's sum?
+  /// Returns true if there is room for the next chunk of this rank's sum.
   bool room(Site auto& s) {
     if (mine_ != nullptr) return lends_output_ || s.use_pool();
     if (added_ < s.buffers()) return true;

@@ -128,7 +128,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     return true;
   }
 
-  /// Is rank r there, with the one block's length in the line of its flag?
+  /// Returns true if rank r has arrived and published the length of its one block beside its flag.
   static bool is_with_length(const Site auto& s, int r) {
     return s.arrived(r, with_length) && !s.arrived(r, all);
   }
@@ -178,7 +178,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     return false;
   }
 
-  /// Of a rank that has been met.
+  /// Returns how rank r, whose call was checked, exposes its blocks.
   Way way_of(const Site auto& s, const Call& c, int r) const {
     return in_line(s, c, r) ? Way::line : static_cast<Way>(s.offer_of(r).out.at);
   }
@@ -279,7 +279,7 @@ class BlockCopies::Run : detail::ShownBlocks {
   }
 
   std::size_t taken_bytes_ = 0;  ///< of others' blocks, those that it has copied
-  std::uint32_t told_ = 0;       ///< pieces of all blocks that it has told it has
+  std::uint32_t told_ = 0;       ///< pieces of all blocks that it has announced
   int taken_ = 0;                ///< of the ranks that give to it, those whose block is here
   int met_ = 0;
   bool own_is_there_ = false;

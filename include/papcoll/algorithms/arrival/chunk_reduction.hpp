@@ -14,16 +14,16 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// What a work word of an algorithm says of a chunk. A word serves chunks k, k + Words,
-/// k + 2·Words, … of a call, and its state says which of them, modulo `generations`. A rank meets
+/// The state of a chunk in a work word of an algorithm. A word serves chunks k, k + Words, k +
+/// 2·Words, … of a call, and its state says which of them, modulo `generations`. A rank can find
 /// the one before k and the one after it, and no others: ChunkReduction keeps end() within Words
-/// chunks of low(), no chunk from end() on is combined without this rank, and all below
-/// end() − window() have been taken.
+/// chunks of low(), no chunk from end() on is combined without this rank, and all below end() −
+/// window() have been taken.
 template <class Algorithm, unsigned WhoBits, unsigned CountBits, std::uint32_t Words>
 struct ChunkWord {
   static constexpr int most_count = (1 << CountBits) - 1;
 
-  bool busy = false;  ///< somebody is at the chunk
+  bool busy = false;  ///< a rank is at the chunk
   int who = 0;        ///< a rank
   int count = 0;      ///< of contributions; if CountBits is 1: whether the chunk is combined
 
@@ -51,14 +51,14 @@ struct ChunkWord {
   static std::uint32_t generation(std::uint32_t k) noexcept { return k / Words % generations; }
 };
 
-/// The contributions and partial results of one reduction, as the algorithms see them that let any
-/// rank combine anything: who wrote a chunk says so elsewhere, here is where it lies.
+/// The contributions and partial results of one reduction, for the algorithms in which any rank may
+/// combine anything: where each is. That it was written is published elsewhere.
 ///
 /// Where peers reach each other's pools (`direct`, the same on all ranks of a node: see pools_hold;
-/// or by the kernel), partial results are written to the output of whoever combines, if its peers
-/// see that, else to its pool. Inputs are read where they are, but for private ones that fit in the
-/// pool: their owner, who waits anyway, copies them there, so that nobody needs the kernel for
-/// them. Else both go through the rank's slot, window() chunks at a time.
+/// or by the kernel), partial results are written to the output of the rank that combines, if its
+/// peers see that, else to its pool. Inputs are read where they are, but for private ones that fit
+/// in the pool: their owner, who waits anyway, copies them there, so that no rank needs the kernel
+/// for them. Else both go through the rank's slot, window() chunks at a time.
 class PeerBuffers {
  public:
   /// Announces this rank with its buffers. `most`: chunks of a call where there is no window.
@@ -93,14 +93,16 @@ class PeerBuffers {
   /// contributions and partial results in turns.
   std::uint32_t window() const noexcept { return window_; }
   const Chunks& chunks() const noexcept { return chunks_; }
-  /// Are this rank's partial results in its output, so that peers must read it before it returns?
+  /// Returns true if this rank's partial results are in its output, so that it may not return
+  /// before peers have read them.
   bool lends_output() const noexcept { return lends_output_; }
 
-  /// Are there chunks that stage_next() has not come to?
+  /// Returns true if stage_next() has chunks left to stage.
   bool has_to_stage() const noexcept { return staged_ != chunks_.count; }
 
-  /// Copies this rank's next chunk for its peers, if it has to and all below `end` may be there.
-  /// `is_in(k)`: is this rank's contribution to chunk k combined already, so that nobody needs it?
+  /// Copies this rank's next chunk for its peers, if it has to and all chunks below `end` may be
+  /// there. `is_in(k)` returns true if this rank's contribution to chunk k is combined already, so
+  /// that no rank needs it.
   [[gnu::noinline]] bool stage_next(Site auto& s, const Call& c, std::uint32_t end, auto&& is_in) {
     if (staged_ >= end || !has_to_stage()) return false;
     if (direct_ && !s.use_pool()) return false;
@@ -113,7 +115,8 @@ class PeerBuffers {
     return true;
   }
 
-  /// May rank r's contribution to chunk k be read? (r has announced itself.)
+  /// Returns true if rank r's contribution to chunk k may be read. Requires that r has announced
+  /// itself.
   bool has_input(Site auto& s, int r, std::uint32_t k) const {
     return r == s.rank() ? direct_ || staged_ > k : s.arrived(r, k + 1);
   }
@@ -129,7 +132,8 @@ class PeerBuffers {
     return reach(s, r, place, offset, n, scratch);
   }
 
-  /// May this rank write partial results now? Only its pool may still be lent.
+  /// Returns true if this rank may write partial results now; false only while its pool is still
+  /// exposed to readers of an earlier call.
   bool may_combine(Site auto& s) const { return !direct_ || lends_output_ || s.use_pool(); }
 
   /// Where this rank writes its partial result of chunk k.
@@ -165,7 +169,7 @@ class PeerBuffers {
   }
 
  private:
-  /// So that a claim, which moves a few cache lines, costs less than what it is for.
+  /// So that a claim, which moves a few cache lines, costs less than the work that it distributes.
   static constexpr std::size_t least_chunk = 16384;
 
   Chunks chunks_;
@@ -181,12 +185,13 @@ class PeerBuffers {
 /// One rank's way through a reduction by PeerBuffers: the chunks it is done with, in any order, and
 /// those that may be worked on. `Words`: chunks that work words tell apart at a time, at most 64.
 ///
-/// A `Run` derives from it, and says what this rank does to a chunk:
-///   learn(s)                     looks who has come; false: the call has failed
-///   is_in(s, k)                  is this rank's contribution to chunk k combined, so that nobody
-///                                needs it any more?
-///   work_on(s, c, k, combined)   takes the chunk's result, or combines what can be, and says so
-///   looks_again(s)               after it has combined: may others have come meanwhile?
+/// A `Run` derives from it, and has what this rank does to a chunk:
+///   learn(s)                     finds out who has arrived; false: the call has failed
+///   is_in(s, k)                  true if this rank's contribution to chunk k is combined, so that
+///                                no rank needs it any more
+///   work_on(s, c, k, combined)   copies the chunk's result, or combines what can be, and stores
+///                                which of the two in `combined`
+///   looks_again(s)               after it has combined: true if others may have come meanwhile
 template <class Run, std::uint32_t Words>
 class ChunkReduction {
  protected:
@@ -229,7 +234,7 @@ class ChunkReduction {
     }
   }
 
-  /// Does this rank want the result?
+  /// Returns true if this rank wants the result.
   bool takes() const noexcept { return takes_; }
 
   /// Copies the result of chunk k, which lies with `holder`, to this rank's output. False if the
@@ -287,7 +292,8 @@ class ChunkReduction {
     if (takes_ && low_ != before) s.finish_stage(low_);
   }
 
-  /// May this rank return, once it is done with all? Not while others read results in its output.
+  /// Returns true if this rank, done with all chunks, may return: no peer reads results in its
+  /// output.
   bool close(Site auto& s, const Call& c) {
     if (!lends_ || c.collective == Collective::reduce) return true;
     return all_pass(next_reader_, s.size(), [&](int r) { return s.stage(r, count_); });

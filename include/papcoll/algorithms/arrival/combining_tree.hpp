@@ -14,8 +14,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// CombiningTree: a tree of fixed shape, climbed by whoever finds both children there
-// ----------------------------------------------------------------------------------
+// CombiningTree: a tree of fixed shape, climbed by the rank that finds both children there
+// ----------------------------------------------------------------------------------------
 // Phases   The ranks, in rank order, are the leaves of a binary tree. A node's chunk can be
 //          combined once both children have it; whoever of the node's ranks is awake takes it up,
 //          so the second to arrive does it, or helps. Those who want the result copy the top.
@@ -24,8 +24,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          are done by then.
 // Prefer   Where bits must not depend on who was late, or the operator does not commute.
 // Limits   One node. The last levels combine n bytes each, SplitTail n/P: SplitTail is faster where
-//          the operator commutes. Partial results lie in the output of whoever combined them, so a
-//          call that fails may have written to outputs. A rank of a reduce leaves when its
+//          the operator commutes. Partial results lie in the output of the rank that combined them,
+//          so a call that fails may have written to outputs. A rank of a reduce leaves when its
 //          contribution is combined and nothing above it can be. Where the kernel does not let
 //          ranks copy from each other, chunks go through shared memory two at a time in the first
 //          calls of a size, and always where pools are too small for twice the message.
@@ -136,8 +136,8 @@ class CombiningTree::Run : detail::ChunkReduction<CombiningTree::Run, NodeBoard:
     return take_top(s, c, k) ? Outcome::done : Outcome::failed;
   }
 
-  /// Is the child over ranks lo…hi−1 there? Sets failed_, and everyone throws, if it is of
-  /// another call.
+  /// Returns true if the child over ranks lo…hi−1 is complete. If it belongs to another call, sets
+  /// failed_, and every rank throws.
   bool find_child(Site auto& s, int lo, int hi, std::uint32_t k, Child& child) {
     if (hi - lo == 1) {
       if (!s.arrived(lo, 0) || !buffers_.has_input(s, lo, k)) return false;

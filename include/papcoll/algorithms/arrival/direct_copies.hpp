@@ -21,7 +21,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 //          message to its pool, for those who come later.
 // Cost     After the last arrival, where outputs are seen by all: an allgather's (P−1)·n bytes for
 //          the last one are copied by all ranks together, besides n bytes of its own to each; else
-//          by it alone. A bcast's late rank copies n bytes, and delays nobody.
+//          by it alone. A bcast's late rank copies n bytes, and delays no other.
 // Limits   One node. Needs contributions that peers reach: see unreachable(). With more than 16
 //          ranks a piece of an allgather is that of several neighbours, and waits for all of them.
 //
@@ -101,7 +101,7 @@ class DirectCopies {
     return !unreachable_;
   }
 
-  /// Copies a piece that is there and that nobody has taken up: to this rank, or, while it waits,
+  /// Copies a piece that is there and that no rank has taken up: to this rank, or, while it waits,
   /// to one whose output it sees.
   Outcome copy_next(Site auto& s, const Call& c) {
     if (kept_) return Outcome::idle;
@@ -143,7 +143,7 @@ class DirectCopies {
     return std::min(s.size(), static_cast<int>((piece + 1) * givers_)) - 1;
   }
 
-  /// Are those there whose data the piece is?
+  /// Returns true if the ranks whose data the piece holds have arrived.
   bool has_come(Site auto& s, const Call& c, std::uint32_t piece) const {
     if (bcast_) return is_there(s, c.root);
     for (int r = first_giver(piece); r <= last_giver(s, piece); ++r) {
@@ -156,7 +156,7 @@ class DirectCopies {
     std::byte* const out = receiver == s.rank() ? c.out : s.peers().see(s.offer_of(receiver).out);
     if (bcast_) {
       BufferPlace from = s.rank() == c.root ? mine_.in : s.offer_of(c.root).in;
-      // Of a piece that the root has closed, this rank sees the pool: it took up the same word.
+      // If the root has closed the piece, this rank sees the pool: it took up the same word.
       if (s.rank() != c.root && s.stage(c.root, 1)) {
         std::byte place[NodeBoard::inline_bytes];
         s.read(place, s.slot(c.root, 0), sizeof from);
@@ -172,7 +172,7 @@ class DirectCopies {
     }
   }
 
-  /// To a receiver: n bytes of rank r, `at` bytes into the buffer at `place`.
+  /// Copies to a receiver: n bytes of rank r, `at` bytes into the buffer at `place`.
   static void copy_from(Site auto& s, const Call& c, int receiver, std::byte* to, int r,
                         const BufferPlace& place, std::size_t at, std::size_t n) {
     const std::byte* const from = r == s.rank() ? c.in + at : reach(s, r, place, at, n, to);
@@ -202,7 +202,7 @@ class DirectCopies {
 
   // --- the root of a bcast
 
-  /// Have all who have come the whole message?
+  /// Returns true if every rank that has arrived has the whole message.
   bool all_have_all(Site auto& s, const Call& c) const {
     for (int r = 0; r < s.size(); ++r) {
       if (r != c.root && is_there(s, r) && !has_all(s, r)) return false;
@@ -261,7 +261,7 @@ class DirectCopies {
   bool gives_ = false;  ///< others copy from this rank
   bool takes_ = false;
   bool pulls_ = false;
-  bool kept_ = false;  ///< root: whoever comes finds the message in the pool
+  bool kept_ = false;  ///< root: a rank that comes finds the message in the pool
   bool unreachable_ = false;
 };
 

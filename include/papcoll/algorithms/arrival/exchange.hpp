@@ -59,7 +59,7 @@ class FanOut {
     const std::size_t bytes = all * c.reducer.size;
     small_ = bytes <= NodeBoard::inline_bytes;
     if (s.rank() != c.root) {
-      // Of a scatter this rank needs none of the chunks before its block.
+      // In a scatter this rank needs none of the chunks before its block.
       done_ = static_cast<std::uint32_t>(wanted_.lo / chunks_.per_chunk);
       s.announce(nullptr, 0, chunks_.count > s.buffers() ? done_ : 0);
     } else if (small_) {
@@ -83,7 +83,7 @@ class FanOut {
     return true;
   }
 
-  /// Has everyone read the chunk that chunk done_ overwrites?
+  /// Returns true if every rank has read the chunk that chunk done_ overwrites.
   bool room(Site auto& s, const Call& c) {
     return all_pass(next_, s.size(), [&](int r) {
       return r == c.root || (s.arrived(r, done_ - s.buffers() + 1) && matched(s, r));
@@ -209,13 +209,13 @@ class Exchange::Run {
       Range{lo, std::min(lo + piece_, block.hi)});
   }
 
-  /// Has the peer room for chunk written_ in this rank's slot?
+  /// Returns true if the peer has room for chunk written_ in this rank's chunk buffers.
   bool may_write(Site auto& s, const Call& c) const {
     if (to_root(c)) {
       return written_ < s.buffers() || s.arrived(c.root, written_ - s.buffers() + 1);
     }
-    // A stamp of k says "I took all chunks below k − buffers/2", and this rank took chunk t only
-    // when all stamps were above t: so all have read what chunk written_ overwrites.
+    // A count of k means that its rank has read all chunks below k − buffers/2, and this rank read
+    // chunk t only when all counts were above t: so all have read what chunk written_ overwrites.
     return written_ < taken_ + s.buffers() / 2;
   }
 
@@ -249,7 +249,7 @@ class Exchange::Run {
 
   bool take_next(Site auto& s, const Call& c) {
     if (taken_ == chunks_.count) return false;
-    // Not all_pass(), with which short calls take longer.
+    // Written out: with all_pass() short calls are slower.
     for (; next_ < s.size(); ++next_) {
       if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
       if (!s.arrived(next_, taken_ + 1)) {

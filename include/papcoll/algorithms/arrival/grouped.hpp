@@ -41,13 +41,13 @@ const Groups* groups_of_two_levels(const Site auto& s, const Call& c) noexcept {
 /// parentheses and across them: its bits depend on the groups, and on no slice or chunk.
 class TwoLevelSlices {
  public:
-  /// Of `rank`; groups that groups_of_two_levels() gave.
+  /// The slices of `rank`. Requires groups from groups_of_two_levels().
   TwoLevelSlices(const Groups& groups, int rank) noexcept
       : groups_(&groups), group_(groups.group_of(rank)), number_(groups.number_of(rank)) {}
 
   int groups() const noexcept { return groups_->count(); }
   int members() const noexcept { return groups_->largest(); }
-  /// Of this rank.
+  /// This rank's group.
   int group() const noexcept { return group_; }
   int number() const noexcept { return number_; }
 
@@ -83,7 +83,7 @@ class TwoLevelSlices {
 //          2. Each rank combines its slice, from its private input and the others' slots, and
 //             leaves the partial result in its own slot, where that slice is free.
 //          3. Each rank combines its share of its slice, from its own slot and those of its
-//             partners, to its output, and over its own partial result of the share, which nobody
+//             partners, to its output, and over its own partial result of the share, which no rank
 //             else reads.
 //          4. Each rank copies the other shares of the result from their owners' slots.
 // Cost     Three flags a chunk. Each rank copies 2n bytes, with partial and final results, and
@@ -225,7 +225,7 @@ class GroupedLeaders {
   TwoLevelSlices slices_;
   Chunks chunks_;
   // Chunks that this rank has written and not taken. Chunk t overwrites chunk t − 2·window_ in its
-  // slot, and nobody reads that any more: a rank that writes t has taken t − window_, so all have
+  // slot, and no rank reads that any more: a rank that writes t has taken t − window_, so all have
   // combined that across groups; before, each wrote it, having taken t − 2·window_; and a rank that
   // has taken a chunk reads it in no slot again.
   std::uint32_t window_;
@@ -272,7 +272,7 @@ class GroupedLeaders {
 //
 // Why partial results may lie in outputs, in place, too: slice i of any buffer, input or output, is
 // read and written by the owners of slice i alone, except by the buffer's user. In phase 1 an owner
-// reads slice i of its group's inputs only; of these its own output may be one, and nobody else
+// reads slice i of its group's inputs only; of these its own output may be one, and no other rank
 // reads that. In phase 2 it writes its share of slice i to outputs of its group, which may be
 // inputs: it alone had read them, in phase 1. Its own output is the one where others look for its
 // partial result, and at this share none does. In phase 3 it writes a partner's share: the partner
@@ -302,7 +302,7 @@ class GroupedPeers {
   }
 
  private:
-  /// Runs a phase on peers' buffers, and tells everyone; false if the call has failed.
+  /// Runs a phase on peers' buffers, and notifies all ranks; false if the call has failed.
   bool run(Site auto& s, auto&& phase) {
     if (!s.begin_reading()) return false;
     phase();

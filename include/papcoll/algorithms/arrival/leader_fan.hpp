@@ -16,14 +16,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Phases   1. One rank leads: the first to arrive (DynamicLeader), or always the same
 //             (StaticLeader). The others copy their contribution to their slot and raise a flag.
 //          2. The leader combines each slot as soon as its flag is up (StaticLeader: when all are),
-//             writes the result to shared memory and releases everyone.
-//          3. Everyone copies the result. Messages longer than a chunk go through in chunks, with a
+//             writes the result to shared memory and releases all ranks.
+//          3. All ranks copy the result. Messages longer than a chunk go through in chunks, with a
 //             few in flight.
 // Cost     After the last arrival: one slot read, one combination, one release, one result read,
 //          however many ranks there are. P·n bytes combined by one rank.
 // Prefer   For small messages under imbalanced arrivals: all but the last combination are done
 //          while the last rank is awaited.
-// Limits   One node; never non-blocking (a leader that goes off to compute would stall everyone).
+// Limits   One node; never non-blocking (a leader that goes off to compute would stall all ranks).
 //          Balanced and large, one rank does all the work: MultiLeader is faster.
 // Contract RankConsistent (one rank computes the result); in rank order, hence Reproducible, when
 //          the contract or the operator asks for it, at the price of combining only what has come
@@ -48,7 +48,7 @@ class LeaderFanRun {
   explicit LeaderFanRun(bool dynamic) noexcept : dynamic_(dynamic) {}
 
   bool step(Site auto& s, const Call& c) {
-    // Only the root of a bcast has the data, so it leads, whoever comes first.
+    // Only the root of a bcast has the data, so it leads, whichever rank comes first.
     if (c.collective == Collective::bcast) return fan_out_.step(s, c);
     if (!begun_) begin(s, c);
     if (c.collective == Collective::allgather) return gather(s, c);
@@ -56,8 +56,9 @@ class LeaderFanRun {
   }
 
  private:
-  /// A contribution of so many bytes is copied to the slot before it is known if this rank leads
-  /// and could do without: the leader need not wait while the others ask who leads.
+  /// A contribution of at most this many bytes is copied to the chunk buffer before it is known if
+  /// this rank leads and could do without: otherwise the leader would wait while the others find
+  /// out who leads.
   static constexpr std::size_t copied_before_claim = 2048;
 
   void begin(Site auto& s, const Call& c) {
@@ -115,12 +116,12 @@ class LeaderFanRun {
     return true;
   }
 
-  /// Does anybody else want the result?
+  /// Returns true if any other rank wants the result.
   bool is_shared(Site auto& s, const Call& c) const {
     return s.size() != 1 && !(c.collective == Collective::reduce && takes_);
   }
 
-  /// Combines whoever has come, in the order of coming.
+  /// Combines the contributions that are there, in the order of arrival.
   bool collect(Site auto& s, const Call& c) {
     int i = 0;
     while (i < left_) {
@@ -167,7 +168,7 @@ class LeaderFanRun {
     }
   }
 
-  /// False, and everyone throws, if r's call is not the same as this rank's.
+  /// False, and all ranks throw, if r's call is not the same as this rank's.
   bool accept(Site auto& s, int r) { return taken_ != 0 || matched(s, r); }
 
   void combine(Site auto& s, const Call& c, const std::byte* mine, int r, bool last) {
@@ -178,7 +179,7 @@ class LeaderFanRun {
     sum_ = to;
   }
 
-  /// Partial results stay in the leader's own slot, which nobody reads. Only the last combination
+  /// Partial results stay in the leader's own slot, which no rank reads. Only the last combination
   /// writes the leader's output: in place, its input is then not needed any more. From there the
   /// result is copied for the others; that all have published this chunk says that they have
   /// taken the one whose buffer that reuses.
@@ -223,13 +224,13 @@ class LeaderFanRun {
     show_chunks(s, ++written_, audience);
   }
 
-  // --- allgather: the leader only counts the flags, everyone reads the slots
+  // --- allgather: the leader only counts the flags, all ranks read the slots
 
   bool gather(Site auto& s, const Call& c) {
     for (;;) {
       bool moved = false;
-      // A release of chunk t says that all have published it, so all had taken those below
-      // t + 1 − buffers/2: what chunk written_ overwrites has been read by all.
+      // A release of chunk t means that all have published it, so all had read those below t + 1 −
+      // buffers/2: what chunk written_ overwrites has been read by all.
       if (written_ < chunks_.count && written_ < taken_ + s.buffers() / 2) {
         write_chunk(s, c, leader_);
         moved = true;

@@ -49,7 +49,7 @@ class MultiLeader::Run {
   }
 
  private:
-  /// Not inlined, or GCC 12 compiles it worse than without groups.
+  /// Not inlined, so that GCC compiles it as well as without groups.
   [[gnu::noinline]] bool step_in_one_level(Site auto& s, const Call& c) {
     for (;;) {
       const bool wrote = write_next(s, c);
@@ -63,7 +63,7 @@ class MultiLeader::Run {
   void begin(Site auto& s, const Call& c) {
     begun_ = true;
     if (s.groups() != nullptr) begin_in_groups(s, c);
-    // Two ranks wait less with two buffers to a chunk. More need the chunks to go ahead.
+    // Two ranks are faster with two buffers to a chunk; more ranks need the chunks to work ahead.
     together_ = s.size() == 2 ? 2 : 1;
     chunks_ = Chunks{c.count, c.reducer.size, together_ * s.chunk_bytes()};
     streams_ = !c.in_place() && s.streams(2 * c.bytes());
@@ -87,7 +87,7 @@ class MultiLeader::Run {
     return s.slot(r, chunk * together_);
   }
 
-  /// Whose slot holds the result of rank r's slice.
+  /// Returns the rank whose chunk buffers hold the result of rank r's slice.
   static int keeper(const Site auto& s, int r) { return r + 1 < s.size() ? r + 1 : 0; }
 
   /// Rank r's slice of a chunk, in elements of the chunk.

@@ -28,8 +28,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //             slice of all inputs and writes it to all outputs that it sees. Where that is asked
 //             for (PeerReach) the kernel copies what is not seen (cross-memory attach): inputs
 //             while they are combined, and slices of the result afterwards. Of a reduce_scatter
-//             the slice is the rank's block, which nobody else wants.
-//          3. Nobody leaves before all have read what they need of it.
+//             the slice is the rank's block, which no other rank wants.
+//          3. No rank leaves before all have read what they need of it.
 //          Where the site says which ranks are near each other, an allreduce of what all see is
 //          combined in two levels: GroupedPeers. Reduce and reduce_scatter stay in one: ranks
 //          other than the root have no output for partial results, and of a reduce_scatter every
@@ -51,6 +51,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //
 // Source   J. M. Hashmi et al., "Designing efficient shared address space reduction collectives for
 //          multi-/many-cores", IPDPS 2018, where the address space is shared by XPMEM.
+//
+// The same phases serve all collectives, each with its own slices.
 
 /// One call of one rank.
 class PeerSlices::Run {
@@ -98,7 +100,7 @@ class PeerSlices::Run {
     }
   }
 
-  /// What peers may need of this rank. A buffer that nobody reaches for counts as seen by all.
+  /// What peers may need of this rank. A buffer that no rank reaches for counts as seen by all.
   BufferDescriptor offer(Site auto& s, const Call& c) const {
     BufferDescriptor o{s.peers().place(c.in, bytes_in_), {0, 1}};
     if (c.collective == Collective::reduce && s.rank() != c.root) {
@@ -110,15 +112,15 @@ class PeerSlices::Run {
     return o;
   }
 
-  /// Can all ranks reach what they need of rank r?
+  /// Returns true if all ranks can reach what they need of rank r.
   bool good(const Call& c, int r, const BufferDescriptor& o) const {
     if (may_copy_) return true;
     const bool copies_itself = c.collective == Collective::reduce && r == c.root;
     return o.in.mapped != 0 && (o.out.mapped != 0 || copies_itself);
   }
 
-  /// Once all have come: is everyone's reached where it is? All ranks see the same. False while
-  /// that is not known, or if the call has failed.
+  /// Returns true if every rank's buffers are reached in place; all ranks get the same answer.
+  /// Returns false until all have arrived, and if the call has failed.
   bool choose_way(Site auto& s, const Call& c) {
     const bool all_came = detail::all_pass(next_, s.size(), [&](int r) {
       if (r == s.rank()) return true;
@@ -294,8 +296,8 @@ class PeerSlices::Run {
     return s.end_reading();
   }
 
-  /// What runs where ranks have no slices, which the way and the collective tell: made when it is
-  /// known. A union, since calls of 8 bytes take longer with an optional of each.
+  /// What runs if ranks have no slices, which depends on the way and the collective: constructed
+  /// when these are known. Not an optional of each, which makes short calls slower.
   union WithoutSlices {
     WithoutSlices() noexcept {}  // NOLINT(modernize-use-equals-default): it would be deleted
     detail::DirectCopies copies;

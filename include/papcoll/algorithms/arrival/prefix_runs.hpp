@@ -21,7 +21,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //             rest. It shows its own result to the ranks above.
 //          3. A rank whose buffers are read waits until the ranks above have their results.
 // Cost     One flag. Of n bytes, rank r combines between n (the rank below was ready) and r·n
-//          (nobody was). After the last arrival, of rank l, at most two combinations: its own, and
+//          (none was). After the last arrival, of rank l, at most two combinations: its own, and
 //          one by each rank above, which has combined what lies between before.
 // Prefer   Always on one node, for scan and exscan.
 // Limits   One node. Ranks above do not matter to a rank, and a late one delays only those. Where
@@ -65,8 +65,8 @@ class PrefixRuns::Run {
   };
   enum class What { contribution, result };
 
-  /// A chunk stays in a near cache, and a rank works on one while the next is written; of more
-  /// bytes where there are many, since each costs the kernel more than 1 µs to begin with.
+  /// A chunk stays in a near cache, and a rank works on one while the next is written. For long
+  /// vectors it has more bytes, since each copy by the kernel has a fixed cost.
   static constexpr std::size_t least_chunk = 16384;
   static constexpr std::size_t most_chunk = 65536;
   /// Up to here they go through the slot: longer ones are quicker through the pool, whose places
@@ -142,7 +142,7 @@ class PrefixRuns::Run {
     return Way::pool;
   }
 
-  /// Are a rank's buffers read where they are?
+  /// Returns true if peers read a rank's buffers in place.
   static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
 
   // --- giving
@@ -162,7 +162,7 @@ class PrefixRuns::Run {
     return true;
   }
 
-  /// Have the ranks above their results of the chunk that chunk k would overwrite?
+  /// Returns true if the ranks above have read the results that chunk k overwrites.
   bool has_room(Site auto& s, std::uint32_t k) {
     const std::uint32_t window = s.buffers() / 2;
     if (k < window) return true;
@@ -224,7 +224,7 @@ class PrefixRuns::Run {
     return true;
   }
 
-  /// Is the chunk of rank p there? Looks at its call first.
+  /// Checks rank p's call first, then returns true if its chunk is published.
   bool has(Site auto& s, int p, What what) {
     if (!s.arrived(p, done_ + 1)) {
       if (fits_slot_ && !in_line_) s.expect(p, 2 * done_, 0, chunks_.bytes(done_));
@@ -290,7 +290,7 @@ class PrefixRuns::Run {
     s.peers().pull(to, p, from + chunks_.offset(done_), chunks_.bytes(done_));
   }
 
-  /// Where the current chunk of rank p is; copied from where nobody sees it.
+  /// Where the current chunk of rank p is; copied from where no rank sees it.
   const std::byte* shown(Site auto& s, int p, Way way, What what) {
     const bool result = what == What::result;
     const std::size_t offset = chunks_.offset(done_);
@@ -339,7 +339,7 @@ class PrefixRuns::Run {
     return all_above(s, all);
   }
 
-  /// Have all ranks above so many chunks of their results?
+  /// Returns true if all ranks above have read that many chunks of their results.
   bool all_above(Site auto& s, std::uint32_t chunks) {
     return detail::all_pass(next_above_, s.size(),
                             [&](int r) { return r <= s.rank() || s.stage(r, chunks); });

@@ -14,19 +14,21 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Is the call of rank r, which has arrived, the same as this rank's? If not, everyone throws.
+/// Returns true if the call of rank r, which has arrived, matches this rank's. If not, every rank
+/// throws.
 [[gnu::always_inline]] inline bool matched(Site auto& s, int r) {
   if (s.matches(r)) return true;
   s.fail(r);
   return false;
 }
 
-/// Has rank r written chunk k of the same call? Of itself a rank knows it.
+/// Returns true if rank r has written chunk k of a matching call; always true for this rank itself.
 [[gnu::always_inline]] inline bool has_chunk(Site auto& s, int r, std::uint32_t k) {
   return r == s.rank() || (s.arrived(r, k + 1) && (k != 0 || matched(s, r)));
 }
 
-/// Is it so for 0…end−1? Begins with `next`, and leaves there where it has to go on, or 0.
+/// Returns true if the predicate holds for 0…end−1. Begins at `next`, and stores there where the
+/// next look has to go on, or 0.
 [[gnu::always_inline]] inline bool all_pass(int& next, int end, auto&& is_so) {
   for (; next < end; ++next) {
     if (!is_so(next)) return false;

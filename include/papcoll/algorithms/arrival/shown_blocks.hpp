@@ -32,12 +32,13 @@ class ExchangedBlocks {
   ExchangedBlocks(const Call& c, int rank, int size) noexcept
       : call_(&c), rank_(rank), size_(size), has_root_(is_rooted(c.collective)) {}
 
-  /// Has this rank one block for all, or one for each?
+  /// Returns true if this rank has one block for all, false if it has one for each rank.
   bool shares_one() const noexcept {
     return call_->collective == Collective::allgather || call_->collective == Collective::gather;
   }
 
-  /// Does rank `from` give rank `to` anything? A rank takes its own block, too, but in place.
+  /// Returns true if rank `from` has a block for rank `to`. A rank's own block counts, too, except
+  /// in place.
   bool gives(int from, int to) const noexcept {
     if (!has_root_) return true;
     return (call_->collective == Collective::gather ? to : from) == call_->root;
@@ -98,12 +99,12 @@ class ShownBlocks {
 
   /// A pool is filled in parts of so many bytes, which others copy meanwhile.
   static constexpr std::size_t part_bytes = 16384;
-  /// Of all blocks together, at most so many go through the slot: longer ones are quicker through
-  /// the pool, whose places calls use in turns.
+  /// The most bytes, of all blocks together, that go through the chunk buffers: longer ones are
+  /// quicker through the pool, whose places calls use in turns.
   static constexpr std::size_t slot_most = 4096;
-  /// Of all blocks together from here on a rank lends its input.
+  /// The bytes, of all blocks together, from which on a rank exposes its input.
   static constexpr std::size_t lent_from = 8192;
-  /// Of a block in the mean, from here on the kernel may copy it: one copy, not two.
+  /// The mean bytes of a block from which on the kernel may copy it: one copy, not two.
   static constexpr std::size_t pulled_from = 4096;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
   /// The stamp of a rank whose block's length is with its flag: the block is behind it, or else
@@ -136,7 +137,7 @@ class ShownBlocks {
     const bool one = c.collective == Collective::allgather || c.collective == Collective::gather;
     return c.bytes() * static_cast<std::size_t>(one ? 1 : ranks - 1);
   }
-  /// Are rank r's blocks with its flag?
+  /// Returns true if rank r's blocks are in the cache line of its flag.
   bool in_line(const Site auto& s, const Call& c, int r) const noexcept {
     if (c.counts == nullptr || uneven_) return in_line_;
     return line_bytes(c, r, s.size()) <= inline_bytes;
@@ -248,10 +249,10 @@ class ShownBlocks {
     return uneven_ ? static_cast<std::size_t>(s.size()) * sizeof(Entry) : 0;
   }
 
-  /// Is a rank's input read where it is?
+  /// Returns true if peers read a rank's input in place.
   static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
 
-  /// Would blocks that come be written over those that have to go?
+  /// Returns true if received blocks overwrite blocks that are still to be sent.
   static bool blocks_in_place(const Call& c) noexcept {
     return c.collective == Collective::alltoall && c.in_place();
   }
@@ -326,7 +327,7 @@ class ShownBlocks {
     return true;
   }
 
-  /// Have all takers so many pieces of their blocks?
+  /// Returns true if every receiver has copied that many pieces of its blocks.
   bool all_took(Site auto& s, std::uint32_t pieces) {
     return all_pass(next_taker_, s.size(), [&](int r) {
       return r == s.rank() || !blocks_.gives(s.rank(), r) || s.stage(r, pieces);
@@ -345,7 +346,7 @@ class ShownBlocks {
   Way way_ = Way::line;
   bool begun_ = false;
   bool uneven_ = false;
-  bool for_one_ = false;  ///< uneven, and whoever gives to others gives to one
+  bool for_one_ = false;  ///< uneven, and a rank sends to one other at most
   bool in_line_ = false;
 };
 

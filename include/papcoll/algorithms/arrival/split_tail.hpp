@@ -12,12 +12,12 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// SplitTail: whoever is awake combines what has come, chunk by chunk
-// ------------------------------------------------------------------
+// SplitTail: a rank that is awake combines what has come, chunk by chunk
+// ----------------------------------------------------------------------
 // Phases   Each arriving rank draws a ticket. A chunk of the message holds the sum of tickets
-//          0…m−1. Whoever is there takes up any chunk that misses contributions which have come,
-//          adds them all, and lays it down again: while others are awaited, and when the last one
-//          has come. A chunk that holds all P contributions is copied by those who want it.
+//          0…m−1. A rank that is there takes up any chunk that misses contributions which have
+//          come, adds them all, and lays it down again: while others are awaited, and when the last
+//          one has come. A chunk that holds all P contributions is copied by those who want it.
 // Cost     After the last arrival: n/P bytes combined by each rank, since all share the chunks, and
 //          n bytes of the result read (n·(P−1)/P of them from others). While ranks are awaited,
 //          each arrival costs n bytes combined, shared by those who are there.
@@ -64,7 +64,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
                                    static_cast<std::size_t>(s.size()));
   }
 
-  /// False, and everyone throws, if a rank's call is not the same as this one's.
+  /// False, and all ranks throw, if a rank's call is not the same as this one's.
   bool learn(Site auto& s) {
     while (known_ < s.size()) {
       const int r = s.holder(known_);
@@ -105,7 +105,8 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
     return Outcome::done;
   }
 
-  /// Up to which ticket can the chunk be completed? What it has, if there is nothing to do.
+  /// Returns the ticket up to which the chunk can be completed; the one that it has reached if
+  /// there is nothing to do.
   int mergeable(Site auto& s, const Call& c, std::uint32_t k, const Chunk& chunk) {
     int end = chunk.count;
     while (end < known_ && buffers_.has_input(s, s.pending()[end], k)) ++end;

@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <string_view>
 
-// The schedules that are arrival-driven algorithms, and what they say about themselves. How one
-// runs is in its own header.
+// The schedules that are arrival-driven algorithms, and their properties. How one runs is in its
+// own header.
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -20,7 +20,7 @@ struct Chain;
 
 namespace detail {
 
-/// What schedules on one node say alike.
+/// The common properties of schedules on one node.
 template <class Schedule, unsigned Needs, NumericalContract Contract, Collective... Served>
 struct NodeSchedule {
   using policy_kind = SchedulePolicyKind;
@@ -30,8 +30,8 @@ struct NodeSchedule {
   friend bool operator==(const Schedule&, const Schedule&) noexcept { return true; }
 };
 
-/// What they say alike of themselves under an arrival policy. Those that combine in any order keep
-/// none on request.
+/// The common properties of such schedules under an arrival policy. Those that combine in any order
+/// keep no order on request.
 template <class Algorithm, class OneCall = typename Algorithm::Run>
 struct DrivenBy {
   using Schedule = Algorithm;

@@ -27,7 +27,7 @@ class BlockStarts {
     return s;
   }
 
-  /// One more block, of so many bytes.
+  /// Adds a block of so many bytes.
   [[gnu::noinline]] void add(std::size_t bytes) {
     if (starts_.empty()) starts_.push_back(0);
     starts_.push_back(starts_.back() + bytes);
@@ -210,7 +210,7 @@ class AlltoallPhases {
 
   // --- among representatives
 
-  /// Gives the other groups what is for them, and takes what is for this one's members.
+  /// Sends the other groups their blocks, and receives those for this one's members.
   const std::byte* exchange(const std::byte* gathered) {
     if (differ()) compare_within_group();
     Sizes sizes;

@@ -24,7 +24,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     Hierarchical<Policies<DynamicLeader, ShmTransport>, Policies<Rabenseifner, MpiTransport>>
 ///     "Hierarchical:DynamicLeader+ShmTransport,Rabenseifner+MpiTransport"
 ///
-/// Hierarchical reduce-scatter-allgather, the thesis's algorithm, is
+/// Hierarchical reduce-scatter-allgather, Alizadeh's algorithm (see Source), is
 ///     "Hierarchical:ReduceScatterGather+ShmTransport,Rabenseifner+MpiTransport".
 ///
 /// Parts may be in predicted order: "Hierarchical:SplitTail,StragglAR" learns which node is late.
@@ -79,7 +79,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     allreduce          [04]   1      2          [04]   4
 ///     bcast              [04]   [04]   [04]       [04]   [04]
 ///
-/// Source: hierarchical reduce-scatter-allgather (thesis, ch. 6): reduce-scatter-gather in each
+/// Source: P. Alizadeh, MASc thesis, Queen's University, 2021, ch. 6: reduce-scatter-gather in each
 ///   node, Rabenseifner among leaders, bcast. Leaders by arrival: Parsons and Pai.
 template <class Intra, class Inter>
 struct Hierarchical {
@@ -92,7 +92,7 @@ struct Hierarchical {
 /// The name in listings, and in names of algorithms.
 inline constexpr std::string_view hierarchical_name = "Hierarchical";
 
-/// Has it phases for the collective? For all of them.
+/// Returns true if there are phases for the collective: for every one.
 constexpr bool hierarchical_serves(Collective) noexcept { return true; }
 /// One sentence about it, for listings.
 inline constexpr std::string_view hierarchical_sentence =
@@ -113,7 +113,7 @@ class HierarchyTeam : Pinned {
   virtual int rank() const = 0;
   /// A rank as messages call it.
   virtual int shown(int rank) const = 0;
-  /// Can the algorithm named for groups do this by itself?
+  /// Returns true if the algorithm that is named for groups serves the collective.
   virtual bool serves_intra(Collective c) const = 0;
   /// Runs a call among this rank's group.
   virtual void intra(const Call& call) = 0;

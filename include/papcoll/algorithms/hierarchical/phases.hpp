@@ -74,7 +74,7 @@ class HierarchicalPhases {
   int root_number() const noexcept { return groups_.number_of(call_.root); }
   std::size_t bytes(std::size_t elements) const noexcept { return elements * call_.reducer.size; }
 
-  /// A call of one phase; what is not said is as in the whole call.
+  /// Returns a call of one phase; what is not passed is as in the whole call.
   [[gnu::noinline]] Call phase(Collective c, const std::byte* in, std::byte* out,
                                int root = 0) const noexcept {
     Call p = call_;
@@ -180,7 +180,7 @@ class HierarchicalPhases {
   /// The first rank of a group puts what lies below the group before its own contribution: then a
   /// scan within the group is one of all ranks.
   void scan(bool exclusive) {
-    const bool last = group_ + 1 == groups_.count();  // nobody wants all of its contributions
+    const bool last = group_ + 1 == groups_.count();  // no rank wants all of its contributions
     std::byte* const total = representative() ? team_.memory(0, call_.bytes()) : nullptr;
     const std::byte* of_group = call_.in;
     if (!last && !alone()) {

@@ -47,11 +47,11 @@ constexpr BinaryNode preorder_node(int p, int size) noexcept {
 
 }  // namespace detail
 
-/// A balanced binary tree: everybody has one above and at most two below.
+/// A balanced binary tree: each has one above and at most two below.
 ///
 /// Phases: one, up or down the tree; allreduce both.
 /// Cost: with d = ⌊log₂ P⌋ levels, reduce 2d(α + βm + γm), bcast 2d(α + βm), allreduce the sum.
-/// Prefer it as PipelinedBinaryTree, for medium and long vectors among many positions: nobody has
+/// Prefer it as PipelinedBinaryTree, for medium and long vectors among many positions: no rank has
 ///   more than two below, whatever P is. By itself Binomial has shorter ways.
 /// Limits: leaves are half of the positions and use their links in one direction only. Works for
 ///   operators that do not commute, since positions are numbered in preorder.

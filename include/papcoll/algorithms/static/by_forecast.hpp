@@ -27,8 +27,8 @@ struct StepCost {
   static constexpr std::array parameters{Parameter{"nanoseconds a message", "500"},
                                          Parameter{"nanoseconds a KB", "200"}};
 
-  std::uint32_t alpha_ns = 500;   ///< 2 pinned ranks, Open MPI, exchange of 8 bytes: 440 ns
-  std::uint32_t ns_per_kb = 200;  ///< the same, allreduce of 512 KB: 112 µs
+  std::uint32_t alpha_ns = 500;   ///< nanoseconds of a message, as within a node
+  std::uint32_t ns_per_kb = 200;  ///< nanoseconds of a KB, sent and combined
 
   constexpr std::uint64_t of(std::uint64_t bytes) const noexcept {
     return alpha_ns + bytes / 1024 * ns_per_kb + bytes % 1024 * ns_per_kb / 1024;
@@ -106,7 +106,7 @@ struct ClairvoyantTree {
     struct Ready {
       std::uint64_t at;
       int position;
-      // Of those ready at once the higher positions first, which came first.
+      // Among those ready at once, the higher positions first, which came first.
       bool operator<(const Ready& o) const noexcept {
         return at != o.at ? at > o.at : position < o.position;
       }

@@ -4,7 +4,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// One position after the other: everybody has one neighbour before and one after.
+/// One position after the other: each has one neighbour before and one after.
 ///
 /// Phases: one, along the chain.
 /// Cost: reduce, scan and exscan (P−1)(α + βm + γm), bcast (P−1)(α + βm).

@@ -5,9 +5,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Everybody sends its contribution to everybody: Linear's allgather alone, for agreements. Not in
-/// the catalogue. All of a position's sends and receives start at once, staggered, so that no
-/// position is everybody's target at once.
+/// Every position sends its contribution to every other: Linear's allgather alone, for agreements.
+/// Not in the catalogue. All of a position's sends and receives start at once, staggered, so that
+/// no position is the target of all at once.
 ///
 /// Phases: one. Cost: P − 1 messages each.
 ///
@@ -28,13 +28,13 @@ struct DirectAllgather : PlainSchedule {
   }
 };
 
-/// Everybody talks to the root, or to everybody, directly: one hop.
+/// Every position exchanges with the root, or with every other, directly: one hop.
 ///
 /// Phases: one; for allreduce and barrier two, to position 0 and back.
 /// Cost: P−1 messages one after the other at the root, (P−1)(α + βm + γm) for reduce, without γ for
 ///   bcast, gather and scatter (m: one contribution). In allgather and reduce_scatter every
 ///   position sends and receives P−1 messages, in alltoall with all of them under way at once.
-///   Scan and exscan are Chain's, P−1 times α + βm + γm: nobody has less to combine.
+///   Scan and exscan are Chain's, P−1 times α + βm + γm: no position has less to combine.
 /// Prefer it for a handful of positions, for gather and scatter of contributions so long that only
 ///   the root's link counts, and as the reference that other schedules are compared with.
 /// Limits: the root's time grows with P. Works for operators that do not commute, and for parts of

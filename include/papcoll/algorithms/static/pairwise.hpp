@@ -25,7 +25,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Everybody sends every other its part, a few at a time.
+/// Every position sends every other its part, a few at a time.
 ///
 /// Phases: ⌈(P−1)/w⌉ batches of w messages; in batch j position p sends to p + jw + 1, … p + jw + w
 ///   and receives from as many before it.
@@ -66,7 +66,7 @@ struct SpreadOut {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<SpreadOut>() noexcept)
 
-/// Everybody sends every other its part, in rounds that pair all up.
+/// Every position sends every other its part, in rounds that pair all up.
 ///
 /// Phases: P−1 rounds; in round k position p sends to p+k and receives from p−k. In alltoall a
 ///   round begins when this position's last one is complete, and where P is a power of two, both

@@ -49,8 +49,8 @@ struct Pipelined {
 
   static constexpr std::array parameters{Parameter{"bytes of a segment", "65536", 1}};
 
-  /// Of a message. The default is what the formula above gives for 2 MB among 8 in a chain, with
-  /// α = 2 µs and β = 0.1 ns: √(2 µs · 2 MB / (6 · 0.1 ns)) = 82 KB.
+  /// Bytes of a segment. The default is what the formula above gives for 2 MB among 8 in a chain,
+  /// with α = 2 µs and β = 0.1 ns: √(2 µs · 2 MB / (6 · 0.1 ns)) = 82 KB.
   std::size_t segment_bytes = std::size_t{64} * 1024;
 
   std::string arguments() const {

@@ -102,7 +102,8 @@ struct RecursiveDoubling : PlainSchedule {
   }
 
   /// whole() is of the group of 2d positions around this one, as far as they exist, and result() of
-  /// those of them below it. A group that lacks some at its end has nobody above who asks for it.
+  /// those of them below it. A group that lacks some at its end has no position above that needs
+  /// it.
   void emit(Exscan, auto& b) const {
     const int me = b.position();
     for (int d = 1; d < b.size(); d *= 2) {
@@ -202,7 +203,7 @@ struct RecursiveHalving : PlainSchedule {
   static void traffic(Collective /*c*/, auto& t) { tell_halves(t, 0, t.size()); }
 
  private:
-  /// Of the n positions from lo on.
+  /// Adds the traffic of the n positions from lo on.
   [[gnu::cold]] static void tell_halves(Traffic& t, int lo, int n) {
     if (n < 2) return;
     const int upper = n / 2;

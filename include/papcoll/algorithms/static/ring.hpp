@@ -85,7 +85,7 @@ struct Ring : PlainSchedule {
     return c == Collective::alltoall ? MappingHint::by_traffic : MappingHint::consecutive;
   }
   static void traffic(Collective c, auto& t) {
-    if (c == Collective::alltoall) return;  // everybody talks to everybody
+    if (c == Collective::alltoall) return;  // every position sends to every other
     const int size = t.size();
     const double rounds = c == Collective::allreduce ? 2.0 * (size - 1) : size - 1.0;
     for (int p = 0; p < size; ++p) t.add(p, (p + 1) % size, rounds / size);
@@ -134,8 +134,8 @@ struct NeighbourExchange : PlainSchedule {
   }
 
   static constexpr MappingHint mapping_hint = MappingHint::consecutive;
-  /// Of P contributions a position gets one, then in each round two; those of odd rounds come from
-  /// the one side, of even ones from the other.
+  /// A position receives one of P contributions, then two in each round; those of odd rounds come
+  /// from the one side, those of even rounds from the other.
   static void traffic(Collective c, auto& t) {
     const int size = t.size();
     if (size % 2 != 0) return Ring::traffic(c, t);

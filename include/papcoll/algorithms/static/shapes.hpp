@@ -94,7 +94,7 @@ namespace detail {
 }  // namespace detail
 
 /// How P positions are folded to fewer, the core, for schedules whose rounds need a power of two or
-/// a grid: of the first P − core pairs of neighbours, the even one speaks for both.
+/// a grid: of the first P − core pairs of neighbours, the even one is the proxy of both.
 ///
 ///     P = 6    0 1   2 3   4   5      core 4, pairs 2
 ///              |/    |/    |   |
@@ -115,9 +115,9 @@ struct Fold {
   constexpr int core_position(int p) const noexcept {
     return p < 2 * pairs() ? p / 2 : p - pairs();
   }
-  /// Does its lower neighbour speak for p?
+  /// Returns true if p hands its data to its lower neighbour, the proxy of both.
   constexpr bool folded_away(int p) const noexcept { return p < 2 * pairs() && p % 2 == 1; }
-  /// Does p speak for its upper neighbour?
+  /// Returns true if p is the proxy of its upper neighbour.
   constexpr bool speaks_for_two(int p) const noexcept { return p < 2 * pairs() && p % 2 == 0; }
 };
 
@@ -197,14 +197,14 @@ inline Builder core_of(const auto& b, Fold fold) {
   }
 }
 
-/// Gives the folded ones the result.
+/// Sends the result to the folded positions.
 [[gnu::cold]] inline void unfold(auto& b, Fold fold) {
   const int me = b.position();
   if (fold.speaks_for_two(me)) b.send(me + 1, b.whole());
   if (fold.folded_away(me)) b.receive(me - 1, b.whole());
 }
 
-/// What the positions that are folded away send to those that speak for them, and are sent.
+/// Adds what the folded positions send to their proxies, and receive.
 [[gnu::cold]] inline void tell_folding(Traffic& t, Fold fold, double away, double back) {
   for (int i = 0; i < fold.pairs(); ++i) {
     t.add(2 * i + 1, 2 * i, away);

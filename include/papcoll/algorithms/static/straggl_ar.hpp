@@ -51,12 +51,12 @@ struct StragglAR {
 
   static constexpr std::array parameters{Parameter{"bytes of a block", "", 1}};
 
-  /// 0: as many blocks as let phases 2 and 3 end first, √(q·m/(α/β)), where a latency costs as much
-  /// as 16 KB (10 Gbit/s with 13 µs), but none above 48 KB: MPI sends those at once, without asking
+  /// Bytes of a block. 0: as many blocks as let phases 2 and 3 end first, √(q·m/(α/β)), where a
+  /// latency costs as much as 16 KB, but none above 48 KB: MPI sends those at once, without asking
   /// the receiver first.
   std::size_t block_bytes = 0;
-  /// The position that is awaited. Names do not say it: what is named is in predicted order, which
-  /// puts the last to come at position 0.
+  /// The position that is expected last. It is no part of the name: a named schedule is in
+  /// predicted order, in which the last to arrive is at position 0.
   int straggler = 0;
 
   std::string arguments() const {
@@ -81,7 +81,7 @@ struct StragglAR {
  private:
   static constexpr std::size_t most_blocks = 512;  ///< that a plan names one by one
 
-  /// Who has what when in phases 2 and 3.
+  /// The exchanges of phases 2 and 3: which position has which block when.
   struct Swaps {
     int size;
     int blocks;
@@ -100,7 +100,7 @@ struct StragglAR {
       if (position >= core()) return position - core() + 1;
       return position > 0 && position + core() - 1 < size ? position + core() - 1 : -1;
     }
-    /// Which position of a place has to do with a block.
+    /// Returns the position of a place that handles a block.
     int player(int place, int block) const noexcept {
       const bool upper = block % 2 == 1 && place > 0 && place + core() - 1 < size;
       return upper ? place + core() - 1 : place;

@@ -104,7 +104,7 @@ namespace detail {
 
 // In suara_choice.hpp. Templates, so that a file compiles them only for a Suara that it runs.
 
-/// The same algorithms on their best grid by the closed forms, or on one as square as can be.
+/// Suara's algorithms on the grid that the closed forms rate best, or on one as square as possible.
 template <class = void>
 AnySuara on_best_grid(AnySuara s, int p, std::size_t bytes);
 
@@ -128,8 +128,8 @@ inline std::string extents_text(std::span<const int> extents) {
 
 }  // namespace detail
 
-/// Allreduce in L ≥ 2 steps over an L-dimensional grid of the positions: in step i everybody takes
-/// part in an allreduce of the whole vector along dimension i, all lines in parallel.
+/// Allreduce in L ≥ 2 steps over an L-dimensional grid of the positions: in step i every position
+/// takes part in an allreduce of the whole vector along dimension i, all lines in parallel.
 ///
 /// Phases: those of each step; where all dimensions pipeline, different blocks' steps overlap.
 /// Cost: the sum of what each dimension's allreduce costs among its extent. On an R × C grid two
@@ -240,7 +240,7 @@ struct AnySuara {
     return detail::chosen_suara(size, static_cast<double>(bytes));
   }
 
-  /// Of the grid that was chosen or given.
+  /// The traffic of the grid that was chosen or given.
   template <class = void>
   void traffic(Collective /*c*/, auto& t) const {
     if (extents.empty()) return;
@@ -266,7 +266,7 @@ struct AnySuara {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnySuara>() noexcept)
 
-/// The same of schedules that are types.
+/// Suara of schedules that are known as types.
 template <class... Dims>
 struct Suara {
   using policy_kind = SchedulePolicyKind;

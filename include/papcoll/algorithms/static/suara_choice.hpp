@@ -23,7 +23,7 @@
 #include <span>
 #include <vector>
 
-// Which grid, and what along each of its dimensions: the search.
+// The search for the best grid, and for what runs along each of its dimensions.
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -45,7 +45,7 @@ void each_grid(SuaraChoice& c, std::size_t d, int n, bool flat, const auto& f) {
   }
 }
 
-/// The same for both ways to fill gaps.
+/// Calls f for every grid of p positions, with both ways to fill gaps.
 void each_grid(SuaraChoice c, int p, bool flat, const auto& f) {
   for (const bool folded : {false, true}) {
     c.folded = folded;
@@ -152,14 +152,15 @@ class SuaraSearch {
 
 /// The best of all grids of at most so many dimensions (up to 3), with and without gaps, and all
 /// algorithms for each of them, by the corrected closed forms. All ranks find the same. A search
-/// among P positions takes some P evaluations of each closed form for two dimensions (16 µs for 64
-/// positions, 0.25 ms for 1,000), and some P·log P sums for three.
+/// among P positions takes some P evaluations of each closed form for two dimensions , and some
+/// P·log P sums for three.
 [[gnu::cold]] inline SuaraChoice choose_suara(const SuaraModel& model, int p, double m,
                                               std::size_t most_dimensions = 2) {
   return detail::SuaraSearch{model, p, m}.best(most_dimensions);
 }
 
-/// The best grid for given algorithms: `choice` says how many dimensions and what runs along them.
+/// Returns the best grid for given algorithms: `choice` has the number of dimensions and what runs
+/// along them.
 [[gnu::cold]] inline SuaraChoice choose_suara_grid(const SuaraModel& model,
                                                    const SuaraChoice& choice, int p, double m) {
   SuaraChoice best = choice;

@@ -27,7 +27,7 @@ namespace closed_form::shared_ports {
 inline int binomial_bcast_messages(int p) noexcept {
   if (p < 2) return 0;
   const int children = detail::ceil_log2(p);
-  const int full = (children - 2) * (children - 1) / 2;  // of the largest subtree that lacks nobody
+  const int full = (children - 2) * (children - 1) / 2;  // of the largest subtree that is complete
   return children + std::max(full, binomial_bcast_messages(p - (1 << (children - 1))));
 }
 
@@ -64,7 +64,7 @@ inline constexpr std::array suara_parts{
     SuaraPart::linear, SuaraPart::nonoverlapping, SuaraPart::recursive_doubling,
     SuaraPart::ring,   SuaraPart::segmented_ring, SuaraPart::rabenseifner};
 
-/// May the part be used for an operator that does not commute?
+/// Returns true if the part combines in rank order, as an operator that does not commute needs.
 constexpr bool keeps_order(SuaraPart part) noexcept {
   return part != SuaraPart::ring && part != SuaraPart::segmented_ring;
 }
@@ -76,12 +76,12 @@ struct SuaraModel {
   double segment = 8192;   ///< bytes, of segmented rings: the published one
   std::size_t window = 4;  ///< blocks in flight: what Options::window is if nothing is said
   bool commutative = true;
-  bool shared_ports = false;  ///< do messages under way at once share a port, or take turns?
+  bool shared_ports = false;  ///< messages in flight at once share a port; false: take turns
 
   /// The published parameters where messages are delayed by alpha, keep no port meanwhile, and
   /// share it: what the simulator's defaults are with Ports::shared.
   SuaraModel() : SuaraModel(HockneyWithGap{Hockney{}, 0}) { shared_ports = true; }
-  /// The same for all of them.
+  /// Constructs a model in which every algorithm, and the messages that fill gaps, cost alike.
   explicit SuaraModel(const HockneyWithGap& all) : link(all) { machine.fill(all); }
 
   const HockneyWithGap& of(SuaraPart part) const noexcept {
@@ -148,7 +148,7 @@ namespace detail {
                                        double m) noexcept {
   const HockneyWithGap& h = model.of(part);
   const bool shared = model.shared_ports;
-  // Where ports are shared, a fold is delayed by as many whole vectors as is said below.
+  // If ports are shared, a fold is delayed by as many whole vectors as computed below.
   const double fold = shared && !closed_form::detail::is_power_of_two(p) ? h.beta * m : 0;
   switch (part) {
     case SuaraPart::linear:
@@ -173,9 +173,9 @@ namespace detail {
   return 0;
 }
 
-/// The same along a dimension of a grid that is not all segmented rings: no block is cut there, and
-/// few messages are let go at once, so that a segmented ring runs block by block, of which one
-/// begins while the one before is at its last message.
+/// The seconds along one dimension of a grid that is not all segmented rings. No block is cut
+/// there, and few messages are let go at once, so that a segmented ring runs block by block, of
+/// which one begins while the one before is at its last message.
 [[gnu::cold]] inline double seconds_along(const SuaraModel& model, SuaraPart part, int p,
                                           double m) noexcept {
   if (part != SuaraPart::segmented_ring || p < 2) return seconds_of(model, part, p, m);
@@ -234,7 +234,7 @@ struct SuaraLines {
   return seconds;
 }
 
-/// Where others have no row to run along, or nobody to fold, their first messages come early. Where
+/// Where others have no row to run along, or none to fold, their first messages come early. Where
 /// ports are shared, they delay a pair that meets them in the first or second round of a column:
 /// measured in simulations, with Rabenseifner along columns.
 [[gnu::cold]] inline double seconds_of_early(const SuaraModel& model, const SuaraLines& lines,

@@ -17,7 +17,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 template <class S, class Tag>
 inline constexpr bool part_serves = StaticSchedule<S>&& Emits<S, Tag>;
 
-/// The schedule, or where it is wrong another, so that no more is said of it.
+/// The schedule; or, if it is wrong, another one, so that there is one error only.
 template <class S, class Tag>
 using PartServing = std::conditional_t<part_serves<S, Tag>, S, Binomial>;
 
@@ -101,7 +101,7 @@ struct AnyReduceThenBcast {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyReduceThenBcast>() noexcept)
 
-/// The same of parts that are types.
+/// ReduceThenBcast of parts that are known as types.
 template <class R, class B>
 struct ReduceThenBcast {
   using policy_kind = SchedulePolicyKind;
@@ -183,7 +183,7 @@ struct AnyGatherThenBcast {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyGatherThenBcast>() noexcept)
 
-/// The same of parts that are types.
+/// GatherThenBcast of parts that are known as types.
 template <class G, class B>
 struct GatherThenBcast {
   using policy_kind = SchedulePolicyKind;

@@ -45,8 +45,7 @@ struct ThreeStage {
 
   /// Runs of neighbouring positions; of fewer positions each is a group.
   int groups = 2;
-  /// Of a message. A segment is to take much longer than the α of each stage: 1 MB takes 36 µs at
-  /// 28 GB/s, and an operation of a GPU some 5.
+  /// Bytes of a segment. A segment must take much longer than the α of each stage.
   std::size_t segment_bytes = std::size_t{1} << 20U;
 
   std::string arguments() const {

@@ -29,7 +29,8 @@ struct TwoTreeChunks {
   static constexpr std::size_t overhead_bytes = 1500;  ///< o·r: 0.375 µs at 4 GB/s
   static constexpr std::size_t least = 1024;
   static constexpr std::size_t most = 65536;  ///< stays in a cache
-  /// Of a plan, if they are as long as wanted; chunks of few elements may be half as many again.
+  /// The chunks of a plan, if they are as long as wanted; chunks of few elements may be half as
+  /// many again.
   static constexpr std::size_t chunks_in_plan = 240;
   static constexpr int most_ramp = 8;
 
@@ -139,7 +140,7 @@ struct HeapTree {
     }
   }
 
-  /// The same, the one with less below it first.
+  /// Calls f for the children of a position, the one with the smaller subtree first.
   void for_children_up(int position, FunctionRef<void(int)> f) const {
     const long long node = node_of(position);
     if (node == 0) return for_children_down(position, f);

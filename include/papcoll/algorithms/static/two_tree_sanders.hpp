@@ -41,7 +41,7 @@ class ColouredTrees {
     }
   }
 
-  /// In which a position p ≥ 1 hangs; position 0 hangs nowhere.
+  /// Returns the parent of a position p ≥ 1 in a tree; position 0 has none.
   int parent(int tree, int p) const { return at({tree, p}).parent; }
   int colour(int tree, int p) const { return at({tree, p}).colour; }  ///< of the edge to its parent
 

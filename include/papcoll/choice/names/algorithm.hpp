@@ -6,9 +6,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// One of the library's algorithms by its name, for calls to run: "Rabenseifner+MpiTransport",
-/// "DynamicLeader", "KNomial:8"; "auto": chosen for each call. The grammar is in
-/// name_parser.hpp. Throws unknown_algorithm, argument_error.
+/// Returns the algorithm of a name, such as "Rabenseifner+MpiTransport", "DynamicLeader" or
+/// "KNomial:8"; "auto" leaves the choice to papcoll. The grammar is in name_parser.hpp; `papcoll
+/// list` lists the names. Throws unknown_algorithm if there is no such name, argument_error if its
+/// parameters are invalid.
 PAPCOLL_DECL Algorithm algorithm(std::string_view name);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

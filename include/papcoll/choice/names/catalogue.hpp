@@ -209,15 +209,15 @@ inline constexpr auto catalogue_rows = rows_with(Algorithms{});
 
 }  // namespace detail
 
-/// The row of an arrival-driven algorithm, which its policies say everything about.
+/// The row of an arrival-driven algorithm, made of its policies alone.
 template <class Arrival, class Schedule>
 constexpr CatalogueRow arrival_row() {
   return detail::row_of(Under<Arrival, Schedule>{});
 }
 
 namespace detail {
-/// Those of the library, and those that are registered, for which there is room: what catalogue()
-/// returned stays.
+/// The rows of the library, and those that are registered, for which there is room: spans that
+/// catalogue() returned stay valid.
 [[gnu::cold]] inline std::vector<CatalogueRow>& all_rows() {
   constexpr std::size_t most_registered = 256;
   static std::vector<CatalogueRow> rows = [] {

@@ -48,7 +48,7 @@ struct CatalogueRow {
   std::string_view schedule;  ///< and its schedule, without parameters
   std::string_view sentence;
   unsigned needs = 0;  ///< bits of what it requires, see choice/policies/requirements.hpp
-  /// Of reductions: what it keeps by itself, and what it keeps if the call asks for it.
+  /// For reductions: the contract kept by default, and the strongest contract kept on request.
   NumericalContract contract = NumericalContract::reproducible;
   NumericalContract strongest = NumericalContract::reproducible;
   bool (*serves)(Collective) noexcept = nullptr;
@@ -80,7 +80,7 @@ template <class S>
 }
 }  // namespace detail
 
-/// The row of a static schedule, which says everything about itself.
+/// The row of a static schedule, made of its type alone.
 template <StaticSchedule S>
 constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
   CatalogueRow row;
@@ -141,7 +141,7 @@ constexpr NumericalContract contract_of(const CatalogueRow& row, Collective c) n
   return is_reduction(c) ? row.contract : NumericalContract::reproducible;
 }
 
-/// Does it run there by tickets that ranks draw which share no memory?
+/// Returns true if the algorithm runs there by tickets that ranks draw without shared memory.
 constexpr bool runs_by_ticket(const CatalogueRow& row, const TransportName& transport) noexcept {
   return row.tickets != nullptr && (transport.offers & capability::remote_tickets) != 0;
 }
@@ -192,7 +192,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 inline constexpr std::string_view predicted_name = PredictedOrder<>::name;
 inline constexpr std::string_view machine_name = OnTopology::name;
 
-/// Does the arrival policy give any static schedule an order of its positions?
+/// Returns true if the arrival policy gives any static schedule an order of its positions.
 inline bool gives_order(std::string_view arrival) noexcept {
   return arrival == predicted_name || arrival == machine_name;
 }

@@ -13,7 +13,7 @@ class TeamCore;
 
 namespace detail {
 
-/// What explain() and algorithm_counts() say of a team.
+/// The parts of explain() and algorithm_counts() that need no types.
 PAPCOLL_DECL Explanation explain_call(TeamCore& team, Collective collective, std::size_t bytes,
                                       const CallTraits& traits);
 PAPCOLL_DECL std::vector<AlgorithmCount> algorithm_counts_of(const TeamCore& team);
@@ -94,7 +94,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   const SelectionState& state = selection_of(team);
   Owned<CallLearner> learner;
   if (facts.inputs.learner != nullptr && state.kept != nullptr) {
-    // What the next call would be told from the file, which changes nothing for that call.
+    // What the next call would learn from the file, which changes nothing for that call.
     const CallKind::Bits kind = kept_kind(call, team.on_one_node(), traits.non_blocking);
     const TeamLikeness like = likeness_of(team);
     if (state.asked[SelectionState::slot_of(kind)] != kind) {

@@ -73,7 +73,7 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
        with_value(threshold("beta_as"), t), " and ", with_value(threshold("gamma_as"), t)});
 }
 
-/// Why a row of the catalogue cannot run a call, or nothing if it can.
+/// Returns why a row of the catalogue cannot run a call; empty if it can.
 [[gnu::cold]] inline std::string reason_against(const CatalogueRow& row, const TeamFacts& team,
                                                 const Call& call, bool non_blocking) {
   AlgorithmNeeds needs;
@@ -192,7 +192,7 @@ template <class Describe>
   }
 }
 
-/// The same of a call that runs in the memory of a node.
+/// Explains a call that runs in the memory of a node.
 [[gnu::cold]] inline void explain_on_node(Explanation& e, const Call& call, const CallTrial& trial,
                                           const SelectionInputs& s, const Chooser& chooser) {
   explain_candidates(e, shortlist(chooser.on_node, call, s), trial, s, "node", [&](std::size_t i) {
@@ -207,7 +207,7 @@ template <class Describe>
   return among_nodes ? joined({"Hierarchical:auto,", among_nodes.base_name()}) : "Hierarchical";
 }
 
-/// The same of a call that passes messages.
+/// Explains a call that passes messages.
 [[gnu::cold]] inline void explain_by_messages(Explanation& e, const Call& call,
                                               const CallTrial& trial, const SelectionInputs& s,
                                               const Chooser& chooser) {

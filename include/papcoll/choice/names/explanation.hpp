@@ -16,8 +16,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 struct CallTraits {
   std::size_t element_size = sizeof(double);  ///< bytes
   bool commutative = true;                    ///< the operator, if there is one
-  bool non_blocking = false;                  ///< is it one that returns a Request?
-  /// Do the blocks differ in length, as those of alltoallv, allgatherv, gatherv and scatterv do?
+  bool non_blocking = false;                  ///< the call returns a Request
+  /// True if the lengths of blocks may differ, as in alltoallv, allgatherv, gatherv and scatterv.
   bool uneven = false;
   /// What is promised of its bits.
   NumericalContract contract = NumericalContract::rank_consistent;
@@ -34,11 +34,11 @@ struct Explanation {
   /// The mean wait for the last rank, in nanoseconds, above which this call counts as imbalanced.
   std::uint64_t imbalanced_from = 0;
   std::string memory;  ///< how ranks get at each other's data
-  /// Of a static schedule across nodes or along the machine: which rank plays which position, and
-  /// why. Else empty.
+  /// For a static schedule across nodes or along the machine: which rank plays which position, and
+  /// why; else empty.
   std::string order;
-  /// Of a call that names no algorithm, on one node: what else could run, with what it costs by the
-  /// model, and what it took where it was tried.
+  /// For a call on one node that names no algorithm: what else could run, its cost by the model,
+  /// and its measured cost if it was tried.
   std::string candidates;
   std::string kept;  ///< what became of the files of Options::learn and Options::tuning, if any
   std::vector<std::string> refused;  ///< algorithms that cannot run this call, by reasons

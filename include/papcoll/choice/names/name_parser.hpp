@@ -23,7 +23,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What an algorithm's name says. Without a row the algorithm is chosen for each call.
+/// A parsed algorithm name. Without a row the algorithm is chosen for each call.
 struct ParsedName {
   std::string arrival;    ///< policy; empty: chosen for each call
   std::string schedule;   ///< policy with its parameters; empty: chosen for each call
@@ -384,8 +384,8 @@ class NameParser {
 
 }  // namespace detail
 
-/// Reads an algorithm's name. Throws unknown_algorithm, which says what is wrong with it and lists
-/// names that are near to one that is not known.
+/// Parses an algorithm's name. Throws unknown_algorithm, with what is wrong and names that are
+/// similar to an unknown one.
 [[gnu::cold]] inline ParsedName parse_name(std::string_view text, Catalogue catalogue) {
   constexpr std::size_t longest = 1024;  // schedules in schedules are read by recursion
   if (text.size() > longest) {

@@ -25,8 +25,8 @@ struct HierarchicalSpec;
 /// Runs a call by a hierarchical algorithm.
 using RunHierarchical = void(TeamCore&, const HierarchicalSpec&, const Call&);
 
-/// What a call has been told about how to run; whatever is left out is chosen for it. Made from
-/// policies by select<...>() or from a name by papcoll::algorithm().
+/// What a call names of how it is to run; what is left out is chosen for it. Made from policies by
+/// select<...>() or from a name by papcoll::algorithm().
 struct AlgorithmSpec {
   AlgorithmSpec() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
 
@@ -43,11 +43,11 @@ struct AlgorithmSpec {
   /// What is promised of the bits.
   NumericalContract contract = NumericalContract::rank_consistent;
 
-  /// Is the algorithm left open?
+  /// Returns true if the algorithm is left open.
   bool is_automatic() const noexcept {
     return arrival == nullptr && !schedule && hierarchical == nullptr;
   }
-  /// Of one that leaves the algorithm open: is all but the contract left out?
+  /// Returns true if all but the contract is left open. Requires is_automatic().
   bool is_free() const noexcept { return !order && transport == nullptr && transport_name.empty(); }
   /// Names an algorithm whose positions ranks draw. Where there are no tickets, they are predicted.
   void follow_tickets(const TicketedAlgorithm& drawn) {
@@ -62,7 +62,7 @@ struct HierarchicalSpec {
   AlgorithmSpec intra;
   AlgorithmSpec inter;
   bool by_caches = false;  ///< its groups may be those of the caches of one node, see Hierarchy
-  std::uint32_t id = 0;    ///< tells hierarchical algorithms apart when ranks compare their calls
+  std::uint32_t id = 0;    ///< identifies the algorithm when ranks compare their calls
 
   // What the selections borrow, if they were made from names.
   std::string intra_transport;
@@ -70,8 +70,13 @@ struct HierarchicalSpec {
   detail::Shared<const HierarchicalSpec> inner;
 };
 
-/// An algorithm chosen at run time, which every collective accepts as its last argument.
-/// Cheap to pass, made once.
+/// An algorithm chosen at run time: the last argument of any collective. Made by
+/// papcoll::algorithm(); cheap to copy; an empty one leaves the choice to papcoll.
+///
+/// Example:
+///
+///     const papcoll::Algorithm ring = papcoll::algorithm("Ring+MpiTransport");
+///     papcoll::allreduce(comm, data, papcoll::sum, ring);
 class Algorithm {
  public:
   Algorithm() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
@@ -85,9 +90,9 @@ class Algorithm {
     spec_.find_transport = &papcoll::find_transport;
   }
 
-  /// The canonical name: "KNomial:8+MpiTransport"; empty: chosen for each call.
+  /// Returns the canonical name: "KNomial:8+MpiTransport"; empty if each call chooses.
   std::string_view name() const noexcept { return texts_ ? texts_->name : std::string_view{}; }
-  /// What it names, for the library.
+  /// For the library: what it names.
   const AlgorithmSpec& spec() const noexcept { return spec_; }
 
  private:
@@ -110,9 +115,9 @@ inline void state_contract(Call& call, const AlgorithmSpec& s) noexcept {
 
 }  // namespace detail
 
-/// A static schedule, with the parameters it has, for calls to run: algorithm(KNomial{8}).
-/// With a predictor, in the order that it predicts: algorithm(Chain{}, MovingAverage{16}); along
-/// the machine: algorithm(KNomial{8}, OrderSource::machine()). Throws argument_error for a schedule
+/// Returns a static schedule with its parameters as an Algorithm: algorithm(KNomial{8}). With a
+/// predictor its positions are in predicted order: algorithm(Chain{}, MovingAverage{16}); along the
+/// machine: algorithm(KNomial{8}, OrderSource::machine()). Throws argument_error for a schedule
 /// that needs predictions and is given the machine.
 inline Algorithm algorithm(AnySchedule schedule, OrderSource order = {}) {
   if (!schedule) return {};

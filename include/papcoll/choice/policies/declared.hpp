@@ -4,7 +4,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// The algorithms by name, so that a call that names one says so where its header is not included.
+// The algorithms by name, so that a call that names one without its header gets a sentence.
 
 struct BinaryTree;
 struct Binomial;
@@ -49,7 +49,7 @@ inline constexpr bool is_complete = requires {
   sizeof(P);
 };
 
-/// Does an arrival policy imply a schedule whose header is not included?
+/// True if an arrival policy implies a schedule whose header is not included.
 template <class P>
 inline constexpr bool implies_what_is_not_included = false;
 template <class P>

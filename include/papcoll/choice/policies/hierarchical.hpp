@@ -13,7 +13,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// What a part's policies, those in Policies<> or one alone, say.
+/// The policies of a part, those in Policies<> or one alone.
 template <class P>
 struct PartOf : PartOf<Policies<P>> {};
 template <class... Ps>
@@ -46,7 +46,7 @@ void check_level() {
   }
 }
 
-/// The hierarchical algorithm that a type stands for.
+/// The hierarchical algorithm of a type.
 template <class C>
 const HierarchicalSpec& hierarchical_spec_of() {
   static const HierarchicalSpec hierarchical = [] {

@@ -29,7 +29,7 @@ constexpr AlgorithmNeeds hierarchical_needs(Collective c) noexcept {
   return needs;
 }
 
-/// What tells a hierarchical algorithm apart from others: the same however it was named.
+/// Returns a number that identifies a hierarchical algorithm, however it was named.
 inline std::uint32_t hierarchical_id(const HierarchicalSpec& c) {
   std::uint32_t h = 2166136261U;
   for (const AlgorithmSpec* s : {&c.intra, &c.inter}) {

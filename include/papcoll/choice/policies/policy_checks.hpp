@@ -44,7 +44,8 @@ inline constexpr bool is_hierarchical = false;
 template <class Intra, class Inter>
 inline constexpr bool is_hierarchical<Hierarchical<Intra, Inter>> = true;
 
-/// What a set of policies with a hierarchical algorithm says: see choice/policies/hierarchical.hpp.
+/// What a set of policies with a hierarchical algorithm names: see
+/// choice/policies/hierarchical.hpp.
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 struct HierarchicalPolicies;
 
@@ -88,7 +89,8 @@ struct arguments_are_policies {
                 "a schedule, a transport, a contract, in any order); the element type is deduced");
 };
 
-/// Is no StaticSchedule, for want of one of its members; arrival-driven ones say what they serve.
+/// True for a type that is no StaticSchedule because it lacks one of the members; arrival-driven
+/// ones list what they serve.
 template <class S>
 inline constexpr bool lacks_a_member =
     PolicyOfKind<S, SchedulePolicyKind> && !StaticSchedule<S> &&
@@ -96,7 +98,7 @@ inline constexpr bool lacks_a_member =
      (
          requires { S::sentence; } && !requires { S::serves(Collective::bcast); }));
 
-/// Says which.
+/// Reports the missing member.
 template <class S>
 struct schedule_is_complete {
   static constexpr bool ok = true;
@@ -129,7 +131,7 @@ struct schedule_is_complete<S> {
                 "order: give it a member `static constexpr bool commutative_only`");
 };
 
-/// Of no kind there may be two policies. The requirement that is not met, or null.
+/// Returns the requirement that is not met, or null: of each kind there may be one policy.
 template <class... Ps>
 constexpr const Requirement* why_malformed() noexcept {
   unsigned unmet = 0;
@@ -140,7 +142,7 @@ constexpr const Requirement* why_malformed() noexcept {
   return first_requirement(unmet);
 }
 
-/// Is all that the policies name defined here, and not only declared?
+/// True if all that the policies name is defined here, and not only declared.
 template <class... Ps>
 consteval bool are_included() {
   if constexpr (!(is_complete<Ps> && ...)) {
@@ -155,7 +157,7 @@ consteval bool are_included() {
   }
 }
 
-/// Has this file what runs an arrival-driven algorithm, or need it not?
+/// True if this file can run the arrival-driven algorithm, or need not.
 template <class Arrival, class Schedule>
 inline constexpr bool has_run = true;
 template <class Arrival, class Schedule>
@@ -211,7 +213,7 @@ struct ArrivalOf
 template <>
 struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 
-/// What a call is, as far as its types say it.
+/// The facts of a call, as far as its types determine them.
 template <class Tag, bool NonBlocking, bool Commutes, class Contract>
 constexpr CallFacts call_facts() noexcept {
   CallFacts facts;
@@ -238,7 +240,7 @@ struct NamedPolicies {
   static constexpr bool has_schedule = !std::same_as<Schedule, Unnamed>;
   static constexpr bool has_transport = !std::same_as<Transport, Unnamed>;
 
-  /// Is the schedule one whose positions ranks draw?
+  /// True if ranks draw their positions in the schedule.
   static constexpr bool draws_tickets = [] {
     if constexpr (requires { typename ArrivalDriven<Arrival, Named>::ByTicket; }) {
       return std::same_as<Schedule, typename ArrivalDriven<Arrival, Named>::ByTicket>;
@@ -280,9 +282,9 @@ struct NamedPolicies {
     return offers;
   }
 
-  /// The first requirement that a call of a collective does not meet; null if it meets all.
-  /// `IsPart`: as one of a hierarchical algorithm, which runs what a part does not serve by what is
-  /// chosen for it.
+  /// Returns the first requirement that a call of a collective does not meet; null if it meets all.
+  /// `IsPart`: as a part of a hierarchical algorithm, which runs what a part does not serve by what
+  /// is chosen for it.
   template <class Tag, bool NonBlocking, bool Commutes, class Contract, bool IsPart = false>
   static constexpr const Requirement* unmet() noexcept {
     AlgorithmNeeds in_call = needs();
@@ -322,8 +324,8 @@ struct NamedPolicies {
 
 }  // namespace detail
 
-/// Checks a set of policies for one collective, with one sentence for whatever is wrong, and gives
-/// what they say. `Commutes`: the call's operator is known to commute (true without operator).
+/// Checks a set of policies for one collective, with one sentence for each fault, and returns what
+/// they name. `Commutes`: the call's operator is known to commute (true without operator).
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 AlgorithmSpec select() {
   AlgorithmSpec s;

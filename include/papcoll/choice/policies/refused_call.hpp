@@ -14,7 +14,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Refuses a call because of a row of the table of requirements: tells the other ranks, and throws.
+/// Refuses a call because of a row of the table of requirements: notifies the other ranks, and
+/// throws.
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_call(TeamCore& core, Called called,
                                                                const Requirement& why,
                                                                RefusalDetails details) {

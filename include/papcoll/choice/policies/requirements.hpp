@@ -214,7 +214,7 @@ constexpr const Requirement* why_not(const AlgorithmNeeds& algorithm, const Call
 
 // What algorithms require, and what calls are, without their types: the arguments of why_not().
 
-/// Of an arrival-driven algorithm, whatever it serves.
+/// The needs of an arrival-driven algorithm, whatever it serves.
 constexpr AlgorithmNeeds needs_of_algorithm(const ArrivalTraits& a) noexcept {
   AlgorithmNeeds needs;
   needs.bits = requirement::blocking_call | requirement::common_memory | requirement::node_memory |
@@ -228,7 +228,7 @@ constexpr AlgorithmNeeds needs_of_algorithm(const ArrivalTraits& a) noexcept {
   return needs;
 }
 
-/// Of a schedule in the order of tickets, whatever it serves.
+/// The needs of a schedule in the order of tickets, whatever it serves.
 constexpr AlgorithmNeeds needs_of_algorithm(const TicketedAlgorithm& a) noexcept {
   AlgorithmNeeds needs;
   needs.bits = requirement::blocking_call;
@@ -239,7 +239,7 @@ constexpr AlgorithmNeeds needs_of_algorithm(const TicketedAlgorithm& a) noexcept
   return needs;
 }
 
-/// Of a static schedule that runs a call. It is asked only for what matters to that call.
+/// The needs of a static schedule in a call, as far as they matter to that call.
 inline AlgorithmNeeds needs_in_call(const AnySchedule& s, const Call& call) {
   AlgorithmNeeds needs;
   needs.serves = s.serves(call.collective);
@@ -251,7 +251,7 @@ inline AlgorithmNeeds needs_in_call(const AnySchedule& s, const Call& call) {
   return needs;
 }
 
-/// Of an arrival-driven algorithm, or of a schedule in the order of tickets, that runs a call.
+/// The needs in a call of an arrival-driven algorithm, or of a schedule in the order of tickets.
 template <class Algorithm>
 AlgorithmNeeds needs_in_call(const Algorithm& a, const Call& call) noexcept {
   AlgorithmNeeds needs = needs_of_algorithm(a);
@@ -328,8 +328,8 @@ namespace detail {
       detail::joined({r.what, r.why, ": ", d.remedy.empty() ? r.remedy : d.remedy}), d);
 }
 
-/// Of an algorithm that does not serve a collective: tells which it serves, and which others serve
-/// that. `serves(c)` says what it serves.
+/// The text for an algorithm that does not serve a collective: which collectives it serves, and
+/// which algorithms serve this one. `serves(c)` returns true if it serves c.
 template <class Serves>
 [[gnu::cold, gnu::noinline]] void tell_served(RefusalDetails& d, const Requirement& why,
                                               Collective wanted, Serves&& serves) {

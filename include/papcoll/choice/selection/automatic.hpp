@@ -32,9 +32,9 @@ struct Chooser {
   Collective collective;
   /// The algorithms that read their peers' memory, for all ranks on one node.
   std::span<const detail::NodeCandidate> on_node;
-  /// Those that pass messages.
+  /// The candidates that pass messages.
   std::span<const detail::MessageCandidate> by_messages;
-  /// Of a call that goes by caches; null where none does.
+  /// The algorithm of a call that goes by caches; null if none does.
   const HierarchicalSpec& (*by_caches)();
   /// Runs a hierarchical call on a divided team.
   void (*run_phases)(HierarchyTeam&, const Call&);
@@ -131,7 +131,7 @@ inline bool choose_on_node(AlgorithmSpec& s, Call& call, const SelectionInputs& 
   return true;
 }
 
-/// The same by messages: flat, or by nodes.
+/// Chooses for a call that passes messages: flat, or by nodes.
 inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                                const Chooser& chooser) {
   const MessageLoad load{call, inputs};
@@ -156,11 +156,11 @@ inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInpu
 }  // namespace detail
 
 /// Completes a spec that names no algorithm: by caches, in the memory of the node (on_node.hpp), or
-/// by messages (by_messages.hpp). The call then says what was picked. It depends on the call, the
-/// thresholds, on how late ranks come and on what calls cost, on which they agree every 16 or 64
-/// calls by what each has noted on the board (arrival/arrival_monitor.hpp) or told the others
-/// (arrival/remote_arrival_monitor.hpp): all choose alike. On one node call/ keeps what
-/// was chosen until the call or that look at the arrivals is another.
+/// by messages (by_messages.hpp). The call then has what was picked. The choice depends on the
+/// call, the thresholds, how late ranks arrive and what calls cost; on the latter two they agree
+/// every 16 or 64 calls by what each has recorded in the control block
+/// (arrival/arrival_monitor.hpp) or sent to the others (arrival/remote_arrival_monitor.hpp), so all
+/// choose alike. On one node call/ keeps the choice until the call or the agreed arrivals change.
 inline void choose(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                    const Chooser& chooser) {
   call.trial = {};
@@ -210,7 +210,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 }
 
 /// Completes a spec by the first rule that fits the call and can run it; null: there is none.
-/// `passed`, unless it is null, is told which ones fit and cannot.
+/// Appends to `passed`, unless it is null, the rules that fit and cannot run it.
 [[gnu::cold, gnu::noinline]] inline const SelectionRule* choose_by_rules(
     AlgorithmSpec& s, Call& call, const SelectionInputs& inputs, const Chooser& chooser,
     std::string* passed = nullptr) {

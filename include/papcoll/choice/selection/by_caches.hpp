@@ -31,10 +31,10 @@ constexpr bool may_go_by_caches(Collective c) noexcept {
   return c == Collective::allreduce || c == Collective::barrier || c == Collective::reduce;
 }
 
-/// What a call costs by the model if a leader of each group combines what its group brings, leaders
-/// combine among them as is best, and each tells its group, in nanoseconds. Signals and lines from
-/// within a cache are taken to cost a quarter: 25 and 90 to 125 ns on processors of several L3
-/// caches. Phases wait for each other, so a call of several chunks costs as much for each.
+/// The nanoseconds that a call takes by the model if a leader of each group combines what its group
+/// contributes, the leaders combine among them by the best candidate, and each notifies its group.
+/// Signals and lines from within a cache are assumed to cost a quarter. Phases wait for each other,
+/// so a call of several chunks costs as much for each.
 inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& call,
                               const SelectionInputs& s) noexcept {
   Call chunk = call;
@@ -56,8 +56,8 @@ inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& ca
                    prior_of(all[leaders.ids[0]], chunk, among));
 }
 
-/// Does a call on one node go by the groups of ranks that share a cache, and not by one of these
-/// candidates?
+/// Returns true if a call on one node is to go by the groups of ranks that share a cache, instead
+/// of by one of these candidates.
 inline bool goes_by_caches(std::span<const NodeCandidate> all, const Shortlist& list,
                            const Call& call, const SelectionInputs& s) noexcept {
   return s.cache_groups > 1 && !s.oversubscribed && call.by_arrivals() &&

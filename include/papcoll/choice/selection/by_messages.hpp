@@ -28,29 +28,31 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// Calls of more bytes are watched one by one across nodes, since arrivals decide how they run.
 inline constexpr std::size_t watched_across_nodes_above = 65536;
 
-/// Does a call on several nodes depend on arrivals, and show them to all ranks?
+/// Returns true if the algorithm of a call on several nodes may depend on arrivals, and the call
+/// lets every rank observe them.
 inline bool watches_across_nodes(const Call& call, const SelectionInputs& s) noexcept {
   return s.grouped && !s.by_messages && call.collective == Collective::allreduce &&
          call.bytes() > watched_across_nodes_above;
 }
 
-/// Do the nodes of an allreduce wait long enough for the last one that it pays to go by nodes, and,
-/// if it is the same one again, to combine what the others have meanwhile? By the time of a byte,
-/// since calls of all sizes are watched together.
+/// Returns true if the nodes of an allreduce wait so long for the last one that going by nodes
+/// pays, and, if it is the same one again, combining what the others have meanwhile. Compared per
+/// byte, since calls of all sizes are watched together.
 inline bool waits_for_a_node(const Call& call, const SelectionInputs& s) noexcept {
   const std::uint64_t own = s.imbalance.own_ps_a_byte * call.bytes() / 1000;
   return call.collective == Collective::allreduce && call.by_arrivals() &&
          s.imbalance.lead * 100 > own * s.thresholds->network.late_percent;
 }
 
-/// Is one node of an allreduce expected to come last again, and does StragglAR serve the call?
+/// Returns true if one node of an allreduce is expected to come last again, and StragglAR serves
+/// the call.
 inline bool has_late_node(const Call& call, const SelectionInputs& s) noexcept {
   return s.late_node != nullptr && s.imbalance.late_node >= 0 &&
          call.bytes() > watched_across_nodes_above && call.reducer.commutative &&
          waits_for_a_node(call, s);
 }
 
-/// May a call on several nodes go through their representatives?
+/// Returns true if a call on several nodes may go through representatives of the nodes.
 inline bool may_go_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
   if (!s.grouped || s.by_messages || call.is_uneven() || !s.nodes_in_order) return false;
   return call.collective != Collective::reduce_scatter && call.collective != Collective::gather &&
@@ -62,7 +64,7 @@ struct MessageLoad {
   const Call& call;
   const SelectionInputs& s;
   HockneyWithGap link;  ///< between two nodes
-  HockneyWithGap flat;  ///< the same where the ranks of a node send at the same time
+  HockneyWithGap flat;  ///< as `link`, if the ranks of a node send at the same time
   bool late;            ///< what counts is the time after the last arrival
 
   MessageLoad(const Call& c, const SelectionInputs& inputs) noexcept
@@ -76,7 +78,7 @@ struct MessageLoad {
   }
 
   double ranks_of_node() const noexcept { return s.grouped ? s.largest_node : 1; }
-  /// Of the whole vector, as in closed_forms.hpp.
+  /// Bytes of the whole vector, as in closed_forms.hpp.
   double bytes() const noexcept {
     const bool is_whole = traits_of(call.collective).vector == VectorOf::one_block;
     return static_cast<double>(call.bytes()) * (is_whole ? 1 : s.size);
@@ -84,9 +86,8 @@ struct MessageLoad {
   bool commutes() const noexcept { return call.reducer.commutative; }
 
   /// What a call by nodes takes within them: phases, bytes that are combined or collected there,
-  /// and bytes that all get. Where ranks are late, the bytes do not count: by nodes is then the
-  /// quicker by 20 to 29 % (64 KB to 64 MB; P. Alizadeh, MASc thesis, Queen's University 2021, ch.
-  /// 6).
+  /// and bytes that all get. If ranks are late, the bytes do not count: by nodes is quicker then.
+  /// Source: P. Alizadeh, MASc thesis, Queen's University, 2021, ch. 6.
   double within(double phases, double in, double out) const noexcept {
     constexpr double nano = 1e-9;
     constexpr double pico = 1e-12;
@@ -101,7 +102,7 @@ struct MessageCandidate {
   std::string_view name;  ///< in selection files: of a schedule that a load chooses, one of several
   /// What a call takes by the model, which may be never.
   double (*seconds)(const MessageLoad&);
-  /// Of one that runs flat, along the ranks; else null.
+  /// The schedule of a candidate that runs flat, along the ranks; else null.
   AnySchedule (*schedule)(const MessageLoad&);
   const HierarchicalSpec& (*by_nodes)(const SelectionInputs&);
 };
@@ -145,7 +146,7 @@ inline double allreduce_seconds(const HockneyWithGap& h, int n, double m) noexce
                   closed_form::rabenseifner_allreduce(h, n, m));
 }
 
-/// The same around a ring of nodes.
+/// The time by two levels with a ring among the nodes.
 inline double ring_of_nodes(const MessageLoad& l) noexcept {
   return l.commutes() ? closed_form::ring_allreduce(l.link, l.s.nodes, l.bytes()) : never;
 }

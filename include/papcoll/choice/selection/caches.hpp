@@ -25,8 +25,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// one of them is another; while candidates are tried, for a burst of calls.
 class SelectionCache {
  public:
-  /// For a call whose contract is stated; `generation`: of what the ranks know. Null if it is
-  /// to be chosen; else the call says what was picked.
+  /// For a call whose contract is stated. Returns null if it is to be chosen; else the call has
+  /// what was picked. `generation`: of what the ranks know.
   const ArrivalAlgorithm* find(Call& call, std::uint32_t generation,
                                std::uint32_t epoch) const noexcept {
     const Choice& c = of_[place_of(call)];
@@ -36,7 +36,7 @@ class SelectionCache {
     return c.algorithm;
   }
 
-  /// Of a call that find() found nothing for: does it go by caches?
+  /// Returns true if a call that find() has nothing for goes by caches.
   bool goes_by_caches(const Call& call, std::uint32_t generation,
                       std::uint32_t epoch) const noexcept {
     return of_[place_of(call)].is_of(call, generation, epoch);

@@ -50,7 +50,7 @@ struct Shortlist {
   }
 };
 
-/// What a kind of calls is told apart by: one choice stands for all calls of a kind.
+/// The properties by which calls are of one kind: calls of a kind share one choice.
 struct CallKind {
   bool imbalanced = false;
   bool in_arena = false;  ///< or, by messages, non-blocking

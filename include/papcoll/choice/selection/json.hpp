@@ -111,7 +111,7 @@ class JsonReader {
     if (at_ != text_.size()) fail("something follows the end");
   }
 
-  /// Says what is wrong where it has read last.
+  /// Throws argument_error with what is wrong where it has read last.
   [[noreturn, gnu::cold, gnu::noinline]] void fail(const std::string& what) const {
     constexpr std::size_t most_shown = 200;  // of a name, which may be as long as the file
     const std::string_view field = std::string_view(field_).substr(0, most_shown);
@@ -122,7 +122,8 @@ class JsonReader {
   }
 
  private:
-  /// What a backslash stands for; names need none, so that other characters than ASCII may be lost.
+  /// Returns the character of an escape sequence; names need none, so characters other than ASCII
+  /// may be lost.
   [[gnu::cold]] char escaped() {
     constexpr std::string_view letters = "\"\\/bfnrt";
     constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";

@@ -29,7 +29,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Why what a file has learned is of no use here; nothing: it is.
+/// Returns why what a file has learned cannot be used here; empty if it can.
 [[gnu::cold]] inline std::string why_foreign(const MadeBy& made_by, const MadeBy& here) {
   if (made_by.papcoll != here.papcoll) {
     return joined({"papcoll ", made_by.papcoll, " made it, and this is ", here.papcoll});
@@ -42,13 +42,14 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
                  made_by.processor, ", and this one has ", here.processors, " ", here.processor});
 }
 
-/// May a file of this text be replaced by what was learned? Not one that has been something else.
+/// Returns true if a file with this text may be replaced by what was learned: it is empty, or was
+/// written as such a file.
 [[gnu::cold]] inline bool may_be_replaced(std::string_view text) noexcept {
   return text.find("papcoll_selection") != std::string_view::npos ||
          text.find_first_not_of(" \n") == std::string_view::npos;
 }
 
-/// What was learned before, and what became of the files that say so.
+/// What was learned before, and what became of the files with it.
 struct KeptChoices {
   Vector<LearnedCosts> costs;  ///< of teams that are alike, and of their calls of a kind, the first
   Vector<LearnedCall> calls;   ///< count
@@ -65,8 +66,8 @@ struct KeptChoices {
     say({source, " has learned ", file.calls.size(), (file.calls.size() == 1 ? " kind" : " kinds"),
          " of calls; each begins with what was the quickest"});
   }
-  /// What Options::learn names, then what the tuning file says, which is returned. Throws
-  /// argument_error, with line and field, if that says what it must not.
+  /// Reads the file that Options::learn names, then the tuning file, and returns the latter. Throws
+  /// argument_error, with line and field, if that is invalid.
   [[gnu::cold]] SelectionFile take(const SelectionTexts& files) {
     here = files.here;
     take_learned(files);
@@ -76,7 +77,7 @@ struct KeptChoices {
     return wanted;
   }
 
-  /// What things cost between the ranks of a team; null: nothing says.
+  /// Returns what operations cost between the ranks of a team; null if it is not known.
   const PeerCosts* costs_of(const TeamLikeness& team) const noexcept {
     const auto at = std::find_if(costs.begin(), costs.end(),
                                  [&team](const LearnedCosts& t) { return t.team == team; });
@@ -123,8 +124,8 @@ struct KeptChoices {
   }
 };
 
-/// Replaces a file whole, by another one that is written beside it; nobody ever sees a part of it.
-/// False: it cannot be written, and is as it was.
+/// Replaces a file whole, by another one that is written beside it; no reader ever sees a part of
+/// it. Returns false if it cannot be written, and leaves it unchanged.
 [[gnu::cold]] inline bool replace_file(const std::string& name, const std::string& text) {
   char* const real = realpath(name.c_str(), nullptr);  // a link stays one
   const std::string file = real != nullptr ? real : name;
@@ -142,8 +143,8 @@ struct KeptChoices {
   return false;
 }
 
-/// Puts what teams have learned into a file, beside what it says of others and of other calls; of
-/// one that is damaged, or of another machine, nothing stays.
+/// Writes what teams have learned into a file, and keeps what it has of others and of other calls.
+/// A file that is damaged, or of another machine, is replaced.
 template <class = void>
 [[gnu::cold]] void write_learned(const std::string& name, SelectionFile& learned) {
   SelectionFile file;

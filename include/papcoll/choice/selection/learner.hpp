@@ -18,14 +18,15 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// same on all ranks of a team.
 ///
 /// A kind begins with the first of its list. In some bursts of calls, which the number of the call
-/// draws, half of the blocking ones and one in 16 of the others, another one runs; each rank notes
-/// what the call cost it, and at each look of ArrivalMonitor, or exchange of RemoteArrivalMonitor,
-/// all see the same costs. Whoever is much slower is dropped after a few samples; among the others
-/// the median decides once each has enough. Of a kind whose choice is made a call is timed now and
-/// then: if its cost is clearly another than it was, its candidates are tried again, but not soon
-/// after the last time, and not those that were very slow. Those that were not far behind are tried
-/// again all the same, once, since the first calls of a candidate meet cold memory; and after long,
-/// once, those that may run but were not promising: what was expected of them may have been wrong.
+/// draws, half of the blocking ones and one in 16 of the others, another one runs; each rank
+/// records what the call cost it, and at each look of ArrivalMonitor, or exchange of
+/// RemoteArrivalMonitor, all see the same costs. Whoever is much slower is dropped after a few
+/// samples; among the others the median decides once each has enough. Of a kind whose choice is
+/// made a call is timed now and then: if its cost is clearly another than it was, its candidates
+/// are tried again, but not soon after the last time, and not those that were very slow. Those that
+/// were not far behind are tried again all the same, once, since the first calls of a candidate
+/// meet cold memory; and after long, once, those that may run but were not promising: what was
+/// expected of them may have been wrong.
 ///
 ///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second
@@ -59,7 +60,7 @@ class CallLearner final : public CostListener {
       const auto id = static_cast<std::uint8_t>(std::countr_zero(left));
       if (id != trial.candidate && !k->is_dropped(id)) others[n++] = id;
     }
-    // What requests cost is told seldom, and of few.
+    // The costs of requests are exchanged seldom, and of few.
     constexpr CallKind::Bits request = CallKind::by_messages_bit | CallKind::non_blocking_bit;
     if ((kind & request) == request) {
       if (drawn % 16 > 1) trial.candidates = 0;
@@ -70,7 +71,7 @@ class CallLearner final : public CostListener {
     return trial;
   }
 
-  /// The choice for a kind is made, so that pick() says the same until a look.
+  /// Returns true if the choice for a kind is made, so that pick() returns the same until a look.
   bool is_settled(std::uint16_t kind) const noexcept {
     const Kind* const k = find(kind);
     return k != nullptr && k->is_settled;
@@ -84,7 +85,7 @@ class CallLearner final : public CostListener {
     bool is_dropped = false;
     bool is_best = false;
   };
-  /// Of a kind, in the order in which they were met.
+  /// Calls f for the candidates of a kind that were tried, in the order of the first trials.
   template <class F>
   void each_tried(std::uint16_t kind, F&& f) const {
     const Kind* const k = find(kind);
@@ -130,7 +131,7 @@ class CallLearner final : public CostListener {
     }
   }
 
-  /// Has the choice for a kind been told by begin_settled(), and stands?
+  /// Returns true if the choice for a kind was set by begin_settled() and still holds.
   bool was_told(std::uint16_t kind) const noexcept {
     const Kind* const k = find(kind);
     return k != nullptr && k->is_settled && k->was_told;
@@ -177,7 +178,7 @@ class CallLearner final : public CostListener {
     }
   }
 
-  /// What was learned is of no use any more.
+  /// Discards what was learned.
   void forget() noexcept {
     count_ = 0;
     ++changes_;
@@ -239,7 +240,7 @@ class CallLearner final : public CostListener {
                          [id](const Samples& s) { return s.id == id && s.is_dropped; });
     }
 
-    /// Returns whether pick() may say something else.
+    /// Returns true if pick() may return something else.
     bool settle(std::uint32_t looks, std::uint32_t to_warm_up) noexcept {
       if (is_settled) return watch(looks);
       const std::uint8_t before = best;
@@ -285,7 +286,7 @@ class CallLearner final : public CostListener {
       return true;
     }
 
-    /// Is the choice to be made again? Returns whether it is.
+    /// Returns true if the choice is to be made again.
     bool watch(std::uint32_t looks) noexcept {
       constexpr std::uint32_t soon = 16;  // looks: the first calls cost more than later ones
       if (was_told && again == 0) {
@@ -321,7 +322,8 @@ class CallLearner final : public CostListener {
       reopen(true);
       return true;
     }
-    /// Those that were tried are tried again, but for the very slow, or all that were far.
+    /// Makes the candidates that were tried compete again, without the very slow ones, or with all
+    /// that were far.
     void reopen(bool with_far) noexcept {
       is_settled = was_told = false;
       candidates = 0;
@@ -338,8 +340,8 @@ class CallLearner final : public CostListener {
     }
   };
 
-  /// Are its blocks of clearly another size than those of its kind? Calls that follow are of that
-  /// kind.
+  /// Returns true if its blocks clearly differ in size from those of its kind. Later calls then
+  /// belong to that kind.
   bool is_of_other_blocks(const CallCost& cost) noexcept {
     if (cost.block_bits == 0) return false;
     const auto differ = [](unsigned a, unsigned b) { return a > b + 1 || b > a + 1; };
@@ -363,8 +365,8 @@ class CallLearner final : public CostListener {
     return i < count_ ? &kinds_[i] : nullptr;
   }
 
-  /// Null: there is no room, and no kind that was not seen for long. From where a kind begins
-  /// pick() says something else of it.
+  /// Returns null if there is no room, and no kind that was not seen for long. From where a kind
+  /// begins pick() returns something else for it.
   Kind* find_or_begin(const CallTrial& trial) noexcept {
     std::size_t i = place_of(trial.kind);
     if (i < count_) return &kinds_[i];

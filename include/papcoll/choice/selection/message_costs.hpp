@@ -38,15 +38,8 @@ const AnySchedule& made_once(int number, Make make) {
 }
 
 // An alltoall by messages, of blocks of one length: Bruck with the radix that the model of a round
-// finds the quickest, or every block by itself, as many at a time as keep the ports busy.
-//
-// One call, a rank a node, simulated by benchmarks/reproduce/alltoall.py (1.5 µs a message, 0.3 of
-// it on processors, 1/16 ns a byte), µs, Bruck:8 | of the best radix | Linear | Pairwise:
-//   64 ranks   8 B    4.9 |  8: 4.9 |  19 |  95     256 ranks  8 B    6.9 |  8: 6.9 | 77 | 383
-//              512 B  7.0 |  8: 7.0 |  19 |  97                512 B   15 | 16: 11  | 77 | 387
-//              2 KB    18 | 32: 16  |  19 | 103                2 KB   105 | 16: 66  | 77 | 415
-//              8 KB    76 | 16: 61  |  37 | 127
-//              128 KB 937 | 16: 909 | 518 | 601, SpreadOut:8 527
+// finds the quickest, or every block by itself, as many at a time as keep the ports busy. Bruck is
+// quicker for short blocks, and for longer ones the more ranks there are (benchmarks/RESULTS.md).
 
 /// A round in which a position sends n messages, of so many bytes together, and receives as many,
 /// all at once, in seconds. Their latencies pass at the same time; the processor is busy for half
@@ -146,7 +139,7 @@ inline double behind_in_chain(const HockneyWithGap& h, double segment) noexcept 
   return std::max(h.gap + h.gamma * segment, h.beta * segment);
 }
 
-/// Of m bytes in n equal segments the chain takes (p−1)(α + (β+γ)m/n) and n − 1 times what a
+/// For m bytes in n equal segments the chain takes (p−1)(α + (β+γ)m/n) and n − 1 times what a
 /// segment adds, which is least for n = √((p − 2)(β+γ)m / gap) or so.
 inline WeighedScan weigh_scan(Collective c, double m, int ranks, const HockneyWithGap& h) noexcept {
   WeighedScan w;
@@ -203,8 +196,8 @@ inline constexpr std::size_t suara_from = 8192;
   return {schedule_of(model, choice, s.size, m), choice.seconds};
 }
 
-/// What Suara an allreduce may run by. The same on all ranks: it goes by bytes, operator, number of
-/// ranks and thresholds.
+/// Returns the Suara that an allreduce may run by. Depends on bytes, operator, number of ranks and
+/// thresholds alone, so all ranks get the same.
 inline SuaraOfLength best_suara(const Call& call, const SelectionInputs& s) {
   if (s.suara == nullptr) return search_for_suara(call, s);
   const std::size_t bytes = call.bytes();

@@ -11,7 +11,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct NodeWork {
   double rounds = 1;       ///< signals one after the other
   double critical = 0;     ///< nanoseconds of copying and combining, one after the other
-  double total = 0;        ///< the same of all ranks together
+  double total = 0;        ///< of all ranks together
   double turns = rounds;   ///< how often all ranks have to run, where they share processors
   double queues = rounds;  ///< how often one takes what all others have, or all what one has
 };
@@ -29,9 +29,10 @@ struct NodeLoad {
   double write(double n) const noexcept { return n * costs.write_ps * 1e-3; }
   double read(double n) const noexcept { return n * costs.read_ps * 1e-3; }
   double combine(double n) const noexcept { return n * (costs.read_ps + costs.combine_ps) * 1e-3; }
-  /// Of one peer.
+  /// The time to copy n bytes of one peer by the kernel.
   double pull(double n) const noexcept { return costs.pull_ns + n * costs.pull_ps * 1e-3; }
-  /// Of all contributions, by one rank; of what comes last, if the slots have room for the others.
+  /// The time in which one rank combines all contributions; or the last one, if the chunk buffers
+  /// have room for the others.
   double combined_by_leader() const noexcept {
     constexpr double room = 262144;
     return (late && bytes <= room ? 1 : others()) * combine(bytes);
@@ -45,8 +46,8 @@ struct NodeLoad {
   NodeWork all(double rounds, double each) const noexcept {
     return {rounds, each, ranks * each, rounds};
   }
-  /// The same in slices of which each rank combines one. In two levels a rank waits once more, for
-  /// those of its group and its counterparts in the others instead of for all.
+  /// The work of a reduction in slices, of which each rank combines one. In two levels a rank waits
+  /// once more, for those of its group and its counterparts in the others instead of for all.
   NodeWork slices(double rounds, double each) const noexcept {
     NodeWork w = all(rounds, each);
     if (groups == 1) return w;

@@ -19,19 +19,19 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Do ranks wait long enough for the last one that it pays to begin without it? Not where bits must
-/// not depend on arrivals: neither may the algorithm.
+/// Returns true if ranks wait so long for the last one that beginning without it pays. Always false
+/// if bits, and so the algorithm, may not depend on arrivals.
 inline bool is_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
   return call.by_arrivals() && s.imbalance.waiting > s.imbalanced_from(call.bytes());
 }
 
-/// The same of a call on one node: of two ranks of an allreduce one has nothing to combine until
-/// the other comes.
+/// As is_imbalanced(), for a call on one node; false for an allreduce of two ranks, one of which
+/// has nothing to combine until the other comes.
 inline bool goes_by_arrivals(const Call& call, const SelectionInputs& s) noexcept {
   return is_imbalanced(call, s) && (s.size > 2 || call.collective != Collective::allreduce);
 }
 
-/// Were all buffers in the arena, and may that be acted on?
+/// Returns true if all buffers were in the arena, and the choice may depend on that.
 inline bool is_in_arena(const Call& call, const SelectionInputs& s) noexcept {
   return call.by_conditions() && s.imbalance.in_arena;
 }
@@ -63,8 +63,9 @@ inline NodeWork by_leader(const NodeLoad& l) noexcept {
   return l.one(2, l.combined_by_leader() + l.write(l.bytes), l.write(l.bytes) + l.read(l.bytes));
 }
 
-/// In the order of their numbers. What each does is in its header; the formulas say what that is
-/// of the load. A template, so that a program compiles the algorithms of the collectives it calls.
+/// The candidates, in the order of their numbers. What each does is in its header; the formulas
+/// compute its work from the load. A template, so that a program compiles the algorithms of the
+/// collectives it calls.
 template <Collective C>
 inline constexpr auto candidates_on_node = [] {
   using Load = const NodeLoad&;
@@ -247,8 +248,8 @@ inline constexpr auto candidates_on_node = [] {
   }
 }();
 
-/// Of a block in the mean where blocks differ. If their lengths are known to their own ranks only,
-/// as they were before, else any may come.
+/// Returns the bytes of a block, in the mean if lengths differ. If lengths are known to their own
+/// ranks only: as in earlier calls, or a default if there were none.
 inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept {
   if (!call.is_uneven()) return call.bytes();
   if (!call.own_counts) return call.bytes() / static_cast<std::size_t>(s.size);
@@ -257,7 +258,7 @@ inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept
   return before != 0 ? before : any;
 }
 
-/// May the call run so, with the same bits as by any other candidate that may?
+/// Returns true if the candidate may run the call, with the same bits as any other that may.
 inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
   const ArrivalAlgorithm& a = *c.algorithm;
   if (c.for_late && !goes_by_arrivals(call, s)) return false;

@@ -27,7 +27,7 @@ inline Hierarchy* hierarchy_for(TeamCore& team, const HierarchicalSpec& hierarch
   return h != nullptr && h->by_caches && !hierarchical.by_caches ? nullptr : h;
 }
 
-/// Does a rank know all counts that the part's schedule asks for?
+/// Returns true if a rank knows all counts that the part's schedule needs.
 inline bool knows_its_counts(const AlgorithmSpec& part, const Call& call) {
   return !call.own_counts || call.knows_all_counts || part.schedule.own_parts_only();
 }
@@ -238,8 +238,8 @@ void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, cons
   run_hierarchical(team, hierarchical, call, ChooserOf<C>::value);
 }
 
-/// Of a call whose collective only it knows. A template, so that who names no algorithm by text
-/// does not instantiate the candidates of all.
+/// Runs a call whose collective only it knows. A template, so that a program that names no
+/// algorithm by text does not instantiate the candidates of all.
 template <class = void>
 void run_any_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call) {
   run_hierarchical(team, hierarchical, call, chooser_of(call.collective));

@@ -19,7 +19,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// What selection files say.
+// The contents of selection files.
 
 namespace detail {
 
@@ -115,7 +115,7 @@ struct LearnedCosts {
   PeerCosts costs;
 };
 
-/// Who made a file.
+/// The maker of a file: version and machine.
 struct MadeBy {
   std::string papcoll;    ///< its version
   std::string processor;  ///< the machine's, the model
@@ -124,7 +124,7 @@ struct MadeBy {
 
   friend bool operator==(const MadeBy&, const MadeBy&) = default;
 
-  /// This papcoll, on the machine of which add_machine() has told.
+  /// This papcoll, on the machine that add_machine() has described.
   [[gnu::cold]] static MadeBy of_machine(std::string_view texts) {
     const auto plain = [](std::string_view text) {  // without what JSON would have to escape
       std::string s;

@@ -38,7 +38,8 @@ inline constexpr std::array cost_fields{
     NumberField{"signal_ns", &PeerCosts::signal_ns}, NumberField{"copy_ps", &PeerCosts::read_ps},
     NumberField{"pull_ns", &PeerCosts::pull_ns}, NumberField{"pull_ps", &PeerCosts::pull_ps}};
 
-/// What tells calls of a size apart, by bits of CallKind::key(): `bits` are set, and `others` not.
+/// A property by which calls of a size differ, in bits of CallKind::key(): `bits` are set, and
+/// `others` not.
 struct KindTrait {
   std::string_view name;
   CallKind::Bits bits;
@@ -278,7 +279,7 @@ PAPCOLL_COMPILE_ONCE(SelectionFile parse_selection<>(std::string_view, const std
   w.end('}');
 }
 
-/// Those of which something was learned, each once.
+/// Returns the teams of which something was learned, each once.
 [[gnu::cold]] inline Vector<LearnedCosts> teams_of(const SelectionFile& file) {
   Vector<LearnedCosts> teams = file.costs;
   for (const LearnedCall& c : file.calls) {

@@ -14,28 +14,24 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a choice goes by where nothing was measured: the network as closed forms see it, and where
-/// one way gives way to the next. The same on every rank: a choice must be.
-/// A selection file (selection_file.hpp, written by `papcoll-bench --tune`) overrides them by the
+/// What a choice depends on where nothing was measured: the network as closed forms see it, and the
+/// sizes at which one algorithm takes over from another. Equal on all ranks, as a choice must be. A
+/// selection file (selection_file.hpp, written by `papcoll-bench --tune`) overrides them by the
 /// names of their group and their own.
 struct Thresholds {
   /// Calls by messages.
   struct Network {
-    // What is tried first by messages the closed forms say, for a network as these
-    // describe it: by default the published one of a Cray XC40 (see Hockney), and a gap that
-    // nothing was measured for: MPI libraries have some 0.3 µs. `papcoll-bench --measure tuning`
-    // measures it.
+    // What is tried first by messages depends on the closed forms, for a network as these numbers
+    // describe it. Default: the published one of a Cray XC40 (see Hockney), and a gap as MPI
+    // libraries have. `papcoll-bench --measure tuning` measures them.
     std::size_t alpha_ns = 1500;       ///< of a message, in nanoseconds
     std::size_t gap_ns = 300;          ///< how much of that keeps its port
     std::size_t beta_as = 62500000;    ///< of a byte sent, in attoseconds
     std::size_t gamma_as = 200000000;  ///< of a byte combined, in attoseconds
 
-    /// The last node of an allreduce comes after the others by so many hundredths of the call's own
-    /// time: then it is tried first by nodes, with StragglAR if it is the same one again. A virtual
-    /// cluster of 4 nodes with 2 ranks each, joined at 500 Mbit/s (TCP, Open MPI): in the least
-    /// that was measured, 45 hundredths (1 MB, 20 ms late), it takes 36 ms, Rabenseifner and Ring
-    /// 52 to 62; in time it takes 44, the others 35 to 48: by these numbers it is worth it from 30
-    /// on.
+    /// If the last node of an allreduce comes later than the others by this many hundredths of the
+    /// call's own time, the call is tried first by nodes, and with StragglAR if it is the same node
+    /// again.
     std::size_t late_percent = 30;
 
     /// What passes the heaviest link in rank order, in hundredths of what passes it in the order of
@@ -58,7 +54,7 @@ struct ThresholdField {
   std::string full_name() const { return detail::joined({"network.", name}); }
 };
 
-/// All of them. Whoever reads, writes or speaks of thresholds goes by this table.
+/// All thresholds. Code that reads, writes or names thresholds uses this table.
 #define PAPCOLL_THRESHOLD(member) \
   ThresholdField { #member, &Thresholds::Network::member }
 inline constexpr std::array threshold_fields{
@@ -91,7 +87,7 @@ struct SelectionInputs {
   int processors = 0;           ///< of the node that the ranks may run on; 0: unknown
   bool grouped = false;         ///< several nodes, or groups, at least one of several ranks
   int largest_node = 1;         ///< of them: ranks of the largest
-  bool nodes_in_order = true;   ///< of a scan: ranks of each are neighbours in rank order
+  bool nodes_in_order = true;   ///< of a scan: ranks of each are consecutive
   int cache_groups = 0;         ///< on one node: groups that share caches; 0: all do, or unknown
   bool by_messages = false;     ///< non-blocking, or in predicted order
   bool between_nodes = false;   ///< every rank is on a node of its own

@@ -53,7 +53,7 @@ struct SelectionState final : TeamPart {
   Shared<const KeptChoices> kept;  ///< null: no file is named
   std::optional<PeerCosts> costs;  ///< instead of what the ranks find
   CallLearner learner;
-  /// Of the collectives for which the learner is asked.
+  /// The choosers of the collectives for which the learner is asked.
   std::array<const Chooser*, collective_count> choosers{};
   TeamLikeness like;  ///< known once it is asked
   /// Kinds of calls of which it was looked up what is kept; a slot has the last of those it is for.
@@ -62,14 +62,14 @@ struct SelectionState final : TeamPart {
   static constexpr std::size_t slot_of(CallKind::Bits of) noexcept {
     return (of * 0x9e3779b9U >> 16U) % slots;
   }
-  bool has_begun = false;  ///< costs that are kept were told
+  bool has_begun = false;  ///< costs that are kept were passed on
   std::uint32_t told = 0;  ///< of the learner's changes, those by what is kept
   LateNodeCache late_node;
   SuaraCache suara;
   SelectionCache choices;
 };
 
-/// What the user's tuning file says, and what is kept. Throws argument_error, with line and field.
+/// Reads the user's tuning file, and what is kept. Throws argument_error, with line and field.
 template <class = void>
 [[gnu::cold]] void read_files(SelectionState& state, const SelectionTexts& files) {
   auto kept = make_shared<KeptChoices>();
@@ -80,7 +80,7 @@ template <class = void>
 }
 PAPCOLL_COMPILE_ONCE(void read_files<>(SelectionState&, const SelectionTexts&))
 
-/// Throws argument_error, on all ranks, if the tuning file says what it must not.
+/// Throws argument_error, on all ranks, if the tuning file is invalid.
 [[gnu::cold, gnu::noinline]] inline SelectionState& make_selection(TeamCore& team) {
   Owned<SelectionState> state = make_owned<SelectionState>(team);
   if (team.parent() != nullptr) {
@@ -108,7 +108,7 @@ inline int processors_of(const TeamCore& team) noexcept {
   return static_cast<int>(team.outermost().node.processors());
 }
 
-/// To which teams what this one has learned is of use.
+/// Returns the properties of the teams that can use what this one has learned.
 [[gnu::cold]] inline TeamLikeness likeness_of(TeamCore& team) {
   const auto ranks = static_cast<std::size_t>(team.size());
   std::size_t on_node = team.on_one_node() ? ranks : 1;
@@ -182,8 +182,8 @@ inline void learn_from_call(TeamCore& team, const Call& call, const Chooser& cho
   }
 }
 
-/// Do ranks that share no memory count the team's calls, and tell each other what they cost? Not in
-/// the phases of other calls.
+/// Returns true if ranks without shared memory count the team's calls and notify each other of
+/// their costs. False in the phases of other calls.
 inline bool counts_calls(const TeamCore& team) noexcept {
   return !team.on_one_node() && !team.is_inner() && team.size() > 1;
 }
@@ -230,7 +230,7 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     s.epoch = team.calls.next();
     if (s.grouped) s.ranks_per_node = s.largest_node;
   }
-  // Across nodes what is measured counts where ranks tell each other: see counts_calls().
+  // Across nodes measurements count only if ranks exchange them: see counts_calls().
   const bool learns =
       team.on_one_node() ? !by_messages || any_transport : counts_calls(team) && any_transport;
   if (learns && team.options().selection == Selection::learned) s.learner = &state.learner;

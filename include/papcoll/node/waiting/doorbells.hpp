@@ -31,11 +31,11 @@ inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected,
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
   const timespec t{.tv_sec = static_cast<time_t>(seconds.count()),
                    .tv_nsec = static_cast<long>((limit - seconds).count())};
-  // Every error means "do not sleep": the caller looks at its condition again in any case.
+  // Every error means "do not sleep": the caller checks its condition again in any case.
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, expected, &t, nullptr, 0);
 }
 
-/// Wakes whoever sleeps on `word`.
+/// Wakes the threads that sleep on `word`.
 inline void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr,
           0);
@@ -45,8 +45,7 @@ inline void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Gives the processor away for so long, as std::this_thread::sleep_for() does, whose header has
-/// threads in it.
+/// Sleeps for so long, as std::this_thread::sleep_for() does, whose header includes threads.
 [[gnu::cold]] inline void sleep_for(std::chrono::milliseconds time) noexcept {
   timespec left{time.count() / 1000, time.count() % 1000 * 1'000'000};
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
@@ -106,13 +105,14 @@ struct SharedAccess {
 
 /// How the ranks of one node wake each other: a word to sleep on for each rank, in shared memory.
 ///
-/// Whoever changes shared state first stores the change, release, then looks for sleepers. A
-/// sleeper says that it sleeps, gives stores that are under way the time to arrive (which is far
-/// more than a processor keeps them back; a ring ends it), and looks at its condition once more.
-/// Whoever looked for sleepers before its word had made its store before, so that the sleeper now
-/// sees it; whoever looks later finds the sleeper. No wake-up is lost, and no store waits until it
-/// has arrived, which would cost every call what a sleeper can well afford. The sleeper's word and
-/// its looks are sequentially consistent: a look with acquire could pass the word.
+/// A rank that changes shared state first stores the change, release, then looks for sleepers. A
+/// sleeper announces that it sleeps, gives stores that are under way the time to arrive (which is
+/// far more than a processor keeps them back; a ring ends it), and looks at its condition once
+/// more. A rank that looked for sleepers before its word had made its store before, so that the
+/// sleeper now sees it; whoever looks later finds the sleeper. No wake-up is lost, and no store
+/// waits until it has arrived, which would cost every call what a sleeper can well afford. The
+/// sleeper's word and its looks are sequentially consistent: a look with acquire could pass the
+/// word.
 template <class Access, int FanOut = 4>
 class BasicDoorbells {
  public:
@@ -147,7 +147,7 @@ class BasicDoorbells {
       call_all();
   }
 
-  /// Rank `me` sleeps until somebody rings or `limit` has passed, unless ready() is true.
+  /// Lets rank `me` sleep until it is woken or `limit` has passed, unless ready() is true.
   template <class Ready>
   bool nap(int me, std::chrono::nanoseconds limit, Ready&& ready) {
     Bell& bell = bells_[me];

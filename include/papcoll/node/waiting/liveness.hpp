@@ -21,7 +21,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// A process, as others see it before they share memory with it: where it runs, and, for those that
-/// see the same processes, how to watch it. PeerLiveness tells more, and needs a file that both
+/// see the same processes, how to watch it. PeerLiveness finds out more, and needs a file that both
 /// have open. Trivially copyable.
 struct ProcessId {
   /// Stands for the machine by its name and its start, where a UTS namespace is a machine of its
@@ -30,18 +30,18 @@ struct ProcessId {
   std::uint64_t pid_namespace = 0;  ///< on that machine
   std::int64_t pid = 0;
 
-  /// Of the calling process.
+  /// Returns the identity of the calling process.
   static ProcessId own() noexcept { return {own_machine(), own_namespace(), getpid()}; }
 
-  /// Do the numbers of processes mean the same to both?
+  /// Returns true if process numbers mean the same to both: they share a PID namespace.
   bool sees(const ProcessId& other) const noexcept {
     return machine != 0 && pid_namespace != 0 && machine == other.machine &&
            pid_namespace == other.pid_namespace;
   }
 
-  /// Has the process ended? Zombies have. Asked by a process that sees() it; two or three system
-  /// calls, 1 to 2 µs. The answer is no where the kernel has given the number to a new process
-  /// meanwhile, and where it has no pidfd_open (Linux before 5.3).
+  /// Returns true if the process has ended; zombies have. Requires that the calling process sees()
+  /// it. Two or three system calls. Returns false where the kernel has given the number to a new
+  /// process meanwhile, and where there is no pidfd_open (Linux before 5.3).
   bool has_ended() const noexcept {
     if (pid <= 0) return false;
     const auto fd = static_cast<int>(::syscall(pidfd_open, static_cast<pid_t>(pid), 0U));
@@ -76,8 +76,8 @@ struct ProcessId {
 
 /// How the ranks of one node notice that one of them died. Each holds a write lock on its own byte
 /// of a file that all have open, and asks the kernel about the others' bytes. Unlike a pid, a lock
-/// says the truth for zombies, for pids used again and across PID namespaces. A stopped process
-/// still holds its lock.
+/// is right for zombies, for pids used again and across PID namespaces. A stopped process still
+/// holds its lock.
 ///
 /// These locks belong to the process, not to the file descriptor: they are dropped as soon as the
 /// process closes *any* descriptor of the file. So the file is one that nobody else opens, and the
@@ -108,16 +108,17 @@ class PeerLiveness : Pinned {
     fcntl(fd_, F_SETLK, &lock);
   }
 
-  /// Has the rank's process ended, or closed its watch? Then it touches no memory of its peers any
-  /// more: the kernel takes a process's memory before its locks. One system call.
+  /// Returns true if the rank's process has ended, or closed its watch. Then it accesses no memory
+  /// of its peers any more: the kernel releases a process's memory before its locks. One system
+  /// call.
   bool is_gone(int r) const noexcept {
     struct flock lock = byte_of(r);
-    // A question that fails says nothing about r.
+    // A query that fails means nothing about r.
     return fcntl(fd_, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
   }
 
-  /// A rank that is gone, and did not leave in good order, or −1. One system call for each rank:
-  /// 1.2 µs.
+  /// Returns a rank that is gone and did not leave in good order; −1 if there is none. One system
+  /// call for each rank.
   int find_dead(const Departed* departed) const noexcept {
     for (int r = 0; r < ranks_; ++r) {
       if (r != me_ && is_gone(r) && departed[r].load(std::memory_order_seq_cst) == 0) return r;

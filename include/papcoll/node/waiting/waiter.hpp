@@ -12,10 +12,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// How long a rank has waited, by the looks that it takes at the clock. Of a gap between two looks
-/// no more counts than a given time: whatever stopped the rank meanwhile (a batch system, a frozen
-/// container, a debugger, a virtual machine that moves) may have stopped its peers, too, and
-/// nobody has been late for that long.
+/// How long a rank has waited, by its readings of the clock. Of a gap between two readings no more
+/// counts than a given time: whatever stopped the rank meanwhile (a batch system, a frozen
+/// container, a debugger, a virtual machine that moves) may have stopped its peers, too, and no
+/// peer has been late for that long.
 class TimeWaited {
  public:
   using Clock = std::chrono::steady_clock;
@@ -24,7 +24,7 @@ class TimeWaited {
   explicit TimeWaited(Clock::duration most, Clock::time_point now = Clock::now()) noexcept
       : most_(most), looked_(now) {}
 
-  /// Looks, and returns the time waited so far.
+  /// Reads the clock, and returns the time waited so far.
   Clock::duration until(Clock::time_point now = Clock::now()) noexcept {
     waited_ += std::clamp(now - looked_, Clock::duration{0}, most_);
     looked_ = now;
@@ -37,69 +37,65 @@ class TimeWaited {
   Clock::duration waited_{0};
 };
 
-/// How long a rank waits in which way, with what was measured (2 cores at 2.6 GHz, 8 ranks on them
-/// where it says oversubscribed).
+/// How long a rank waits in which way. benchmarks/RESULTS.md has what these times rest on.
 struct WaitTimes {
   using nanoseconds = std::chrono::nanoseconds;
-  /// About 1 to 2 µs, before anything else is done. A cache line crosses cores in 0.1 µs.
+  /// Several times as long as a cache line takes between cores, before anything else is done.
   int spins = 40;
 
-  // A rank with a processor to itself: it spins, as MPI does, since that costs nobody anything.
-  /// Between two looks at everything else, which take 0.1 to 0.2 µs: longer reactions by 1 %.
+  // A rank with a processor to itself spins, as MPI does, since that costs no other rank anything.
+  /// Between two looks at everything else, which take a small part of the time.
   int spins_a_look = 100;
-  /// A yield, even for nobody, is a system call, of 0.3 to 0.7 µs; but it shows whether somebody
-  /// else wants the processor, and then the rank waits as one of many.
+  /// A yield is a system call, even if no other thread wants the processor; but its duration shows
+  /// whether one does, and then the rank waits as one of many.
   nanoseconds yield_every{50'000};
-  nanoseconds given_away{2'000};  ///< a yield that takes longer: somebody else ran
-  /// A yield that takes longer ended with the time slice of a program that computes, 3 to 4 ms. To
-  /// yield again would cost another slice, so the rank spins for longest_spin first. LAMMPS, 2
-  /// ranks, such a program on the processor of one: 286 ms in collectives with a yield in each
-  /// wait, 54 so. longest_spin is shorter than slice, lest ranks of two jobs take each other for
-  /// such programs.
+  nanoseconds given_away{2'000};  ///< a yield that takes longer: another thread ran
+  /// A yield that takes longer ended with the time slice of a program that computes. Another yield
+  /// would cost another slice, so the rank spins for longest_spin first. longest_spin is shorter
+  /// than slice, lest ranks of two jobs take each other for such programs.
   nanoseconds slice{2'000'000};
   nanoseconds longest_spin{1'000'000};
-  /// Then it sleeps. To be woken takes some 50 µs, 0.05 % of that.
+  /// Then it sleeps. Long compared with the time that waking takes.
   nanoseconds spinning{100'000'000};
 
   // A rank that shares its processor: it yields.
-  int plain_yields = 4;  ///< 8 ranks on 2 cores, 8 bytes: 8 µs; all hooks on every turn: 16 µs
+  int plain_yields = 4;  ///< before anything else is done: hooks on every turn double a short wait
   int turns_a_look = 4;  ///< then, between two looks at everything else
-  /// 4 ranks on 2 cores, one 2 ms late, 64 KB: the tail is 50 µs if the others still yield, 77 if
-  /// they have to be woken. 2 pinned ranks, one 200 µs late, 8 bytes: 1 µs against 31.
+  /// How long it yields before it sleeps: a rank that yields reacts sooner than one that has to be
+  /// woken.
   nanoseconds yielding{5'000'000};
-  /// Of waits whose step moves MPI. 4 ranks on 2 cores, ring allreduce of 64 KB, Open MPI that
-  /// yields: 138 µs with 1, 97 with 4, its own ring 93 to 100.
+  /// For waits whose step makes progress in MPI: a yield after each would slow the messages.
   int steps_a_yield = 4;
 
-  nanoseconds short_sleep{50'000};    ///< where nobody rings; not measured
-  nanoseconds long_sleep{1'000'000};  ///< 16 MB Isend beside a sleeper: 1.5 s with 10 ms naps
+  nanoseconds short_sleep{50'000};    ///< of a rank that no other rank wakes
+  nanoseconds long_sleep{1'000'000};  ///< longer ones would delay MPI's messages
   // After a sleep a rank pokes MPI once a turn, and sleeps again when no turns are left. A poke
   // that takes longer than a turn counts as several, up to a bound: those that copy for a peer are
   // long, too.
   nanoseconds turn{125};
   int longest_poke = 24;       ///< turns
   int longest_cold_poke = 4;   ///< turns; in the first ones after a sleep also idle pokes take long
-  int turns_after_sleep = 64;  ///< 8 µs; operations of a peer follow each other within 0.3 to 7 µs
+  int turns_after_sleep = 64;  ///< longer than the gap between two operations of a peer
   int turns_after_work = 64;   ///< added after each poke that had work
-  int most_turns = 512;     ///< 60 µs: a peer that computes between its operations need not wait
-  int turns_of_shared = 6;  ///< what a turn counts where the rank yields in each: 1 µs
+  int most_turns = 512;     ///< so that a peer that computes between its operations need not wait
+  int turns_of_shared = 6;  ///< what a turn counts if the rank yields in each
   int turns_a_look_at_requests = 16;  ///< which may take long
-  int cold_turns = 8;                 ///< after a sleep, in which also idle pokes take up to 9 µs
+  int cold_turns = 8;                 ///< after a sleep, in which idle pokes take long, too
   nanoseconds least_work{200};        ///< a poke that takes less had none
-  nanoseconds idle_poke{300};         ///< takes 0.04 µs, or 0.5 to 3 µs where MPI yields in it
+  nanoseconds idle_poke{300};         ///< at first; more is learned where MPI yields in it
 
-  nanoseconds watch_after{2'000'000};  ///< a look at all peers costs 1.2 µs each
+  nanoseconds watch_after{2'000'000};  ///< a look at all peers is a system call for each
   nanoseconds watch_every{10'000'000};
-  /// Of a gap between two looks at the clock, so much counts: see TimeWaited. A processor is taken
-  /// away for less, unless the rank is stopped.
+  /// Of a gap between two readings of the clock, this much counts: see TimeWaited. A processor is
+  /// taken away for less, unless the rank is stopped.
   nanoseconds longest_gap{100'000'000};
 };
 
 /// How a wait may sleep when it takes long.
 enum class Naps {
-  none,        ///< only yields: there is work to do meanwhile, and nobody rings
-  brief,       ///< short ones: nobody rings
-  until_rung,  ///< whoever completes the step rings this rank's bell
+  none,        ///< only yields: there is work to do meanwhile, and no rank rings
+  brief,       ///< short ones: no rank rings
+  until_rung,  ///< the rank that completes the step rings this rank's bell
 };
 
 /// What a rank does in a long wait besides waiting. Whoever makes a Waiter contributes it; a team
@@ -114,8 +110,7 @@ struct WaitHooks {
   virtual void poke(bool /*mpi_alone*/) {}
   /// Throws if the communicator broke or the current call failed elsewhere.
   virtual void check() {}
-  /// Looks for dead peers, and throws, or lets the next check() of each rank throw, if there are
-  /// some.
+  /// Looks for dead peers. If there are some, throws, or makes the next check() of each rank throw.
   virtual void watch() {}
   /// Throws deadline_exceeded.
   virtual void expired() {}
@@ -131,7 +126,7 @@ class Waiter {
 
   WaitTimes times{};
   WaitHooks* hooks = nullptr;  ///< null: nothing is to be done
-  Doorbells* bells = nullptr;  ///< null: nobody rings, so this rank never sleeps
+  Doorbells* bells = nullptr;  ///< null: no rank rings, so this one never sleeps
   int rank = 0;
   bool oversubscribed = false;           ///< more ranks than processors: do not spin
   WaitTimes::nanoseconds yield_took{0};  ///< the last one by which the rank looked for others
@@ -186,7 +181,7 @@ class Waiter {
   }
 
   /// Decides whether a rank stays awake between two sleeps, because MPI has work for it: operations
-  /// of peers on its window, fragments of messages. MPI does not say so, but the time of a poke
+  /// of peers on its window, fragments of messages. MPI does not report it, but the time of a poke
   /// shows it: with work it takes at least twice as long as without, or at most half as long where
   /// MPI yields when it has none.
   class MpiAtWork {
@@ -194,7 +189,7 @@ class Waiter {
     explicit MpiAtWork(const WaitTimes& times) noexcept : times_(times), idle_(times.idle_poke) {}
 
     bool at_work() const noexcept { return turns_ > 0; }
-    /// Shall this turn poke nothing but MPI, and be told of?
+    /// Returns true if this turn is to make progress in MPI alone, and to report it.
     bool pokes_mpi() noexcept {
       return turns_ > 0 && ++polls_ % times_.turns_a_look_at_requests != 0;
     }

@@ -22,8 +22,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// ranks is broken.
 class Arena : Pinned {
  public:
-  /// The arena of a node's rank; ordinary memory if `node` is null or has none. `watch` hears what
-  /// users free.
+  /// The arena of a node's rank; ordinary memory if `node` is null or has none. `watch` is notified
+  /// of what users free.
   Arena(const Node* node, detail::Shared<BufferWatch> watch) : watch_(std::move(watch)) {
     if (node == nullptr || node->arena == nullptr) return;
     heap_ = node->arena;
@@ -56,7 +56,7 @@ class Arena : Pinned {
 
   void deallocate(void* p) noexcept {
     if (heap_ == nullptr) return ::operator delete (p, std::align_val_t{cache_line});
-    // A peer that was stopped while it wrote there may go on: nobody gets the memory again until
+    // A peer that was stopped while it wrote there may resume: the memory is not used again until
     // all of the arena goes. The call may have been one of another communicator, which has the same
     // arenas.
     if (pages_->any_broken()) return;

@@ -100,8 +100,8 @@ template <class IsEnough>
   return read_proc(path, [](const std::string&) { return false; });
 }
 
-/// Has `maps`, the beginning of a text like that of /proc/self/maps, all mappings that lie below an
-/// address? They are in order.
+/// Returns true if `maps`, the beginning of a text like that of /proc/self/maps, contains all
+/// mappings below an address. They are in ascending order.
 inline bool has_all_below(std::uintptr_t address, std::string_view maps) noexcept {
   const std::size_t end = maps.rfind('\n');
   if (end == maps.npos) return false;
@@ -111,8 +111,8 @@ inline bool has_all_below(std::uintptr_t address, std::string_view maps) noexcep
          last.range.end >= address;
 }
 
-/// /proc/self/maps as far as it tells of what lies below an address: a process of MPI has hundreds
-/// of libraries mapped, most of them above its memory, and the kernel takes a microsecond for each.
+/// Returns /proc/self/maps up to an address: an MPI process has hundreds of libraries mapped, most
+/// of them above its memory, and each mapping costs the kernel time.
 [[gnu::cold]] inline std::string maps_below(std::uintptr_t address) {
   return read_proc("/proc/self/maps",
                    [address](std::string_view text) { return has_all_below(address, text); });
@@ -149,7 +149,7 @@ inline bool has_all_below(std::uintptr_t address, std::string_view maps) noexcep
   return {};
 }
 
-/// The same of all pages of a range.
+/// Returns why the pages of a range cannot be moved to the arena; empty if they can.
 [[gnu::cold]] inline std::string why_not_moved(const Vector<Mapping>& mappings,
                                                const AddressRange& pages) {
   std::uintptr_t next = pages.begin;
@@ -167,7 +167,8 @@ inline bool has_all_below(std::uintptr_t address, std::string_view maps) noexcep
   return joined({"has no memory at ", hexadecimal(next), ": allocate it first"});
 }
 
-/// Does a part of the range stay in memory, by mlock()? `smaps` is as /proc/self/smaps.
+/// Returns true if a part of the range is kept in memory by mlock(). `smaps` is a text like
+/// /proc/self/smaps.
 [[gnu::cold]] inline bool is_locked(std::string_view smaps, const AddressRange& pages) noexcept {
   bool inside = false;
   while (!smaps.empty()) {
@@ -182,7 +183,8 @@ inline bool has_all_below(std::uintptr_t address, std::string_view maps) noexcep
   return false;
 }
 
-/// Does the process keep any memory from being paged out? `status` is as /proc/self/status.
+/// Returns true if the process keeps any memory from being paged out. `status` is a text like
+/// /proc/self/status.
 [[gnu::cold]] inline bool any_locked(std::string_view status) noexcept {
   constexpr std::string_view key = "\nVmLck:";
   const std::size_t at = status.find(key);

@@ -33,8 +33,8 @@ inline std::byte* address_of(std::uintptr_t address) noexcept {
   return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// Is any of the range on the stack of the calling thread, or where it runs now, if that is another
-/// (a fiber's)? The kernel names the main thread's.
+/// Returns true if any of the range is on the stack of the calling thread, or on the one in use now
+/// if that is another (a fiber's). /proc names the main thread's stack only.
 inline bool is_on_own_stack(const AddressRange& range) noexcept {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   if (range.contains({here, here + 1})) return true;
@@ -215,7 +215,8 @@ class RegisteredBuffer : Pinned {
     known_->remove(memory_);
     if (getpid() != process_) {
       fill_hole(memory_.pages);
-      // The arena is the parent's. It would tell the peers that this rank has left.
+      // The arena is the parent's. Its destructor would announce to the peers that this rank has
+      // left.
       static_cast<void>(new (std::nothrow) Shared<Arena>(std::move(arena_)));
       return;
     }

@@ -152,7 +152,7 @@ class CallInArena {
     if (any_) meet_other_addresses();
   }
 
-  /// Is any of its buffers in the arena now?
+  /// Returns true if any registered buffer is in the arena now.
   bool any() const noexcept { return any_; }
   Call& call() noexcept { return call_; }
 
@@ -195,17 +195,17 @@ class CallInArena {
   AddressRange output_{};
 };
 
-/// The buffers of one prepared call, which is not to be made any more when one of them has gone.
+/// The buffers of one prepared call, which must not be made any more once one of them has gone.
 class WatchedBuffers : Pinned {
  public:
   /// Null: this rank has no such buffer.
   WatchedBuffers(const void* in, const void* out) noexcept
       : in_(reinterpret_cast<std::uintptr_t>(in)), out_(reinterpret_cast<std::uintptr_t>(out)) {}
 
-  /// Was the memory of one of them freed?
+  /// Returns true if the memory of one of them was freed.
   bool freed() const noexcept { return freed_.load(std::memory_order_relaxed); }
 
-  /// So many bytes were freed. A buffer lies in one block of them, or in none.
+  /// Records that so many bytes were freed. A buffer is in one such block, or in none.
   void free(std::uintptr_t begin, std::size_t bytes) noexcept {
     for (const std::uintptr_t buffer : {in_, out_}) {
       if (buffer != 0 && begin <= buffer && buffer - begin < bytes) {
@@ -223,8 +223,8 @@ class WatchedBuffers : Pinned {
   std::atomic<bool> freed_{false};  ///< a thread that allocates may set it; nothing follows from it
 };
 
-/// Those of all prepared calls of a rank, which its arena tells what is freed. Several threads may
-/// use it.
+/// The watched buffers of all prepared calls of a rank, which its arena notifies of what is freed.
+/// Several threads may use it.
 class BufferWatch {
  public:
   void add(WatchedBuffers& buffers) {

@@ -79,13 +79,13 @@ class CommunicatorSetup final : WaitHooks, Pinned {
 
   /// What all ranks know of each other from a communicator of the same ranks and Options, and this
   /// one's memory on the node; or null. Where this rank alone could not have the memory, `problem`
-  /// says why: the others learn of it by the vote in which they begin.
+  /// has the reason, of which the others learn by the vote in which they begin.
   struct Known {
     Shared<RankSetInfo> ranks;
     Shared<CommunicatorSegment> area;
     std::string problem;
   };
-  /// After the ranks have met.
+  /// Called after all ranks have exchanged their Hello.
   [[gnu::cold]] Known join_known() {
     Known known{nullptr, std::exchange(area_, nullptr), {}};
     if (!all_know_) {
@@ -109,26 +109,27 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     known_ = nullptr;
     fell_back_ = !keeps;
   }
-  /// Did they, for this communicator only? What they have then may be less than what they know.
+  /// Returns true if the ranks did so, for this communicator only. What they have then may be less
+  /// than what they know.
   bool fell_back() const noexcept { return fell_back_; }
 
   /// A program that computes had this process's processor for a time slice, while this or lately
   /// another communicator was made: the team's waits need not lose another one to learn of it.
   bool lost_a_slice() const noexcept { return all_ranks_.yield_took() > WaitTimes{}.slice; }
   const std::vector<int>& world_ranks() const noexcept { return world_ranks_; }
-  /// May further communicators of these ranks and Options do without asking? What a file says of
-  /// the machine may change.
+  /// Returns true if further communicators of these ranks and Options need not ask again. The
+  /// contents of a machine's file may change.
   static bool is_kept(const Options& options) {
     return options.machine.is_default() || options.machine.in_code() != nullptr;
   }
-  /// Has all of them MPI_COMM_WORLD?
+  /// Returns true if all ranks are those of MPI_COMM_WORLD.
   [[gnu::cold]] bool is_of_world() const noexcept {
     return std::none_of(world_ranks_.begin(), world_ranks_.end(),
                         [](int r) { return r == MPI_UNDEFINED; });
   }
 
-  /// Finds this rank's node, where MPI need not be asked for it: a node is a machine, unless MPI
-  /// was told to pretend more of them, or some process does not know its own.
+  /// Finds this rank's node without MPI: a node is a machine, unless MPI was told to pretend more
+  /// of them, or some process does not know its own.
   [[gnu::cold]] bool find_known_nodes(NodeRanks& here) const {
     Vector<std::uint64_t> machines;
     for (const Hello& h : met_) {
@@ -150,7 +151,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     watch();
   }
 
-  /// Makes something of `make(making)`. A failure of MPI that is due to a peer's death is told as
+  /// Returns make(making). A failure of MPI that is the effect of a peer's death is reported as
   /// such.
   template <class Make>
   static auto run(MPI_Comm comm, const Options& options, Shared<MpiProcess> process, Make&& make) {
@@ -167,8 +168,8 @@ class CommunicatorSetup final : WaitHooks, Pinned {
  private:
   static constexpr const char* where = "making a papcoll::Communicator";
 
-  /// Of what a rank's papcoll was built: those of a communicator share memory and messages, so that
-  /// they must be alike.
+  /// How a rank's papcoll was built: the ranks of a communicator share memory and messages, so
+  /// these must be equal.
   struct Build {
     std::uint8_t major = PAPCOLL_VERSION_MAJOR;
     std::uint8_t minor = PAPCOLL_VERSION_MINOR;
@@ -182,8 +183,8 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     }
   };
 
-  /// What the ranks tell each other when they meet. Its size and the place of `build` stay as they
-  /// are in versions to come.
+  /// What the ranks exchange first. Its size and the offset of `build` stay the same in later
+  /// versions.
   struct Hello {
     ProcessId id{};
     std::uint64_t known = 0;   ///< id of the RankSetInfo that it has; 0: none
@@ -196,7 +197,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   };
   static_assert(sizeof(Hello) == 56);
 
-  /// Looks if a communicator of the same ranks has been here, and makes this one's memory.
+  /// Looks for an earlier communicator of the same ranks, and makes this one's memory.
   [[gnu::cold]] void find_known(const Options& options) {
     if (simulated || !is_of_world() || !is_kept(options)) return;
     known_ = process_->known_ranks().find(world_ranks_, options);
@@ -248,7 +249,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     }
   }
 
-  /// From here on nobody needs this rank outside MPI, where a simulated one best waits.
+  /// From here on no rank needs this one outside MPI, where a simulated one had better wait.
   void wait_inside_mpi() {
     if constexpr (simulated) all_ranks_ = PolledCollectives{all_ranks_.comm()};
   }
@@ -289,7 +290,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   Shared<RankSetInfo> known_;
   std::uint64_t tuning_ = 0;
   Shared<CommunicatorSegment> area_;  ///< made by this rank
-  bool all_know_ = false;             ///< the same, and have the areas
+  bool all_know_ = false;             ///< and they have the areas
   bool any_moved_ = false;
   bool fell_back_ = false;
 };

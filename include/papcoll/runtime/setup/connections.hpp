@@ -20,7 +20,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// The endpoint of some ranks of a team, over the team's own: their messages are the team's, under
 /// the number of the team's present call. That call is made of phases, calls of groups, which each
 /// rank runs one after the other, two ranks that share several in the same order; so messages of
-/// two phases that share a number are told apart by their order, which endpoints keep.
+/// two phases that share a number are distinguished by their order, which endpoints keep.
 class GroupEndpoint final : public Endpoint {
  public:
   /// `calls`: of the team, blocking ones. It and the endpoint must live longer.
@@ -116,7 +116,7 @@ class Connections {
     return nothing;
   }
 
-  /// Does connecting the transport block in MPI until all ranks are there?
+  /// Returns true if connecting the transport blocks in MPI until all ranks have come.
   bool connecting_blocks(const TransportTable& t) const noexcept {
     return parent_ == nullptr && (t.offers & capability::node_memory) == 0 &&
            substitution_.empty() && find(t) == nullptr;

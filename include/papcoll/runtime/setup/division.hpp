@@ -35,7 +35,7 @@ struct NodeBytes {
   }
 };
 
-/// Says where the parts of the memory of `n.size` ranks are, and what they take:
+/// Sets where the parts of the memory of `n.size` ranks are, and returns their bytes:
 ///
 ///     heads           bells, the words of the board, and whether these are initialised
 ///     channels        of static schedules
@@ -69,21 +69,21 @@ struct NodeBytes {
   return bytes;
 }
 
-/// Of one team of so many ranks.
+/// The bytes of one team of so many ranks.
 [[gnu::cold]] inline NodeBytes node_bytes(int ranks, std::size_t chunk_bytes) {
   Node n;
   n.size = ranks;
   return lay_out(n, nullptr, nullptr, chunk_bytes);
 }
 
-/// Says that the words of a node's board are initialised. Released when they are; acquired before
-/// the first use of the board.
+/// Not 0 once the words of a node's control block are initialised. Stored with release; loaded with
+/// acquire before the first use of the control block.
 inline std::atomic<std::uint32_t>& is_initialised(const Node& n) noexcept {
   std::byte* const behind = n.board + page_aligned(NodeBoard::words_bytes(n.size));
   return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(behind));
 }
 
-/// Of one team within a team, of so many ranks.
+/// The bytes of one team within a team, of so many ranks.
 [[gnu::cold]] inline NodeBytes inner_bytes(int ranks, std::size_t chunk_bytes) {
   return ranks < 2 ? NodeBytes{} : node_bytes(ranks, chunk_bytes);
 }

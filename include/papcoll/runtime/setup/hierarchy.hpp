@@ -187,7 +187,7 @@ namespace detail {
   return core;
 }
 
-/// Gives a team the hierarchy that is planned for it; its teams are made later.
+/// Sets the hierarchy that is planned for a team; its teams are made later.
 inline Hierarchy& plan_teams(TeamCore& core, Shared<const HierarchyPlans> plans,
                              std::size_t level = 0) {
   auto h = detail::make_shared<Hierarchy>();
@@ -216,7 +216,7 @@ inline Hierarchy& plan_teams(TeamCore& core, Shared<const HierarchyPlans> plans,
   const auto make = [&](const InnerTeam& team, const std::vector<int>& ranks, int number,
                         Node& node) {
     node = memory.outer;
-    // Of the teams that this rank is in, one may lend the pool.
+    // Of the teams that this rank is in, one may expose the pool.
     if (h.level != 0 || &node != &h.node_within) node.set_pool(nullptr, 0);
     auto made = make_inner(core, team, ranks, number, node, chunk_bytes, memory);
     if (team.here) boards.push_back(&is_initialised(node));
@@ -241,7 +241,7 @@ inline Hierarchy& plan_teams(TeamCore& core, Shared<const HierarchyPlans> plans,
   h.has_teams = true;
 }
 
-/// The same, and waits until all boards are initialised.
+/// Creates the teams, and waits until all their control blocks are initialised.
 [[gnu::cold]] inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory) {
   Vector<std::atomic<std::uint32_t>*> boards;
   make_teams(core, h, memory, boards);

@@ -35,7 +35,7 @@ struct MachineOfRanks {
   std::uint64_t id = 0;
 };
 
-/// What a rank tells the others of where it is.
+/// What a rank sends the others of where it is.
 struct Whereabouts {
   std::int32_t node = 0;                 ///< the lowest rank on its node
   std::array<std::uint16_t, 4> place{};  ///< package, NUMA domain, L3, core

@@ -42,8 +42,8 @@ class MachineOrders {
     return found(schedule, c, root, along, plans);
   }
 
-  /// Was this the root of the last call of the collective that began? An order of its own for each
-  /// root is not worth finding where roots change from call to call.
+  /// Returns true if the collective's last call that began had this root, too. Where roots change
+  /// from call to call, finding an order for each root does not pay.
   bool repeats_root(Collective c, int root) const noexcept {
     return last_root_[static_cast<std::size_t>(c)] == root + 1;
   }

@@ -154,7 +154,7 @@ class NodeMemory : Pinned {
     hierarchy_.ranks_here = known.here.ranks;
     const bool by_caches = known.options.groups.empty() && layout.whole;
     if (share.arena() != nullptr && layout.inner.heads != 0 && !by_caches) {
-      // The whole team and a group within it both lend what they have in a pool.
+      // The whole team and a group within it both expose memory of a pool.
       if (layout.whole) node_.pool_bytes /= 2;
       hierarchy_.outer.pool = node_.pool;
       hierarchy_.outer.pool_bytes = node_.pool_bytes;
@@ -167,7 +167,7 @@ class NodeMemory : Pinned {
   /// Before the first call: which ranks of the node are near each other.
   void set_groups(Shared<const Groups> groups) noexcept { node_.groups = std::move(groups); }
 
-  /// `broken` is where the communicator's board says that it is.
+  /// `broken`: the word of the communicator's control block that is not 0 once it is broken.
   void watch(const std::atomic<std::uint32_t>& broken) {
     if (area_ != nullptr) area_->watch(broken);
   }
@@ -175,11 +175,11 @@ class NodeMemory : Pinned {
   /// Where the teams within it have theirs.
   HierarchyMemory take_hierarchy() noexcept { return std::move(hierarchy_); }
 
-  /// One of the node's other ranks that has died, by its place in NodeRanks::ranks; −1: none, or no
-  /// memory to tell by.
+  /// Returns one of the node's other ranks that has died, by its place in NodeRanks::ranks; −1 if
+  /// there is none, or no shared memory to find out by.
   int find_dead() const { return area_ == nullptr ? -1 : area_->find_dead(); }
 
-  /// Has that rank's process ended, or left the communicator?
+  /// Returns true if that rank's process has ended, or left the communicator.
   bool is_gone(int r) const noexcept { return area_ != nullptr && area_->is_gone(r); }
 
   /// This rank leaves the communicator.

@@ -20,8 +20,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-// The selection files of a team, as one text: what rank 0 read when the team was made, and told the
-// others. The first call that names no algorithm takes it apart and parses it
+// The selection files of a team, as one text: what rank 0 read when the team was made, and sent to
+// the others. The first call that names no algorithm takes it apart and parses it
 // (selection/selection_file.hpp has the format), so that programs without such calls need not.
 
 /// Adds a text to others, so that it can be taken apart.
@@ -113,7 +113,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   return all;
 }
 
-/// The same number where what the user's tuning file says is the same.
+/// Returns a hash of the user's tuning file; 0 if there is none.
 [[gnu::cold]] inline std::uint64_t hash_of_tuning(std::string_view all) noexcept {
   return all.empty() ? 0 : hash_of_text(next_text(all));
 }

@@ -15,10 +15,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Lays positions along a machine by what they send each other.
 ///
 /// Phases: the places are taken depth first. For each, of the positions that are left, the one that
-///   talks most to those already placed in the innermost group that is still open (the L3, then
-///   the NUMA domain, and so on outwards); of several, the one that leaves least traffic outside,
-///   then the one that was last talked to.
-/// Cost: O(A·L·log P) for A pairs of positions that talk and L levels.
+///   exchanges most with those already placed in the innermost group that is still open (the L3,
+///   then the NUMA domain, and so on outwards); of several, the one that leaves least traffic
+///   outside, then the one with the latest exchange.
+/// Cost: O(A·L·log P) for A pairs of positions that exchange and L levels.
 /// Prefer it where no mapping hint is known. It keeps the branches of trees, and the rows of grids,
 ///   together.
 /// Limits: greedy. The far-leaf binomial and two trees are where SCOTCH finds better ones.

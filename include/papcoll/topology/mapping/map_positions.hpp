@@ -18,7 +18,8 @@ using MapPositions = MappedOrder(const AnySchedule& schedule, Collective c, cons
 /// Lays the positions of a schedule along a machine, beginning at the place of the root (rank 0
 /// where there is none): an order of its own for each root, since one that is rotated crosses
 /// between nodes again and again. What does not gain on rank order, or is worse between nodes in
-/// bytes × hops or on the heaviest link, is not used. The same on all ranks, of the same machine.
+/// bytes × hops or on the heaviest link, is not used. All ranks get the same order, given the same
+/// machine.
 PAPCOLL_DECL MappedOrder map_positions(const AnySchedule& schedule, Collective c,
                                        const Machine& machine, int root);
 

@@ -19,11 +19,12 @@ struct MappingCost {
   double inside = 0;         ///< bytes × distance inside of nodes: 3 between packages, 2 between
                              ///< NUMA domains, 1 between L3 caches
 
-  /// Is it no worse between nodes, by more than rounding?
+  /// Returns true if it costs no more than o between nodes, apart from rounding.
   bool no_worse_than(const MappingCost& o) const noexcept {
     return byte_hops <= o.byte_hops * more && heaviest_link <= o.heaviest_link * more;
   }
-  /// Is it better in one of these or, where both are the same, inside of nodes?
+  /// Returns true if it costs less than o between nodes in one respect, or equally much there and
+  /// less within nodes.
   bool gains_on(const MappingCost& o) const noexcept {
     return byte_hops * more < o.byte_hops || heaviest_link * more < o.heaviest_link ||
            (no_worse_than(o) && inside * more < o.inside);

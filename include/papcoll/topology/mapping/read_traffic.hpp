@@ -72,10 +72,10 @@ class TrafficReader final : public StepSink {
 
 }  // namespace detail
 
-/// Who sends how much to whom in a call of a schedule among `size` positions, by what the schedule
-/// says or else by the text of its emit() for all positions. Nothing if that has more than 64
-/// steps a position on average, as where everybody talks to everybody: no order of the positions
-/// is worth the time it would take to find.
+/// Who sends how much to whom in a call of a schedule among `size` positions, by the schedule's
+/// traffic() or else by its emit() for all positions. Empty if that has more than 64 steps a
+/// position on average, as if every position sends to every other: no order of the positions is
+/// worth the time it would take to find.
 [[gnu::cold]] inline std::optional<Traffic> traffic_of(const AnySchedule& schedule, Collective c,
                                                        int size) {
   Traffic told{size};

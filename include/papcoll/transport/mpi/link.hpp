@@ -44,12 +44,13 @@ class MpiLink : Pinned {
     all_ranks_ = all_ranks;
   }
   bool connected() const noexcept { return static_cast<bool>(private_); }
-  /// Collectives on the user's communicator, in which ranks wait as connect_by() says.
+  /// Collectives on the user's communicator, in which ranks wait as set by connect_by().
   const detail::PolledCollectives& users_ranks() const noexcept { return all_ranks_; }
-  /// The same on the private one.
+  /// The collectives on the private communicator.
   [[gnu::cold]] detail::PolledCollectives all_ranks() { return all_ranks_.on(comm()); }
 
-  /// Has every rank passed true? Collective, and waited for as the first use of the link.
+  /// Returns true if every rank has passed true. Collective, and waited for as the first use of the
+  /// link.
   [[gnu::cold]] bool agree(bool mine) const {
     return all_ranks_.allreduce(mine ? 1 : 0, MPI_MIN, "papcoll::agree") != 0;
   }
@@ -88,14 +89,14 @@ class MpiLink : Pinned {
   /// A call may not begin before the one of this many sequence numbers ago is over.
   std::uint32_t sequences_at_once() const noexcept { return sequences_; }
 
-  static constexpr int refusal_tag = 0;  ///< a rank tells that its call was invalid
+  static constexpr int refusal_tag = 0;  ///< a rank announces that its call was invalid
   static constexpr std::uint32_t blocks_in_flight = 16;
 
   // --- refusals, where no shared memory can carry them
 
-  /// Tells all other ranks that this rank's call number `number` was invalid, or why the team is
-  /// lost: `reason` as in NodeBoard::Abort, 0 if it goes on. Says nothing where there is no private
-  /// communicator, or where this rank only passes on what it was told.
+  /// Notifies all other ranks that this rank's call number `number` was invalid, or why the team is
+  /// lost: `reason` as in NodeBoard::Abort, 0 if it goes on. Sends nothing if there is no private
+  /// communicator, or if this rank only passes on what it was notified of.
   [[gnu::cold]] void send_refusal(std::uint32_t number, std::uint32_t reason,
                                   const std::string& text) {
     if (!connected() || was_told_) return;
@@ -113,7 +114,7 @@ class MpiLink : Pinned {
       const int code = MPI_Isend(r, sizeof(Refusal), MPI_BYTE, peer, refusal_tag, comm(), &request);
       if (detail::peer_failure_of(code) == detail::PeerFailure::died) continue;
       detail::check(code, "MPI_Isend", where);
-      // Nobody needs to hear of its completion.
+      // No rank waits for its completion.
       detail::check(MPI_Request_free(&request), "MPI_Request_free", where);
     }
   }
@@ -132,8 +133,8 @@ class MpiLink : Pinned {
   }
 
   /// Frees the private communicator. Local in practice: MPI may only require that nothing is
-  /// pending. It is leaked where messages may be left that nobody will receive, since MPI would
-  /// give them to the next communicator that it makes in its place.
+  /// pending. It is leaked if messages may be left that no rank will receive, since MPI would
+  /// deliver them on the next communicator that it makes in its place.
   [[gnu::cold]] void close(bool broken) noexcept {
     user_ = MPI_COMM_NULL;
     if (broken || !sent_.empty()) {
@@ -151,10 +152,10 @@ class MpiLink : Pinned {
     char text[496] = {};
   };
 
-  /// Must whoever hears of it throw now, whatever call he is in?
+  /// Returns true if a rank that reads the refusal must throw at once, in whatever call.
   static bool at_once(const Refusal& r) noexcept { return r.reason != 0; }
 
-  /// See poll(). `found`: what the probe says of a refusal that is there, or null.
+  /// See poll(). `found`: the status of a refusal that was probed, or null.
   [[gnu::cold, gnu::noinline]] void heed_refusals(const MPI_Status* found, std::uint32_t next) {
     if (found != nullptr) {
       Refusal r;

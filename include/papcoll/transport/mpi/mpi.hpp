@@ -11,8 +11,8 @@
 #endif
 #include <mpi.h>
 
-// Whoever must not name MPI's functions, such as a library that is loaded into programs of any MPI,
-// names a header here that makes macros of them: papcoll's headers call MPI through these then.
+// A library that must not name MPI's functions, since it is loaded into programs of any MPI, names
+// a header here that makes macros of them: papcoll's headers then call MPI through these.
 #ifdef PAPCOLL_MPI_THROUGH
 #include PAPCOLL_MPI_THROUGH
 #endif

@@ -20,23 +20,23 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Open MPI before 5.0? Its osc/rdma keeps what a window's ranks on one node share in a file whose
-/// name a communicator without a rank in common may use, too: when both make windows at the same
-/// time, one works on the other's memory (open-mpi/ompi, issue 9492).
+/// True under Open MPI before 5.0. Its osc/rdma keeps what a window's ranks on one node share in a
+/// file whose name a communicator without a rank in common may use, too: when both make windows at
+/// the same time, one works on the other's memory (open-mpi/ompi, issue 9492).
 #if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
 inline constexpr bool mixes_windows_up = true;
 #else
 inline constexpr bool mixes_windows_up = false;
 #endif
 
-/// Can a rank look at the memory of its window while it holds a lock?
+/// True if a rank can read the memory of its window while it holds a lock.
 inline constexpr bool sees_locked_windows = true;
 
-/// Are the ranks simulated? Then they take turns, each until it waits inside MPI: waiting there is
-/// far quicker than asking, and no rank may wait for another outside.
+/// True if the ranks are simulated. Then they take turns, each until it waits inside MPI: waiting
+/// there is far quicker than polling, and no rank may wait for another outside MPI.
 inline constexpr bool simulated = false;
 
-/// Which process this rank is.
+/// Returns the process of this rank.
 inline ProcessId own_process() noexcept { return ProcessId::own(); }
 
 /// The error handler of a communicator; MPI_ERRHANDLER_NULL where errors are always returned.
@@ -65,9 +65,8 @@ inline constexpr FailureClasses failure_classes{75, 76, 77};
 inline constexpr FailureClasses failure_classes{-1, -1, -1};
 #endif
 
-/// The attribute of MPI_COMM_WORLD that says whether a job goes on after a failure: MPI_FT of Open
-/// MPI 5. MPI_KEYVAL_INVALID: it does not; MPICH has the functions, and 4.0 ends in
-/// MPIX_Comm_revoke.
+/// The attribute of MPI_COMM_WORLD that is set if a job goes on after a failure: MPI_FT of Open MPI
+/// 5. MPI_KEYVAL_INVALID: it does not; MPICH has the functions, and 4.0 ends in MPIX_Comm_revoke.
 #if defined(OPEN_MPI)
 inline const int failure_attribute = MPI_WIN_MODEL + 1;
 #else
@@ -99,7 +98,7 @@ struct Started {
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// What an error code of MPI says of peers.
+/// What an error code of MPI means for peers.
 enum class PeerFailure { none, died, revoked };
 
 inline PeerFailure peer_failure_of(int code) noexcept {
@@ -133,9 +132,9 @@ inline PeerFailure peer_failure_of(int code) noexcept {
       code);
 }
 
-/// Throws peer_lost if an MPI function says that a peer died, or mpi_error if it returned another
-/// error. `call` is its name, `where` a noun phrase: what papcoll was doing, and on which rank if
-/// that is known.
+/// Throws peer_lost if an MPI function reports that a peer died, or mpi_error if it returned
+/// another error. `call` is its name, `where` a noun phrase: what papcoll was doing, and on which
+/// rank if that is known.
 inline void check(int code, const char* call, const char* where) {
   if (code != MPI_SUCCESS) throw_mpi_error(code, call, where);
 }
@@ -188,7 +187,8 @@ inline MPI_Count received_bytes(const MPI_Status& status, const char* where) {
   return bytes;
 }
 
-/// May this process call MPI now: after MPI_Init and before the end of MPI_Finalize?
+/// Returns true if this process may call MPI now: after MPI_Init and before the end of
+/// MPI_Finalize.
 inline bool mpi_is_usable() noexcept {
   int initialized = 0;
   int finalized = 0;
@@ -230,7 +230,7 @@ class OwnedComm {
  public:
   OwnedComm() noexcept = default;
 
-  /// Takes over a communicator that somebody made.
+  /// Takes ownership of a communicator.
   static OwnedComm take(MPI_Comm comm) noexcept {
     OwnedComm owner;
     owner.comm_ = comm;
@@ -256,7 +256,7 @@ class OwnedComm {
     comm_ = MPI_COMM_NULL;
   }
 
-  /// Gives the handle away, or leaks it: where peers may be dead, freeing could wait for them.
+  /// Releases the handle, also to leak it: freeing could wait for peers that may be dead.
   MPI_Comm release() noexcept { return std::exchange(comm_, MPI_COMM_NULL); }
 
  private:

@@ -23,8 +23,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Which of many messages under way MPI is asked for, so that asking takes the same time however
-/// many there are: the newest, since who has many under way often waits for one that was just
+/// Which of many messages in flight MPI is asked for, so that asking takes the same time however
+/// many there are: the newest, since a rank with many in flight often waits for one that was just
 /// begun, and some of the others, all of them in turn.
 class AskedInTurn {
  public:
@@ -118,12 +118,13 @@ class MpiEndpoint : public Endpoint {
     indices_.resize(requests_.size());
   }
 
-  /// Asks MPI for what is complete of all, and reports it; true if anything is.
+  /// Asks MPI which requests are complete, and reports them. Returns true if any is.
   template <class Ask>
   bool ask(Ask* some, const char* call) {
     return ask(some, call, {0, requests_.size()});
   }
 
+  /// Tests some of the requests.
   template <class Ask>
   bool ask(Ask* some, const char* call, InTurn::Range range) {
     if (range.count == 0) return false;
@@ -161,9 +162,9 @@ class MpiEndpoint : public Endpoint {
   }
 
  private:
-  /// These receives are complete, and nothing has been told of it.
+  /// Called when these receives are complete, before anything is notified of it.
   virtual void received(std::span<const TransportOp> /*receives*/) {}
-  /// Says that the message is complete to who wants to hear.
+  /// Notifies the owner that the message is complete.
   virtual void tell(const TransportOp& w) { w.owner->complete(w.slot, w.step); }
 
   void drop_ended() noexcept {
@@ -184,8 +185,8 @@ class MpiEndpoint : public Endpoint {
     return works_[static_cast<std::size_t>(indices_[i])];
   }
 
-  /// Lets what MPI is in the middle of come to its end, since it may read the caller's buffers
-  /// until then. The peers that live do the same at this time. True if nothing is left.
+  /// Lets MPI complete what it is in the middle of, since it may read the caller's buffers until
+  /// then. The peers that live do the same at this time. Returns true if nothing is left.
   [[gnu::cold]] bool drained() noexcept {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds patience{100};  ///< after the last message that ended
@@ -234,7 +235,7 @@ class MpiEndpoint : public Endpoint {
 
   MpiLink& link_;
 
-  detail::Vector<MPI_Request> requests_;  ///< as they were posted; null: ended, and told of
+  detail::Vector<MPI_Request> requests_;  ///< as they were posted; null: ended, and reported
   detail::Vector<TransportOp> works_;     ///< of the requests, index by index
   std::size_t ended_ = 0;                 ///< of the requests
   InTurn turn_;
@@ -244,7 +245,7 @@ class MpiEndpoint : public Endpoint {
   bool holds_on_ = false;
 };
 
-/// The same, which tells a function of messages that are complete.
+/// An MpiEndpoint that notifies a function of completed messages.
 class NotifyingMpiEndpoint final : public MpiEndpoint {
  public:
   /// `told` is called by progress().

@@ -64,7 +64,7 @@ class NativeBlocks : Pinned {
 /// Runs a call by the MPI library's own collectives on the user's communicator: the way that is
 /// left when MPI has no communicator for papcoll's messages. Data are moved by MPI_Ialltoallw, each
 /// block by itself, and combined here, in rank order, so any type and operator will do; slower than
-/// a schedule. Whoever gets an exception leaves the object to MPI.
+/// a schedule. After an exception the object must be left to MPI.
 class NativeCollectives {
  public:
   NativeCollectives(const detail::PolledCollectives& all_ranks, int rank, int size)
@@ -160,7 +160,7 @@ class NativeCollectives {
     exchange(c);
   }
 
-  /// A call whose elements are not neighbours: from a copy and into one.
+  /// Runs a call whose elements are not contiguous: from a copy and into one.
   [[gnu::cold]] void run_packed(const Call& c) {
     const detail::PackedLayout parts{c, static_cast<int>(rank_), static_cast<int>(size_)};
     packed_.resize(parts.bytes());

@@ -32,7 +32,7 @@ struct NodeRanks {
   int nodes = 1;           ///< nodes of the whole communicator; the same on all ranks
 };
 
-/// The same where each rank has the key of its node; `rank` is this one.
+/// Returns where the ranks are, given the key of each rank's node; `rank` is this one.
 [[gnu::cold]] inline NodeRanks nodes_by(detail::Vector<std::uint64_t> keys, std::size_t rank) {
   NodeRanks here{{}, 0};
   const std::uint64_t own = keys[rank];
@@ -64,8 +64,8 @@ struct NodeRanks {
   return translated;
 }
 
-/// Has MPICH been told to take ranks of one machine for ranks of several, as tests do? It reads
-/// each variable under three names.
+/// Returns true if MPICH was told to treat ranks of one machine as ranks of several, as tests do.
+/// It reads each variable under three names.
 [[gnu::cold]] inline bool mpi_pretends_nodes() {
   for (const std::string_view prefix : {"MPIR_CVAR_", "MPIR_PARAM_", "MPICH_"}) {
     for (const char* name : {"NOLOCAL", "NUM_CLIQUES", "ODD_EVEN_CLIQUES", "EVEN_ODD_CLIQUES"}) {
@@ -98,9 +98,9 @@ inline NodeRanks node_ranks(const detail::PolledCollectives& all_ranks) {
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// May the ranks of a node copy from each other's private memory (cross-memory attach)? Each tries
-/// it on all others. Collective, with the same answer on all ranks: the processes of this node's
-/// ranks, or none and, in `why_no_cma`, why not.
+/// Finds out if the ranks of a node may copy from each other's private memory (cross-memory
+/// attach): each tries it on all others. Collective, with the same outcome on all ranks: the
+/// processes of this node's ranks; or none and, in `why_no_cma`, the reason.
 [[gnu::cold]] inline Vector<pid_t> probe_copies(const PolledCollectives& all_ranks,
                                                 const NodeRanks& here, PeerAccess wanted,
                                                 std::string& why_no_cma) {

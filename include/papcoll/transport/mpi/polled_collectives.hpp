@@ -26,15 +26,15 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// collective unfinished; its buffer then belongs to MPI for ever.
 class PolledCollectives {
  public:
-  /// Nobody is watched, and waits may last for ever.
+  /// Constructs one that watches no peer, and waits without limit.
   PolledCollectives(MPI_Comm comm)  // NOLINT(google-explicit-constructor): as MPI's own
       : comm_(comm) {}
-  /// `hooks` of the waits, which say in WaitHooks::doing where they are.
+  /// `hooks` of the waits, whose WaitHooks::doing has where they are.
   PolledCollectives(MPI_Comm comm, std::chrono::nanoseconds deadline, WaitHooks& hooks)
       : comm_(comm), deadline_(deadline), hooks_(&hooks) {}
 
   MPI_Comm comm() const noexcept { return comm_; }
-  /// The same on another communicator of these ranks.
+  /// Returns an object that runs the same on another communicator of these ranks.
   [[gnu::cold]] PolledCollectives on(MPI_Comm comm) const {
     PolledCollectives other = *this;
     other.comm_ = comm;
@@ -143,8 +143,8 @@ class PolledCollectives {
  private:
   using Memory = Owned<std::byte[]>;
 
-  /// Where a peer has just died, MPI may fail to connect to it before the next look after peers:
-  /// the death is what is told.
+  /// If a peer has just died, MPI may fail to connect to it before the next look for dead peers:
+  /// the death is what is reported.
   [[gnu::cold]] void checked(int code, const char* call, const char* where) const {
     if (code != MPI_SUCCESS && hooks_ != nullptr) {
       hooks_->doing = where;
@@ -156,7 +156,7 @@ class PolledCollectives {
 
   Started started() const noexcept { return {comm_, hooks_ == nullptr}; }
 
-  /// Gives the memory that the collective worked in.
+  /// Returns the memory that the collective worked in.
   [[gnu::cold, gnu::noinline]] Memory wait(std::size_t bytes, const char* call, const char* where,
                                            FunctionRef<int(std::byte*, MPI_Request*)> start) const {
     const ErrorsReturned guard{comm_, where};
@@ -176,14 +176,13 @@ class PolledCollectives {
   MPI_Comm comm_;
   std::chrono::nanoseconds deadline_{0};
   WaitHooks* hooks_ = nullptr;
-  /// As Waiter's. At first the ranks may share their processors: nobody knows yet.
+  /// As Waiter's. At first the ranks are assumed to share their processors.
   mutable std::chrono::nanoseconds yield_took_ = 2 * WaitTimes{}.given_away;
   mutable bool has_lost_slice_ = false;
 };
 
-/// Did something work on all ranks? Collective: each rank passes its problem, or nothing if it has
-/// none; all get the same answer, the problem of the lowest rank that has one, or nothing. Costs
-/// one MPI_Iallreduce if all is well.
+/// Returns the problem of the lowest rank that has one; empty if no rank has. Collective: each rank
+/// passes its own problem, or an empty text. Costs one MPI_Iallreduce if all is well.
 inline std::string first_problem(const PolledCollectives& all_ranks, std::string_view mine,
                                  const char* where) {
   const int rank = all_ranks.rank(where);

@@ -73,10 +73,10 @@ class ProcessFailures {
 
   struct Agreed {
     int flags;      ///< those that all ranks that live have given
-    bool all_live;  ///< and nobody has died
+    bool all_live;  ///< and no rank has died
   };
-  /// The same on all ranks that live. Collective among them, which wait as in other collectives of
-  /// `ranks` if MPI can. Throws mpi_error.
+  /// Agrees on flags among all ranks that live. Collective among them; they wait as in other
+  /// collectives of `ranks` if MPI can. Throws mpi_error.
   [[gnu::cold]] Agreed agree(const PolledCollectives& ranks, int flags) const {
     constexpr const char* where = "papcoll's agreement after a death";
     const ErrorsReturned guard{ranks.comm(), where};

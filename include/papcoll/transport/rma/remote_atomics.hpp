@@ -24,7 +24,7 @@ class RemoteAtomics : Pinned {
   /// Begins an operation on a rank's word. One is under way at a time. Never waits.
   virtual void start(int rank, std::size_t word, Change change, std::int64_t operand) = 0;
 
-  /// Is the operation complete? Never waits.
+  /// Returns true if the operation is complete. Never waits.
   virtual bool progress() = 0;
 
   /// The word before the operation that is complete.
@@ -34,8 +34,9 @@ class RemoteAtomics : Pinned {
   /// rank changes it, this may show a part of the change, so what counts is found out by start().
   virtual std::int64_t own(std::size_t word) const = 0;
 
-  /// The team ends. Will all ranks free the words? Some may come here much later than others, or
-  /// never, so whoever has waited for `patience` gives it up. All ranks get the same answer.
+  /// Called when the team ends. Returns true if all ranks will free the words; all get the same
+  /// answer. Some may come much later than others, or never, so a rank gives up after waiting for
+  /// `patience`.
   virtual bool part(std::chrono::nanoseconds patience) noexcept = 0;
 
   /// After part() on all ranks: waits for them.
@@ -45,10 +46,10 @@ class RemoteAtomics : Pinned {
 /// Ranks that are about to do something together that none may do alone, and that none may wait for
 /// either: all do it, or none does.
 ///
-/// Each rank counts itself in, by one word of rank 0 that all change. Who has lost patience
-/// cancels. The last to come finds that nobody has cancelled, or that somebody has, and says which.
-/// So whoever sees that some are missing and that it is cancelled knows the outcome; whoever sees
-/// that all came waits for what the last one says, which it is about to.
+/// Each rank counts itself in, by one word of rank 0 that all change. A rank whose patience is over
+/// cancels. The last to arrive finds whether any has cancelled, and stores which. So a rank that
+/// sees that some are missing and that it is cancelled knows the outcome; whoever sees that all
+/// came waits for what the last one says, which it is about to.
 ///
 /// Where rank 0 has to be inside MPI to answer, what is asked of it before it has come happens when
 /// it comes, and then the asker may have gone. So others count themselves in only after they have
@@ -122,8 +123,8 @@ class AllOrNone {
   Outcome outcome_ = Outcome::open;
 };
 
-/// Words in the memory that the ranks of a node share, which end with it. Opening them is local: it
-/// waits for nobody, and MPI has no part in it.
+/// Words in the memory that the ranks of a node share, which end with it. Opening them is local: no
+/// rank waits, and MPI takes no part.
 class SharedWords final : public RemoteAtomics {
  public:
   /// Bytes of n words on each of so many ranks. Those of a rank begin with a cache line.
@@ -158,9 +159,9 @@ class SharedWords final : public RemoteAtomics {
   void free() noexcept override {}
 
  private:
-  /// Released by whoever changes it and acquired by whoever reads or changes it: what a rank read
-  /// or changed in other words before comes before all that the reader does to them afterwards,
-  /// which is how RemoteTicketCounter uses frames again.
+  /// Stored with release and loaded with acquire by every rank: what a rank read or changed in
+  /// other words before comes before all that the reader does to them afterwards, by which
+  /// RemoteTicketCounter reuses slots.
   using Word = std::atomic<std::int64_t>;
   static_assert(Word::is_always_lock_free);
 

@@ -29,8 +29,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// MPI_Fetch_and_op that is waited for inside MPI: there no deadline would end the wait for a rank
 /// that is gone.
 ///
-/// MPI_Win_allocate and MPI_Win_free have no such form: ranks meet just before, and one that dies
-/// between that and their end can leave the others inside MPI.
+/// MPI_Win_allocate and MPI_Win_free have no such form: ranks wait for each other just before, and
+/// one that dies between that and their end can leave the others inside MPI.
 ///
 /// Within a node Open MPI's operations may lock all words of the rank they are on. A process that
 /// is killed in the midst of one leaves the lock closed, and whoever changes a word of that rank
@@ -42,7 +42,8 @@ class RmaAtomics final : public RemoteAtomics {
 
   /// Home is outside MPI for so long when it is tried how long an operation on its memory takes,
   static constexpr std::chrono::milliseconds outside{2};
-  /// and this is too long: a ticket costs each rank two or three in a row.
+  /// and this is too long. A ticket costs each rank two or three in a row, and a chain pays for
+  /// large messages only.
   static constexpr std::chrono::microseconds bearable{50};
   static constexpr int tries = 3;  ///< since a rank may miss them for want of a processor
 
@@ -141,8 +142,8 @@ class RmaAtomics final : public RemoteAtomics {
     std::int64_t before = 0;
   };
 
-  /// Ranks that are alone on their nodes share no file; and beside all ranks together there is
-  /// nobody.
+  /// Ranks that are alone on their nodes share no file; and if all ranks take part there are no
+  /// others.
   void refuse_windows_of_others(int nodes) const {
     int all = 0;
     detail::check(MPI_Comm_size(MPI_COMM_WORLD, &all), "MPI_Comm_size", where);
@@ -176,8 +177,9 @@ class RmaAtomics final : public RemoteAtomics {
     if (!problem.empty()) throw transport_unavailable(problem);
   }
 
-  /// Why tickets would not be fast, the same on all ranks, or nothing. Home is outside MPI for a
-  /// while, and shows in its memory that it is: who reads this meanwhile needs nothing of home.
+  /// Returns why tickets would not be fast, the same on all ranks; empty if they are. Home is
+  /// outside MPI for a while, and shows that in its memory: a rank that reads this meanwhile needs
+  /// no action of home.
   std::string trial(const detail::PolledCollectives& all_ranks) {
     int least = 0;
     for (int i = 0; i < tries; ++i) {
@@ -225,8 +227,9 @@ class RmaAtomics final : public RemoteAtomics {
     return static_cast<int>(best);
   }
 
-  /// Moves what others want of this rank's memory, which its own operations there need not do. The
-  /// team's communicator may have been freed; nobody receives what this looks for.
+  /// Makes progress on the operations of others on this rank's memory, which its own operations
+  /// there need not do. The team's communicator may have been freed; no rank receives what this
+  /// probes for.
   void poke() const {
     int self = 0;
     int there = 0;

@@ -21,10 +21,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// processes and threads alike. A message is copied in by its sender and out by its receiver,
 /// cell by cell.
 ///
-/// A message that nobody has asked for yet stays in its channel. Only when a later message of the
-/// same channel is asked for is it moved to private memory, so a wait for one collective can never
-/// be blocked by the messages of another. What one message costs does not depend on how many are
-/// under way.
+/// A message that was not asked for yet stays in its channel. Only when a later message of the same
+/// channel is asked for is it moved to private memory, so a wait for one collective can never be
+/// blocked by the messages of another. What one message costs does not depend on how many are under
+/// way.
 class ChannelEndpoint final : public Endpoint {
  public:
   [[gnu::cold]] ChannelEndpoint(const Node& node, Doorbells bells)
@@ -97,7 +97,7 @@ class ChannelEndpoint final : public Endpoint {
     std::size_t received = 0;           ///< bytes
     std::byte* to = nullptr;            ///< its first byte
     Message awaited{};                  ///< it, unless `kept` has it
-    detail::Owned<std::byte[]> kept{};  ///< its memory where nobody has asked for it yet
+    detail::Owned<std::byte[]> kept{};  ///< its memory if it was not asked for yet
   };
   struct Peer {
     bool outbound_reserved = false;
@@ -110,7 +110,7 @@ class ChannelEndpoint final : public Endpoint {
     Arriving arriving;
     MessageTable<Message> unexpected;
 
-    /// Has anything been asked for that is not here?
+    /// Returns true if anything was asked for that has not come.
     bool awaits_any() const noexcept {
       return !receives.empty() || (arriving.any && arriving.kept == nullptr);
     }

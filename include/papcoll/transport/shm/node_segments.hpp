@@ -28,7 +28,7 @@ class CommunicatorSegment;
 
 /// What communicators of the same ranks of a node have in common there: one file, of which each
 /// process has one descriptor and one lock, and the arenas of the ranks. Behind these are words for
-/// each communicator, and an area for each, which its first rank makes and tells the others of:
+/// each communicator, and an area for each, which its first rank makes and announces to the others:
 ///
 ///     head | arena of rank 0 | … | arena of rank P − 1 | words, words, … | area | area | …
 ///
@@ -36,7 +36,7 @@ class CommunicatorSegment;
 /// are in its communicator. It is used again when all ranks have left. Threads may use it at once.
 class NodeSegmentPool : Pinned {
  public:
-  /// What a communicator gets. The same on all ranks, and for all communicators of a share.
+  /// What a communicator gets. Equal on all ranks, and for all communicators of a pool.
   struct AreaRequest {
     std::size_t bytes = 0;     ///< of CommunicatorSegment::data()
     std::size_t reserved = 0;  ///< bytes at its beginning that get pages at once
@@ -75,27 +75,27 @@ class NodeSegmentPool : Pinned {
   ArenaHeap* pools() noexcept { return pools_.get(); }
   ArenaHeap* arena() noexcept { return arena_.get(); }
 
-  /// Is a communicator broken that uses the arenas, and that not all ranks have left? A peer that
-  /// was stopped in one of its calls may go on to write to buffers there, whichever communicator
-  /// they were allocated for.
+  /// Returns true if a communicator that uses the arenas is broken, and not all ranks have left it.
+  /// A peer that was stopped in one of its calls may resume and write to buffers there, whichever
+  /// communicator they were allocated for.
   bool any_broken() noexcept;
 
  private:
   friend class CommunicatorSegment;
 
-  /// So many communicators may be there at a time.
+  /// The most communicators that may exist at a time.
   static constexpr std::size_t most_areas = 4096;
 
-  /// Of a communicator. They begin as zeros.
+  /// The words of a communicator. They begin as zeros.
   struct Words {
-    /// Ranks that will touch nothing of the area's memory, or of peers' pools for this
-    /// communicator, any more. Released by each of them; acquired before whoever waited for all
-    /// uses either for something else, or clears it.
+    /// The number of ranks that have finished with the area and with peers' pools for this
+    /// communicator. Each adds 1 with release after its last access. A rank that reuses or clears
+    /// that memory first reads the full count with acquire.
     std::atomic<std::uint32_t> left;
-    /// Ranks that have seen that all have left, but for the one that makes areas: it clears these
-    /// words only then. The same.
+    /// The number of ranks, without the one that makes areas, that have read the full count in
+    /// `left`: that rank clears these words only then. Memory orders as for `left`.
     std::atomic<std::uint32_t> seen;
-    /// Of each rank: it left the communicator in good order.
+    /// For each rank: whether it left the communicator in good order.
     PeerLiveness::Departed* departed() noexcept {
       return std::launder(reinterpret_cast<PeerLiveness::Departed*>(this + 1));
     }
@@ -119,7 +119,7 @@ class NodeSegmentPool : Pinned {
   Words& words(std::size_t number) const noexcept {
     return *std::launder(reinterpret_cast<Words*>(words_ + number * words_bytes()));
   }
-  /// Of an area, in the file.
+  /// The offset of an area in the file.
   std::size_t offset(std::size_t number) const noexcept {
     return segment_->file_bytes() + number * area_bytes_;
   }
@@ -191,7 +191,7 @@ class NodeSegmentPool : Pinned {
     });
   }
 
-  /// Nobody uses the area or the words any more. Relaxed: whoever gets them next is told by a
+  /// The area and the words are unused from here on. Relaxed: their next user is notified by a
   /// message.
   [[gnu::cold]] void recycle(std::size_t number) noexcept {
     if (!segment_->file().clear(offset(number), area_bytes_)) return;
@@ -225,7 +225,7 @@ class NodeSegmentPool : Pinned {
 /// that use it does.
 class CommunicatorSegment final : public NodePages {
  public:
-  /// By rank 0, which tells the others its number. Throws system_error.
+  /// Called by rank 0, which sends its number to the others. Throws system_error.
   [[gnu::cold]] static Shared<CommunicatorSegment> make(const Shared<NodeSegmentPool>& share) {
     const std::size_t number = share->take_number();
     try {
@@ -239,8 +239,8 @@ class CommunicatorSegment final : public NodePages {
     }
   }
 
-  /// By the others. Throws system_error or bad_alloc. Then it is as if this rank had joined and
-  /// left, so that the others do not wait for it.
+  /// Called by the other ranks. Throws system_error or bad_alloc. Then it is as if this rank had
+  /// joined and left, so that the others do not wait for it.
   [[gnu::cold]] static Shared<CommunicatorSegment> join(const Shared<NodeSegmentPool>& share,
                                                         std::size_t number) {
     try {
@@ -268,7 +268,7 @@ class CommunicatorSegment final : public NodePages {
     share_->retire(*this, std::move(memory_), {number_, std::move(pools_), is_broken()});
   }
 
-  /// By which the others find it.
+  /// The number by which the other ranks find it.
   std::size_t number() const noexcept { return number_; }
   /// Memory that begins as zeros, aligned to a page.
   std::byte* data() const noexcept { return memory_.data(); }
@@ -292,15 +292,14 @@ class CommunicatorSegment final : public NodePages {
     words().seen.store(others, std::memory_order_relaxed);
   }
 
-  /// This rank leaves in good order: whoever still waits for somebody else is not told that it
-  /// died.
+  /// This rank leaves in good order: ranks that still wait for another do not take it for dead.
   [[gnu::cold]] void depart() noexcept {
     if (getpid() != process_) return;
     words().departed()[share_->rank()].store(1, std::memory_order_seq_cst);
   }
 
-  /// Has the rank's process ended, or left the communicator? Then it touches no memory of its peers
-  /// for it any more.
+  /// Returns true if the rank's process has ended, or left the communicator. Then it accesses no
+  /// memory of its peers for it any more.
   bool is_gone(int r) const noexcept {
     return words().departed()[r].load(std::memory_order_seq_cst) != 0 ||
            share_->segment().liveness().is_gone(r);

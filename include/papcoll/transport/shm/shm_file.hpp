@@ -45,7 +45,7 @@ enum class ShmMethod : unsigned char {
 
 /// By what a ShmFile is found: sent from the rank that made it to the others. Trivially copyable.
 struct ShmTicket {
-  std::array<std::uint64_t, 2> nonce{};  ///< random: nobody guesses it, and no two are the same
+  std::array<std::uint64_t, 2> nonce{};  ///< random: cannot be guessed, and no two are equal
   std::int64_t uid = 0;
   std::int64_t pid = 0;  ///< in the maker's PID namespace
   std::int32_t fd = -1;  ///< in the maker
@@ -88,8 +88,9 @@ class ShmFile {
     if (fd_ >= 0) close(fd_);
   }
 
-  /// Makes a file of `bytes` bytes, sets ticket.fd. By name: whoever makes it removes the name, see
-  /// remove_name(), and left-overs of killed processes are swept first. Throws system_error.
+  /// Makes a file of `bytes` bytes, sets ticket.fd. By name: the rank that makes it removes the
+  /// name, see remove_name(), and left-overs of killed processes are swept first. Throws
+  /// system_error.
   [[gnu::cold]] static ShmFile make(ShmTicket& ticket, ShmMethod way, std::size_t bytes) {
     ShmFile file;
     if (way == ShmMethod::by_descriptor) {
@@ -129,8 +130,8 @@ class ShmFile {
     return static_cast<std::size_t>(status.st_size);
   }
 
-  /// Gives pages to a range of the file. Throws system_error; then the range has none, and what was
-  /// in it is lost. The limit on the size of files says nothing here: none of them grows.
+  /// Allocates pages for a range of the file. Throws system_error; then the range has none, and
+  /// what was in it is lost. The limit on the size of files does not apply: none of them grows.
   [[gnu::cold]] void reserve(std::size_t offset, std::size_t bytes) const {
     const std::size_t begin = offset;
     // In pieces, because a signal undoes what an interrupted call has done (Linux before 2024): of
@@ -150,7 +151,7 @@ class ShmFile {
     }
   }
 
-  /// Gives it a size that is no smaller. Throws system_error.
+  /// Extends the file to a size that is no smaller. Throws system_error.
   [[gnu::cold]] void extend(std::size_t bytes) const {
     if (const int why = grow(bytes); why != 0) {
       detail::throw_system_error(detail::joined({"cannot have ", bytes, " bytes of shared memory"}),
@@ -164,9 +165,8 @@ class ShmFile {
                      static_cast<off_t>(bytes)) == 0;
   }
 
-  /// Has the file system so many bytes that nobody has taken? Throws system_error if not, so that
-  /// who is to share its memory is told at once where that is too small from the beginning; what
-  /// others take afterwards, reserve() finds.
+  /// Throws system_error unless the file system has that many free bytes. Finds a file system that
+  /// is too small from the beginning at once; reserve() finds what others take afterwards.
   [[gnu::cold]] void require_room(std::size_t bytes) const {
     struct statvfs status {};
     if (fstatvfs(fd_, &status) != 0) detail::throw_system_error("fstatvfs failed", errno);
@@ -184,9 +184,9 @@ class ShmFile {
         why);
   }
 
-  /// Gives an empty file its size. 0, or errno.
+  /// Sets the size of an empty file. Returns 0, or errno.
   [[gnu::cold]] int grow(std::size_t bytes) const noexcept {
-    // Beyond the limit the kernel says EFBIG too, but with a signal that ends the process.
+    // Beyond the limit the kernel returns EFBIG too, but with a signal that ends the process.
     rlimit limit{};
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         bytes > limit.rlim_cur) {
@@ -226,7 +226,7 @@ class ShmFile {
   };
   using Directory = detail::Owned<DIR, CloseDirectory>;
 
-  /// Has this process the file open? Also where nothing can tell.
+  /// Returns true if this process has the file open, and also if that cannot be found out.
   [[gnu::cold]] static bool may_be_open_here(const struct stat& file) noexcept {
     const Directory directory{opendir("/proc/self/fd")};
     if (!directory) return true;

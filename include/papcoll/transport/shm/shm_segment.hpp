@@ -33,7 +33,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// returns when nothing of it has a name any more, so nothing can be left behind.
 class ShmSegment final : public NodePages {
  public:
-  /// What create() is to make. The same on all ranks of a node; `ways` the same on all ranks.
+  /// What create() is to make. Equal on all ranks of a node; `ways` is equal on all ranks.
   struct Request {
     std::vector<int> ranks;  ///< of the node, ascending, this one included
     std::size_t bytes = 0;   ///< of data()
@@ -61,10 +61,11 @@ class ShmSegment final : public NodePages {
   std::byte* data() const noexcept { return region_.data() + detail::page_bytes(); }
   std::size_t bytes() const noexcept { return region_.bytes() - detail::page_bytes(); }
 
-  /// What it is in, which has more behind it if somebody extends it.
+  /// The file that it is in, which has more behind it if it was extended.
   const ShmFile& file() const noexcept { return file_; }
   std::size_t file_bytes() const noexcept { return region_.bytes(); }
-  /// The same on all ranks, also those of other nodes, and for no other: drawn by rank 0.
+  /// A number drawn by rank 0: equal on all ranks, also those of other nodes, and different for
+  /// every segment.
   std::uint64_t id() const noexcept { return id_; }
 
   /// The other ranks of the node, numbered as in Request::ranks.
@@ -87,7 +88,8 @@ class ShmSegment final : public NodePages {
  private:
   ShmSegment() = default;
 
-  /// Tries one way and lets all ranks vote. Returns why it did not work for somebody, or nothing.
+  /// Tries one way and lets all ranks vote. Returns why it did not work on some rank; empty if it
+  /// did.
   [[gnu::cold]] std::string attempt(const detail::PolledCollectives& all_ranks,
                                     const Request& request, ShmMethod way) {
     constexpr const char* where = "making shared memory";

@@ -26,7 +26,7 @@ struct HandleWords {
   std::uint64_t place = 0;   ///< of an event, in the file; of memory, how many bytes it has
   FilePlace file{};          ///< where it is, if processes have a model each
 
-  /// Has another process made it?
+  /// Returns true if another process made it.
   bool is_elsewhere() const noexcept {
     return file.process != 0 && file.process != static_cast<std::int32_t>(getpid());
   }

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-// What the model of GPUs is told of a machine: devices, links between them, and how fast each is.
+// The machine of the model of GPUs: devices, links between them, and how fast each is.
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 
@@ -76,7 +76,7 @@ struct DeviceMachine {
                                  name_of(from), " to ", name_of(to), ": add one"}));
   }
 
-  /// May device `from` reach memory of device `to`?
+  /// Returns true if device `from` may access memory of device `to`.
   bool can_access(int from, int to) const { return from == to || access.count({from, to}) != 0; }
 
   /// A device and its host.

@@ -170,10 +170,10 @@ class Memories {
     return is_within(address, found->base, found->block->bytes) ? found : nullptr;
   }
 
-  /// Does the address belong to the model, now or once, whatever process has it?
+  /// Returns true if the address belongs, or once belonged, to the model, in any process.
   bool has(const void* address) const { return space_.has(address); }
 
-  /// Does any process have memory pinned there that others allocated?
+  /// Returns true if any process has pinned memory there that others allocated.
   bool has_pinned(const std::byte* base, std::size_t bytes) const {
     for (const auto& [key, pinned] : pinned_) {
       if (is_within(base, pinned->base, pinned->block->bytes) ||

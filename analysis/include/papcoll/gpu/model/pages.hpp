@@ -14,19 +14,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// Addresses of the model. They stay reserved when they are given back, so that a late use is found
-// out, and the last of their size is the next to be used again, as CUDA does: whoever takes an
-// address for an allocation is found out, too.
+// Addresses of the model. They stay reserved when they are freed, so that a late use is found, and
+// the last of their size is the next to be reused, as CUDA does: so code that takes an address for
+// the identity of an allocation is found, too.
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
-/// Is the address one of those `bytes` from base on?
+/// Returns true if the address is one of the `bytes` bytes from base on.
 inline bool is_within(const void* address, const void* base, std::size_t bytes) noexcept {
   return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base) < bytes;
 }
 
-/// Ranges of addresses that nobody can dereference unless Pages lets them.
+/// Ranges of addresses that cannot be dereferenced unless Pages permits it.
 class AddressSpace : Pinned {
  public:
   ~AddressSpace() {
@@ -52,14 +52,14 @@ class AddressSpace : Pinned {
     return static_cast<std::byte*>(base);
   }
 
-  /// Nobody uses it any more; its contents are gone.
+  /// Frees addresses that are not used any more, and their contents.
   void give(std::byte* base, std::size_t bytes) noexcept {
     constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     static_cast<void>(mmap(base, bytes, PROT_NONE, flags, -1, 0));
     free_[bytes].push_back(base);
   }
 
-  /// Does the address belong to the model, now or once?
+  /// Returns true if the address belongs, or once belonged, to the model.
   bool has(const void* address) const {
     auto it = ranges_.upper_bound(static_cast<std::byte*>(const_cast<void*>(address)));
     return it != ranges_.begin() && is_within(address, (--it)->first, it->second);

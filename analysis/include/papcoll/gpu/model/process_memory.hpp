@@ -145,7 +145,7 @@ class ProcessMemory : public Api {
   /// Of this process.
   ProcessState& state() { return model_.processes[process_]; }
 
-  /// Is there such a device?
+  /// Throws unless there is such a device.
   void check_device(int device) const {
     if (device >= 0 && device < model_.machine.size()) return;
     misuse({"papcoll: there is no device ", device, ": the machine has ", model_.machine.size()});

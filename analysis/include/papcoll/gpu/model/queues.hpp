@@ -104,12 +104,12 @@ class Queues {
     return true;
   }
 
-  /// Is a record of another process done?
+  /// Marks a record of another process as done if it is.
   void look_at(Record& record) {
     if (record.elsewhere->load(std::memory_order_acquire) >= record.number) record.done = true;
   }
 
-  /// Is there a wait for a record of another process that is not done?
+  /// Returns true if something waits for a record of another process that is not done.
   bool waits_elsewhere() const noexcept { return !elsewhere_.empty(); }
 
   /// Nothing is under way, and yet something waits.
@@ -120,7 +120,7 @@ class Queues {
            });
   }
 
-  /// Has the device failed?
+  /// Returns true if the device has failed.
   bool is_lost(int device) const {
     const auto found = left_.find(device);
     return found != left_.end() && found->second == 0;
@@ -195,7 +195,7 @@ class Queues {
     if (record.observer != nullptr) record.observer->done();
   }
 
-  /// What is done of other processes' records?
+  /// Ends what is done of other processes' records.
   void look_elsewhere() {
     std::erase_if(elsewhere_, [this](const std::shared_ptr<Record>& record) {
       look_at(*record);

@@ -28,7 +28,7 @@ struct Record {
   bool lost = false;                   ///< it never will be: its device failed
   Clock clock;                         ///< what comes before it
   std::vector<Queue*> waiters;         ///< whose turn it is once that is done
-  RecordObserver* observer = nullptr;  ///< hears of it, or null
+  RecordObserver* observer = nullptr;  ///< is notified of it, or null
   /// Of another process: how many records of the event are complete there. This one is done when
   /// the reader's acquire finds `number`.
   const std::atomic<std::uint64_t>* elsewhere = nullptr;

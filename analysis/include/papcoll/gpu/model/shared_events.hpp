@@ -25,11 +25,12 @@ namespace detail {
 /// What the maker of an event says of it; the others only read. A place in the table is used again
 /// when its event is destroyed, and its counts go on: they never go down.
 struct alignas(cache_line) EventWords {
-  /// Records that were asked for. Relaxed: who waits was told of the record in other memory, by
-  /// release and acquire, and so reads at least its number. A later number only waits longer.
+  /// The number of records that were asked for. Relaxed: a thread that waits was notified of the
+  /// record in other memory, by release and acquire, and so reads at least its number. A later
+  /// number only waits longer.
   std::atomic<std::uint64_t> recorded{0};
-  /// The first so many are complete; at most `recorded`. Release: whoever acquires it sees the
-  /// bytes that the operations before these records have written.
+  /// The number of records that are complete; at most `recorded`. Stored with release: a thread
+  /// that acquires it sees the bytes that the operations before these records have written.
   std::atomic<std::uint64_t> completed{0};
   /// The number of the event that has the place, or 0. Relaxed: it only finds misuse.
   std::atomic<std::uint64_t> event{0};
@@ -73,8 +74,8 @@ class PublishedEvent final : public RecordObserver {
     words_.recorded.store(++recorded_, std::memory_order_relaxed);
   }
 
-  /// Others are told of records in their order: each of them has waited for all up to the number
-  /// that it has read.
+  /// Others are notified of records in their order: each of them has waited for all up to the
+  /// number that it has read.
   void done() override {
     while (!pending_.empty() && pending_.front()->done) {
       pending_.pop_front();

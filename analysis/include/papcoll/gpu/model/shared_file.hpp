@@ -24,7 +24,7 @@ namespace detail {
 
 /// Where other processes find a file.
 struct FilePlace {
-  std::uint64_t inode = 0;       ///< tells it from a later file with the same descriptor
+  std::uint64_t inode = 0;       ///< distinguishes it from a later file with the same descriptor
   std::uint64_t bytes = 0;       ///< of the file
   std::int32_t process = 0;      ///< who has it; 0: no file
   std::int32_t descriptor = -1;  ///< there

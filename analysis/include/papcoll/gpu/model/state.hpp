@@ -42,7 +42,7 @@ struct ModelOptions {
   /// The ranks are processes, each with a Model of its own of the same machine: they import memory
   /// and events of each other, and a thread lets time pass. Times then mean nothing, since each
   /// model has its own; the race check sees the accesses of its own process, and takes whatever
-  /// comes from another one for the end of all that it has told. Whether freed memory is still
+  /// comes from another one for the end of all that it has announced. Whether freed memory is still
   /// imported, nobody sees. All of it is gone with the processes, however they end.
   bool between_processes = false;
 };
@@ -59,7 +59,7 @@ struct ProcessState {
   std::map<int, Queue*> null_streams;         ///< of each device
 };
 
-/// All of a model; whoever uses it holds the mutex.
+/// All of a model; its user holds the mutex.
 struct ModelState {
   /// Nothing is in it yet.
   ModelState(DeviceMachine machine_, const ModelOptions& options_)
@@ -84,7 +84,7 @@ struct ModelState {
   std::set<std::size_t> left_out;                       ///< numbers of those that do nothing
   std::optional<std::size_t> failing;                   ///< allocations until one fails
   std::uint64_t tellings = 0;                           ///< calls of tell()
-  std::map<std::uint64_t, Clock> told;                  ///< what was told and not heard yet
+  std::map<std::uint64_t, Clock> told;                  ///< what was sent and not received yet
   Clock told_elsewhere;          ///< what other processes' models may know to be complete
   std::condition_variable more;  ///< something was put into a stream; only between processes
 

@@ -17,7 +17,7 @@ inline constexpr bool mixes_windows_up = false;
 inline constexpr bool sees_locked_windows = false;
 inline constexpr bool simulated = true;
 
-/// Each rank counts as a machine of its own: what processes share, and tell by it, is not theirs.
+/// Each rank counts as a machine of its own: what processes of a machine share is not theirs.
 inline ProcessId own_process() noexcept {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -9,13 +9,13 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Of a block's receives from one rank, only the next few are posted: in a simulation a wait costs
-/// real time in proportion to what is posted, and a ring of P ranks could post 2P − 2 receives at
-/// once. Who has the next numbers is never held back, nor are a few others: where a reduce and a
-/// bcast go on at once, the bcast's numbers are beyond all of the reduce's.
+/// Posts only the next few of a block's receives from one rank: in a simulation a wait costs real
+/// time in proportion to what is posted, and a ring of P ranks could post 2P − 2 receives at once.
+/// Who has the next numbers is never held back, nor are a few others: where a reduce and a bcast go
+/// on at once, the bcast's numbers are beyond all of the reduce's.
 class PostedReceives {
  public:
-  /// May it be posted now? If not it is kept.
+  /// Returns true if it may be posted now; otherwise it is kept.
   bool admit(const TransportOp& receive) {
     Messages& m = messages_[key(receive)];
     if (m.sequence != receive.sequence || m.block != receive.block) {

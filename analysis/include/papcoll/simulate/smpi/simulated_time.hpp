@@ -8,8 +8,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// Simulated ranks compute in no time. Combining takes as long as $PAPCOLL_SIMULATED_GAMMA says,
-/// in seconds a byte.
+/// Simulated ranks compute in no time. Combining takes $PAPCOLL_SIMULATED_GAMMA seconds a byte.
 inline double simulated_gamma() {
   static const char* const text = std::getenv("PAPCOLL_SIMULATED_GAMMA");
   static const double gamma = text == nullptr ? 0 : std::strtod(text, nullptr);
@@ -21,7 +20,7 @@ inline void charge_combining([[maybe_unused]] std::size_t bytes) {
 #endif
 }
 
-/// Lets this simulated rank's time pass; nothing where ranks are real.
+/// Lets this simulated rank's time pass; no effect if ranks are real.
 inline void pass_simulated_time([[maybe_unused]] double seconds) {
 #ifdef SMPI_H
   if (seconds > 0) smpi_execute(seconds);

@@ -41,9 +41,9 @@ class SmpiEndpoint final : public MpiEndpoint {
     }
   }
 
-  /// MPI_Waitsome that tells of one request. SimGrid 3.32's own tests all others, too, which takes
-  /// simulated time for each, and leaves an entry for each message of 64 KB and more in a list of
-  /// the rank's that is searched for every later message.
+  /// An MPI_Waitsome that reports one request. SimGrid 3.32's own tests all others, too, which
+  /// takes simulated time for each, and leaves an entry for each message of 64 KB and more in a
+  /// list of the rank's that is searched for every later message.
   static int wait_for_one(int count, MPI_Request* requests, int* complete, int* indices,
                           MPI_Status* statuses) {
     const int code = MPI_Waitany(count, requests, indices, statuses);

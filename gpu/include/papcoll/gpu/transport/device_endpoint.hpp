@@ -65,12 +65,12 @@ class DeviceEndpoint : public Endpoint {
     if (far_ != nullptr) far_->finish();
   }
 
-  /// Has the device done all that was finished?
+  /// Returns true if the device has performed all that was finished.
   bool is_idle() { return steps_.lanes().is_idle(); }
 
   /// Messages from memory that begins at `base`, an allocation, go directly from now on.
   void share(std::byte* base, std::size_t bytes) { memory()->share(base, bytes); }
-  /// Ends that, when all ranks have closed their imports of it.
+  /// Undoes share(). Requires that all ranks have closed their imports of it.
   void unshare(std::byte* base) noexcept { memory()->unshare(base); }
 
   /// Closes what it has mapped of peers. is_idle() holds.
@@ -86,7 +86,7 @@ class DeviceEndpoint : public Endpoint {
     return mapped == nullptr ? 0 : mapped->size();
   }
 
-  /// Is it known how messages go?
+  /// Returns true once it is known how messages go.
   bool is_decided() const noexcept { return near_ != nullptr || far_ != nullptr; }
 
   /// What algorithms that depend on arrivals run on; null where devices do not share memory.
@@ -100,7 +100,7 @@ class DeviceEndpoint : public Endpoint {
 
   /// The nodes of the team's ranks, if there are several; else null.
   NodesOfRanks* nodes() noexcept { return nodes_.get(); }
-  /// Is told the node of each rank of the team.
+  /// Sets the node of each rank of the team.
   void make_nodes(const std::vector<int>& node_of, int rank) {
     nodes_ = detail::make_owned<NodesOfRanks>(*this, node_of, rank);
   }
@@ -114,8 +114,8 @@ class DeviceEndpoint : public Endpoint {
     if (far_ != nullptr) far_->abandon();
   }
 
-  /// Has the team broken? Then its memory of the device is never freed. What plans had of it as
-  /// scratch memory goes back to this endpoint, where nobody takes it any more.
+  /// Returns true if the team has broken. Then its device memory is never freed: scratch memory of
+  /// plans is returned to this endpoint, and not used again.
   bool is_abandoned() const noexcept { return abandoned_; }
 
   std::uint32_t sequences_at_once() const noexcept override { return StreamPool::calls_at_once; }

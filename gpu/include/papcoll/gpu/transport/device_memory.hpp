@@ -46,7 +46,7 @@ class DeviceMemory : Pinned {
     return memory.handle;
   }
 
-  /// Lets peers map memory of the user, all of an allocation that begins at `base`.
+  /// Exposes memory of the user to peers, all of an allocation that begins at `base`.
   void share(std::byte* base, std::size_t bytes) {
     Allocation& added = known_[base];
     added = {};
@@ -54,7 +54,8 @@ class DeviceMemory : Pinned {
     added.base = base;
     added.bytes = bytes;
   }
-  /// Ends that: no message is in flight, and peers have closed it.
+  /// Undoes share(). Requires that no message is in flight, and that peers have closed their
+  /// imports.
   void unshare(std::byte* base) noexcept { known_.erase(base); }
 
   /// Own memory of at least so many bytes, more than 0: what was given back with the same `order`,
@@ -70,10 +71,10 @@ class DeviceMemory : Pinned {
     const std::size_t size = (std::max(bytes, least) + least - 1) / least * least;
     return take(size, 2 * size - 1, lent);
   }
-  /// Gives that back.
+  /// Takes back memory that lend() returned; a later lend() may reuse it.
   void take_back(std::byte* base) { give_back(base, lent); }
 
-  /// Gives it back.
+  /// Takes back memory of an owner; a later call for that owner may reuse it.
   void give_back(std::byte* base, std::size_t order) {
     free_.push_back({base, known_.at(base).bytes, order});
   }
@@ -90,7 +91,7 @@ class DeviceMemory : Pinned {
     std::size_t order;
   };
 
-  /// Who takes what is lent to the user.
+  /// The owner of what is exposed to the user.
   static constexpr std::size_t lent = ~std::size_t{0};
 
   std::byte* take(std::size_t size, std::size_t at_most, std::size_t order) {
@@ -125,7 +126,7 @@ class PinnedPool {
   /// Empty. Events are of `events`, which stays longer.
   PinnedPool(gpu::Api& api, EventPool& events) : api_(&api), events_(&events) {}
 
-  /// At least so many bytes that nobody uses.
+  /// Returns at least so many unused bytes.
   std::byte* take(std::size_t bytes) {
     const std::size_t size = std::bit_ceil(std::max(bytes, least));
     const auto free = std::find_if(free_.begin(), free_.end(),
@@ -141,9 +142,9 @@ class PinnedPool {
     return all_.back().get();
   }
 
-  /// Gives it back.
+  /// Takes back memory that take() returned.
   void give_back(std::byte* at) { free_.push_back(at); }
-  /// Gives it back; nobody uses it once the event is complete.
+  /// Takes back memory that take() returned, which is unused once the event is complete.
   void give_back(std::byte* at, gpu::OwnedEvent unused) {
     busy_.push_back({at, std::move(unused)});
   }

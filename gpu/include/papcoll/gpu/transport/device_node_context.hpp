@@ -51,7 +51,7 @@ struct DeviceControlBlock {
   /// Of rank 0: how many tickets were drawn, size() in each call that draws any. Relaxed: a ticket
   /// says who is last, and what the others wrote is seen by their signals.
   alignas(cache_line) std::atomic<std::uint32_t> tickets{0};
-  /// Written before `given`. Whoever has read it has signalled before the owner's next call.
+  /// Written before `given`. A rank that has read it signals before the owner's next call.
   alignas(cache_line) DeviceAnnouncement post{};
   std::array<Signal, device_signals> signals{};
 };

@@ -32,7 +32,7 @@ class MemoryImports {
   std::byte* find(int peer, std::uint64_t allocation, const gpu::MemoryHandle& handle) {
     return find(peer, allocation, handle, device_);
   }
-  /// The same for another device of this process.
+  /// As above, for another device of this process.
   std::byte* find(int peer, std::uint64_t allocation, const gpu::MemoryHandle& handle, int device) {
     const auto it = std::find_if(open_.begin(), open_.end(), [&](const Import& i) {
       return i.peer == peer && i.allocation == allocation && i.device == device;

@@ -16,13 +16,13 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// Whose devices a DeviceTransport uses: `transport_name`; `unavailable()`, why this process has
-/// none, or nothing; `api()`, the operations of this process (of a model: of this thread), which
-/// stay until all teams have ended; `find_reducer(reducer)`, what combines for a device as the
-/// reducer does for the host, throws argument_error if there is nothing. Optional:
+/// none, empty if it has; `api()`, the operations of this process (of a model: of this thread),
+/// which stay until all teams have ended; `find_reducer(reducer)`, what combines for a device as
+/// the reducer does for the host, throws argument_error if there is nothing. Optional:
 /// `needs_processes = true`, if ranks cannot be threads of one process; `paths(from, to)`, the
 /// measured gpu::Paths from one device of this process to another, over which long messages are
-/// shared out: no host path, or no direct one, where it is not to be used. papcoll-bench
-/// --measure links measures them.
+/// shared out: no host path, or no direct one, where it is not to be used. papcoll-bench --measure
+/// links measures them.
 template <class P>
 concept DeviceProvider = requires(const Reducer& r) {
   { P::transport_name } -> std::convertible_to<std::string_view>;

@@ -24,8 +24,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a rank of a node tells all others of its device, where its mailbox with itself would be.
-/// Written by that rank alone.
+/// What a rank of a node publishes of its device, where its mailbox with itself would be. Written
+/// by that rank alone.
 struct RankNotice {
   /// What state says. 0: the rank is not connected. It has mapped nothing, nor will it, since every
   /// message of this rank has been answered.
@@ -53,9 +53,9 @@ struct RankNotice {
 
 static_assert(sizeof(RankNotice) <= device_mailbox_bytes);
 
-/// The trial with which ranks find out, while their first calls are under way, if all of them can
+/// The trial by which ranks find out, while their first calls are in progress, if all of them can
 /// share memory and events of devices: each exports one of its own, imports those of all others,
-/// and closes them again. Nobody waits: whoever dies meanwhile is missed by the calls.
+/// and closes them again. No rank waits: the calls notice a rank that dies meanwhile.
 class IpcProbe {
  public:
   /// `notices`: of all ranks. `steps` and `notices` stay longer. Throws device_error for what is no
@@ -85,8 +85,8 @@ class IpcProbe {
     return has_tried_ && all_are(RankNotice::tried);
   }
 
-  /// After that: why they cannot share, the same on all ranks, or nothing if they can. `ranks` is
-  /// how the team numbers them.
+  /// After that: returns why they cannot share, the same on all ranks; empty if they can. `ranks`
+  /// is how the team numbers them.
   std::string reason(const std::vector<int>& ranks) const {
     for (std::size_t r = 0; r < notices_.size(); ++r) {
       const std::string why = notices_[r]->reason.data();
@@ -149,11 +149,11 @@ class IpcProbe {
   bool has_tried_ = false;
 };
 
-/// Where in a node's memory its ranks have what they tell each other of their devices: a mailbox
-/// for each pair, and where a rank's mailbox with itself would be, what it tells all others.
+/// Where in a node's memory its ranks publish what they know of their devices: a mailbox for each
+/// pair, and where a rank's mailbox with itself would be, what it sends to all others.
 class MailboxTable {
  public:
-  /// What a rank tells all others.
+  /// What a rank publishes to all others.
   struct OfRank {
     RankNotice notice;
     DeviceControlBlock board;
@@ -181,7 +181,7 @@ class MailboxTable {
     return peers;
   }
 
-  /// What a rank of the node tells.
+  /// Returns what a rank of the node has published.
   RankNotice& notice(int rank) const { return of_rank(rank).notice; }
   /// Of all.
   std::vector<RankNotice*> notices() const { return of_all(&OfRank::notice); }

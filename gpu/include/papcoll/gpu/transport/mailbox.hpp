@@ -29,7 +29,8 @@ enum class MailKind : std::uint32_t {
   emptied,  ///< the cell with the number `ticket` is free once it is
 };
 
-/// What one rank tells another of a message between their devices. Its bytes stay where they are.
+/// What one rank sends another about a message between their devices. The bytes of the message stay
+/// where they are.
 struct ControlMessage {
   MailKind kind = MailKind::message;
   std::uint32_t ticket = 0;  ///< which of the sender's messages, or receives; an answer repeats it
@@ -93,8 +94,8 @@ struct MailboxPair {
 /// Never waits: mails for which there is no slot are kept.
 class MailboxEndpoint {
  public:
-  /// A mail that came, and an event that is the peer's; null: what it told of is complete, and
-  /// Api::hear(told) goes before what relies on that.
+  /// A received mail, and an event of the peer's. Null: what the mail reports is complete, and
+  /// Api::hear(told) must be called before anything relies on that.
   struct Received {
     ControlMessage mail{};
     gpu::Event event = nullptr;
@@ -140,7 +141,7 @@ class MailboxEndpoint {
   /// The sends that mails have completed since it was asked last.
   std::vector<TransportOp> completed() { return std::exchange(completed_, {}); }
 
-  /// Is there a mail?
+  /// Returns true if there is a mail.
   bool any() const noexcept { return in_->sent.load(std::memory_order_acquire) != taken_; }
 
   /// The next one, if any(). It stays until taken().

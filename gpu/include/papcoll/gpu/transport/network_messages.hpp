@@ -111,7 +111,7 @@ class NetworkMessages final : public DeviceMessages {
     work.owner->complete(work.slot, work.step);
   }
 
-  /// Gives back what it had of the host; the message between devices.
+  /// Frees the host memory of a message, and returns the message between devices.
   TransportOp end(const TransportOp& of_host) {
     const bool sent = of_host.kind == OpKind::send;
     const std::byte* const host = sent ? of_host.a : of_host.to;

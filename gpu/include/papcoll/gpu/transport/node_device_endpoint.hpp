@@ -85,9 +85,9 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     }
     if (!is_abandoned()) close_imports();
     if (!is_abandoned() && !processes_) tell_memory();
-    // A peer that sees `closed` may free what was mapped here, and the memory it was told of.
-    // Sequentially consistent, as the look at the others' that follows: of two that end at the same
-    // time one sees the other, or nobody would free it.
+    // A peer that sees `closed` may free what was mapped here, and the memory that this rank
+    // announced to it. Sequentially consistent, as the look at the others' that follows: of two
+    // that end at the same time one sees the other, or neither would free it.
     const bool leaks = is_abandoned() && processes_;  // threads use the memory that is told of
     const std::uint32_t state = leaks ? RankNotice::gave_up : RankNotice::closed;
     mail_.notice(node_.rank).state.store(state, std::memory_order_seq_cst);
@@ -153,7 +153,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     return all;
   }
 
-  /// Are there ranks on other nodes?
+  /// Returns true if there are ranks on other nodes.
   bool is_divided() const noexcept { return team_ != node_.size; }
 
   /// By rank of the team.

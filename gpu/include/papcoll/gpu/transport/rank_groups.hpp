@@ -39,7 +39,7 @@ class GroupOfRanks {
     shape.commutative = call.reducer.commutative;
     run_.start(*team_, plans_.get(schedule, shape, ranks_).plan, ranks_, call, sequence, window);
   }
-  /// Is it done? The endpoint moves it.
+  /// Returns true if the call is complete. The endpoint makes its progress.
   bool done() const noexcept { return run_.done(); }
 
   int size() const noexcept { return ranks_.size(); }  ///< ranks of the group
@@ -66,7 +66,7 @@ struct NodesOfRanks {
   GroupOfRanks within;   ///< the ranks of this rank's node
   GroupOfRanks between;  ///< the first rank of each node, by rank
 
-  /// Is this rank the first of its node?
+  /// Returns true if this rank is the first of its node.
   bool is_first() const noexcept { return within.rank() == 0; }
 
   /// After the team broke.

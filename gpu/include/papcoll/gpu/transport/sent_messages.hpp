@@ -40,11 +40,12 @@ class MessagePaths {
     }
   }
 
-  /// Is a message of so many bytes shared out?
+  /// Returns true if a message of that many bytes is shared out among paths.
   bool shares_out(std::size_t bytes) const noexcept {
     return !paths_.empty() && bytes >= least_shared_out;
   }
-  /// Does a third device carry a part? Then the peer's memory is mapped for its device, too.
+  /// Returns true if a third device carries a part. Then the peer's memory is mapped for that
+  /// device, too.
   bool uses_others() const noexcept { return pulled_.size() > 1; }
   /// The device that messages come from.
   int from() const noexcept { return from_; }
@@ -97,8 +98,9 @@ class MessagePaths {
 
 /// The messages that a rank has sent and whose receivers have not pulled them yet.
 ///
-/// Memory of the caller is not shown to peers, since nobody may free what others have mapped: its
-/// messages are copied to memory of the rank first. What share() was called for goes directly.
+/// Memory of the caller is not exposed to peers, since memory that others have mapped must not be
+/// freed: its messages are copied to memory of the rank first. Memory for which share() was called
+/// is exposed.
 class SentMessages {
  public:
   /// More bytes than any message has.

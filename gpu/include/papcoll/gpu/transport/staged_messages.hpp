@@ -24,7 +24,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// Messages through memory of the host, for devices that share none: as whole parts, piece by
-/// piece, see HostStagedPart. The devices share no events either, so that hosts tell each other
+/// piece, see HostStagedPart. The devices share no events either, so hosts notify each other of
 /// what they have seen to be complete.
 ///
 ///     sender                                     receiver

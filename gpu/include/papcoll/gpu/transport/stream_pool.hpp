@@ -18,14 +18,14 @@ class EventPool {
   /// For a device.
   EventPool(gpu::Api& api, int device) : api_(&api), device_(device) {}
 
-  /// One that nobody uses.
+  /// Returns an unused event.
   gpu::OwnedEvent take() {
     if (free_.empty()) return {*api_, api_->make_event(device_, false)};
     gpu::OwnedEvent event = std::move(free_.back());
     free_.pop_back();
     return event;
   }
-  /// Gives it back: every wait for its last record has been called.
+  /// Takes back an event. Requires that every wait for its last record has been called.
   void give_back(gpu::OwnedEvent event) { free_.push_back(std::move(event)); }
 
  private:
@@ -39,7 +39,7 @@ struct DeviceRange {
   const std::byte* lo = nullptr;
   std::size_t bytes = 0;
 
-  /// Have the two a byte in common?
+  /// Returns true if the two have a byte in common.
   bool overlaps(const DeviceRange& other) const noexcept {
     return std::less<>{}(lo, other.lo + other.bytes) && std::less<>{}(other.lo, lo + bytes);
   }
@@ -132,7 +132,7 @@ class StreamPool {
     api_->wait(user, left_.get());
   }
 
-  /// Has all that was finished been performed?
+  /// Returns true if all that was finished has been performed.
   bool is_idle() { return api_->is_complete(left_.get()); }
 
   /// The stream to which finish() joins all others.
