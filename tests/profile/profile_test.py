@@ -679,6 +679,8 @@ def told(job, sent, *program):
     shutil.rmtree(job.traces, ignore_errors=True)
     with subprocess.Popen([job.options.profile, "--output", str(job.traces),
                            *job.launch(3, *program)], stdout=subprocess.PIPE,
+                          # Open MPI's ranks need a while to say what they were told.
+                          env={**os.environ, "OMPI_MCA_odls_base_sigkill_timeout": "1"},
                           stderr=subprocess.STDOUT, text=True) as running:
         deadline = time.monotonic() + 60
         while len(list(job.traces.glob("rank-*.trace"))) < 3 and time.monotonic() < deadline:
