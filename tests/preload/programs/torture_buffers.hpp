@@ -32,8 +32,8 @@ class Buffer {
            0) {
       ++shift_;
     }
-    // The pattern begins where MPI's part does, so that two buffers of one salt are equal; it repeats
-    // itself.
+    // The pattern begins where MPI's part does, so that two buffers of one salt are equal; it
+    // repeats itself.
     constexpr std::size_t period = 256;
     const auto first = static_cast<std::size_t>(shift_);
     for (std::size_t i = 0; first + i < memory_.size() && i < period; ++i) {
