@@ -94,59 +94,84 @@ run_plainly() {
   fi
 }
 
-# Leaves the processor seconds of this shell's children so far in the variable used.
-used=0
-look_at_times() {
-  times >build/times  # here: a pipe's shell has children of its own
-  used=$(awk 'NR == 2 { gsub(/[ms]/, " "); print int(60 * $1 + $2 + 60 * $3 + $4) }' build/times)
+# seconds_used FILE: the processor seconds of the children of the shell whose `times` are in it.
+seconds_used() {
+  awk 'NR == 2 { gsub(/[ms]/, " "); print int(60 * $1 + $2 + 60 * $3 + $4) }' "$1"
 }
 
-# Leaves the verdict on a configuration in the variable of that name.
-verdict=""
-test_configuration() {
-  local name=$1 logs=build/$1 start=$SECONDS built_before=0
-  mkdir -p "$logs"
-  rm -f "$logs/build.log" "$logs/tests.xml"
-  look_at_times
-  local used_before=$used
-  say "$name: configure"
+# prepare NAME [COMMAND…]: configures and builds, by COMMAND cmake …. Leaves in build/NAME the files `prepared`
+# (the seconds) and `times`; without `prepared` it failed to do what failed_to says.
+prepare() {
+  local name=$1 logs=build/$1 start=$SECONDS
+  shift
   # asan-ubsan runs all unit tests; those that depend on time or on the compiler run here, too.
-  local options=("-DPAPCOLL_FULL_SIZES=$full") some="^(base|waiting)/"
+  local options=("-DPAPCOLL_FULL_SIZES=$full") some="base/;node/doorbells;node/peer_watch;node/waiter"
   if [[ $name == openmpi ]]; then
     if $quick; then some=""; fi
     options+=("-DPAPCOLL_UNIT_TESTS=$some")
     if [[ $full == ON ]]; then options+=("-DPAPCOLL_PRELOADED_FLAGS=-O2"); fi
   fi
   if [[ $name == mpich ]]; then options+=("-DPAPCOLL_BUILD_TOOLS=$full" "-DPAPCOLL_BUILD_BENCHMARKS=$full"); fi
-  if ! cmake --preset "$name" "${options[@]}"; then
-    verdict="FAILED to configure"
-    return 1
-  fi
+  say "$name: configure"
+  echo configure >"$logs/failed_to"
+  "$@" cmake --preset "$name" "${options[@]}" || return
   say "$name: build"
-  if [[ -e $logs/.ninja_log ]]; then built_before=$(wc -l <"$logs/.ninja_log"); fi
-  if ! cmake --build --preset "$name" --parallel "$jobs" --target "${targets[@]}" 2>&1 |
-    tee "$logs/build.log"; then
-    verdict="FAILED to build"
+  echo build >"$logs/failed_to"
+  if [[ -e $logs/.ninja_log ]]; then wc -l <"$logs/.ninja_log" >"$logs/built_before"; fi
+  "$@" cmake --build --preset "$name" --parallel "$jobs" --target "${targets[@]}" || return
+  times >"$logs/times"
+  echo $((SECONDS - start)) >"$logs/prepared"
+}
+
+# A configuration is built while the one before it is tested, with the processor time that its tests leave.
+preparing=""
+start_preparing() {  # NAME [COMMAND…], as prepare
+  local logs=build/$1
+  mkdir -p "$logs"
+  rm -f "$logs/prepared" "$logs/tests.xml"
+  echo 0 >"$logs/built_before"
+  : >"$logs/build.log"
+  set -m  # a process group of its own, to be ended with this script
+  prepare "$@" >>"$logs/build.log" 2>&1 </dev/null &
+  preparing=$!
+  set +m
+}
+trap '[[ -z $preparing ]] || kill -- "-$preparing" 2>/dev/null || true' EXIT
+
+# Tests a configuration that is being prepared, and meanwhile prepares the next, if there is one. Leaves the
+# verdict in the variable of that name.
+verdict=""
+test_configuration() {
+  local name=$1 next=${2:-} logs=build/$1
+  tail -n +1 -s 0.2 -f --pid="$preparing" "$logs/build.log"
+  wait "$preparing" || true
+  preparing=""
+  if [[ -n $next ]]; then start_preparing "$next" nice -n 19; fi
+  if [[ ! -e $logs/prepared ]]; then
+    verdict="FAILED to $(cat "$logs/failed_to")"
     return 1
   fi
-  local built=$SECONDS
-  look_at_times
-  local used_for_build=$((used - used_before))
   say "$name: test"
-  local status=0
-  run_plainly "$name" ctest --preset "$name" "${ctest_arguments[@]}" \
-    --output-junit "$PWD/$logs/tests.xml" 2>&1 | tee "$logs/test.log" || status=1
+  local status=0 start=$SECONDS
+  (
+    status=0
+    run_plainly "$name" ctest --preset "$name" "${ctest_arguments[@]}" \
+      --output-junit "$PWD/$logs/tests.xml" 2>&1 | tee "$logs/test.log" || status=1
+    times >"$logs/times_of_tests"
+    exit $status
+  ) || status=1
   verdict=$(grep -E 'tests passed|No tests were found' "$logs/test.log" | tail -n 1)
-  look_at_times
-  verdict="${verdict:-FAILED to run ctest} (build $((built - start)) s, tests $((SECONDS - built)) s; \
-processors $used_for_build s and $((used - used_before - used_for_build)) s)"
-  times_of+=("$name:" "$(scripts/test_report.py times "$logs" "$built_before" "$logs/tests.xml")")
+  verdict="${verdict:-FAILED to run ctest} (build $(cat "$logs/prepared") s, tests $((SECONDS - start)) s; \
+processors $(seconds_used "$logs/times") s and $(seconds_used "$logs/times_of_tests") s)"
+  times_of+=("$name:" "$(scripts/test_report.py times "$logs" "$(cat "$logs/built_before")" "$logs/tests.xml")")
   return $status
 }
 
 failed=0 summary=() times_of=() failures=()
-for name in "${chosen[@]}"; do
-  if ! test_configuration "$name"; then
+start_preparing "${chosen[0]}"
+for i in "${!chosen[@]}"; do
+  name=${chosen[i]}
+  if ! test_configuration "$name" "${chosen[i + 1]:-}"; then
     failed=1
     failures+=("$name:")
     if [[ -e build/$name/tests.xml ]]; then

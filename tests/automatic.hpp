@@ -5,6 +5,7 @@
 
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/bcast.hpp>

@@ -103,7 +103,7 @@ def main() -> int:
         # NAME.ipp is part of NAME.hpp.
         includes.setdefault(name, []).extend(
             re.findall(r"^\s*#\s*include\s*<papcoll/(.*)\.(?:[hi]pp|cuh)>", text, re.MULTILINE))
-        if not text.startswith("#pragma once\n"):
+        if not re.match(r"(// SPDX.*\n)?#pragma once\n", text):
             complaints.append(f"{name}: does not begin with #pragma once")
         if re.search(r'^\s*#\s*include\s*"', text, re.MULTILINE):
             complaints.append(f"{name}: includes with quotes; write <papcoll/...>")

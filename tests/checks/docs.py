@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What the documents name exists. Run in the root of the sources.
+"""What documents and comments name exists. Run in the root of the sources.
 
-docs.py            links between documents, paths in backticks, tests that contracts.md names, and that
-                   docs/README.md leads to every page
+docs.py            links between documents, paths in backticks, tests that contracts.md names, that
+                   docs/README.md leads to every page, and files that comments of sources name
 docs.py selftest   each kind of fault is found in a text that has it
 """
 
@@ -18,6 +18,12 @@ ENDINGS = "hpp|ipp|cpp|py|sh|md|cmake|txt|json|gz"
 PATH = re.compile(rf"[\w.*…-]+(?:/[\w.*…-]+)*/|[\w./*…-]+\.(?:{ENDINGS})")
 # Files that a reader makes.
 MADE = {"first.cpp", "threads.cpp", "a.json", "b.json"}
+
+# Comments of these sources are read, by the end of a file's name.
+COMMENTS = dict.fromkeys((".hpp", ".ipp", ".cpp", ".cu", ".cuh", ".c"), re.compile("//.*")) | dict.fromkeys(
+    (".py", ".sh", ".cmake", ".txt"), re.compile(r"(?:^|\s)#\s.*"))
+COMMENTED = ("include", "gpu", "analysis", "tools", "benchmarks", "tests")
+NAMED = re.compile(r"(?<![\w<>./*…=;-])(?:[\w.-]+/)*\w[\w.-]*\.(?:hpp|ipp|cpp|cuh?|py|sh|cmake|md)\b(?![/*…])")
 
 
 def sources():
@@ -69,11 +75,15 @@ def wrong_links(page, text):
             yield f"{page}:{number}: links to {target}, and there is no such heading"
 
 
+def with_wildcards(name):
+    """Capitals stand for a name of the reader's, an ellipsis for anything."""
+    return re.sub(r"(?<![A-Za-z])[A-Z_]{3,}(?![A-Z]*\.md)", "*", name).replace("…", "*")
+
+
 def exists(page, name, files):
     if name in MADE:
         return True
-    # Capitals stand for a name of the reader's, an ellipsis for anything.
-    pattern = re.sub(r"(?<![A-Za-z])[A-Z_]{3,}(?![A-Z]*\.md)", "*", name).replace("…", "*")
+    pattern = with_wildcards(name)
     if re.match(r"\*?/|build/|/", pattern) or pattern.startswith("build"):
         return True
     for root in [*ROOTS, str(page.parent)]:
@@ -109,6 +119,17 @@ def wrong_tests(page, text):
                     yield f'{page}:{number}: {path} has no test "{name}"'
 
 
+def wrong_comments(source, text, files):
+    """Names of files in comments that are neither files nor ends of their paths."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for comment in COMMENTS[source.suffix].findall(line):
+            for name in NAMED.findall(comment):
+                pattern = with_wildcards(name)
+                if not (name in MADE or pattern.startswith("*/") or (source.parent / name).exists() or
+                        any(p.match(pattern) for p in files)):
+                    yield f"{source}:{number}: a comment names {name}, which does not exist"
+
+
 def pages_not_reached(index, text):
     linked = {(index.parent / target.partition("#")[0]).resolve() for _, target in links(index, text)}
     for page in sorted(index.parent.glob("*.md")):
@@ -127,7 +148,11 @@ def check():
         complaints += wrong_tests(page, text)
     index = pathlib.Path("docs/README.md")
     complaints += pages_not_reached(index, index.read_text(encoding="utf-8"))
-    print("\n".join(complaints) or f"{len(documents(files))} documents, all that they name exists")
+    sources_read = [p for p in files if p.parts[0] in COMMENTED and p.suffix in COMMENTS]
+    for source in sources_read:
+        complaints += wrong_comments(source, source.read_text(encoding="utf-8"), files)
+    print("\n".join(complaints) or f"{len(documents(files))} documents and the comments of "
+          f"{len(sources_read)} sources, all that they name exists")
     return 1 if complaints else 0
 
 
@@ -142,6 +167,10 @@ def selftest():
         (wrong_paths(page, "`base/call.hpp`, `call.hpp`, `tests/unit/`, `base/NAME.hpp`", files), 0),
         (wrong_tests(page, '- `tests/unit/base/op_test.cpp`: "no such test"'), 1),
         (wrong_tests(page, '- `tests/unit/base/op_test.cpp`: "every combination is op(low, high)"'), 0),
+        (wrong_comments(pathlib.Path("tests/x.hpp"), "// see base/nothing.hpp\nint x;  // and nothing.py", files), 2),
+        (wrong_comments(pathlib.Path("tests/x.sh"), "# nothing.sh\necho ${x#nothing.py}", files), 1),
+        (wrong_comments(pathlib.Path("tests/x.hpp"),
+                        "// base/call.hpp, call.hpp, unit/base/op_test.cpp, NAME_test.cpp", files), 0),
         (pages_not_reached(pathlib.Path("docs/README.md"), "[a](tutorial.md)"),
          len(list(pathlib.Path("docs").glob("*.md"))) - 2),
     ]

@@ -1,7 +1,7 @@
 #!/bin/sh
 # precompiled.sh COMPILER FLAGS-FILE DIRECTORY: what papcoll's headers include of others, compiled
-# once, for scripts that compile many small files: they do with -include others_COMPILER.hpp.
-# includes.py finds what a header forgets to include of the standard library. core_COMPILER.hpp has
+# once, for scripts that compile many small files: they do with -include DIRECTORY/others_COMPILER.hpp.
+# includes.py finds what a header forgets to include of the standard library. DIRECTORY/core_COMPILER.hpp has
 # <papcoll/core.hpp>, too, for files that begin with it.
 set -u
 

@@ -82,6 +82,7 @@ class Scheduler {
 
   bool running() const noexcept { return running_; }
   int current() const noexcept { return current_; }
+  int ranks() const noexcept { return ranks_; }
 
   /// Somebody else may run here.
   void point() {

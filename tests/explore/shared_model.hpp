@@ -70,10 +70,11 @@ class SharedModel {
 
   void plain_write(const void* p, std::size_t n) {
     const std::size_t writer = me();
+    const auto ranks = static_cast<std::size_t>(scheduler().ranks());
     const Clock& mine = clocks_[writer];
     each_cell(p, n, "writes", [&](Cell& c) {
       if (c.written_at > mine[c.written_by]) race(p, "writes", c.written_by, "writes");
-      for (std::size_t r = 0; r < max_ranks; ++r) {
+      for (std::size_t r = 0; r < ranks; ++r) {
         if (c.read_at[r] > mine[r]) race(p, "writes", r, "reads");
       }
       c.written_by = writer;

@@ -16,8 +16,8 @@ function(papcoll_launcher_of mpi result)
   set(${result} "${launcher}" PARENT_SCOPE)
 endfunction()
 
-# papcoll_launched_tests(name CASES case... ARGUMENTS word... TIMEOUT seconds [SERIAL case...]):
-# tests name.MPI.case by name_test.py of the current directory. SERIAL: those that run alone.
+# papcoll_launched_tests(NAME CASES case... ARGUMENTS word... TIMEOUT seconds [SERIAL case...]):
+# tests NAME.MPI.case by NAME_test.py of the current directory. SERIAL: those that run alone.
 function(papcoll_launched_tests name)
   cmake_parse_arguments(PARSE_ARGV 1 tests "" TIMEOUT "CASES;ARGUMENTS;SERIAL")
   find_package(Python3 COMPONENTS Interpreter REQUIRED)

@@ -33,7 +33,7 @@ TEST_CASE("the ports of messages are busy as the figure of the simulator has the
     }
     return by_sender;
   };
-  // As the figure in analysis/simulate.hpp has them: 8 bytes each, to rank 2.
+  // As the figure in simulate/simulate.hpp has them: 8 bytes each, to rank 2.
   auto t = times(8, {0, 4, 0});
   CHECK(t[0].depart == Approx(2));
   CHECK(t[0].out_to == Approx(10));
