@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <papcoll/pattern/generators.hpp>
-#include <papcoll/tools/misspelt.hpp>
-#include <papcoll/tools/whole_number.hpp>
-#include <papcoll/tools/written.hpp>
+#include <papcoll/tools/options/misspelt.hpp>
+#include <papcoll/tools/options/whole_number.hpp>
+#include <papcoll/tools/options/written.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 
 #include <algorithm>

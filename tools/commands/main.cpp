@@ -3,7 +3,7 @@
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/misspelt.hpp>
+#include <papcoll/tools/options/misspelt.hpp>
 #include <papcoll/tools/papcoll_tool.hpp>
 #include <papcoll/version.hpp>
 

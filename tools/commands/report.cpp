@@ -7,12 +7,12 @@
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/expectations.hpp>
-#include <papcoll/tools/json_option.hpp>
-#include <papcoll/tools/otf2_files.hpp>
-#include <papcoll/tools/output_file.hpp>
-#include <papcoll/tools/report_files.hpp>
-#include <papcoll/tools/report_text.hpp>
+#include <papcoll/tools/files/output_file.hpp>
+#include <papcoll/tools/options/json_option.hpp>
+#include <papcoll/tools/recordings/expectations.hpp>
+#include <papcoll/tools/recordings/otf2_files.hpp>
+#include <papcoll/tools/recordings/report_files.hpp>
+#include <papcoll/tools/recordings/report_text.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

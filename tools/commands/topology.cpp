@@ -3,13 +3,13 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/fabric.hpp>
-#include <papcoll/tools/json_file.hpp>
-#include <papcoll/tools/launched_rank.hpp>
-#include <papcoll/tools/machine_named.hpp>
-#include <papcoll/tools/machine_text.hpp>
+#include <papcoll/tools/files/json_file.hpp>
+#include <papcoll/tools/machines/fabric.hpp>
+#include <papcoll/tools/machines/launched_rank.hpp>
+#include <papcoll/tools/machines/machine_named.hpp>
+#include <papcoll/tools/machines/machine_text.hpp>
+#include <papcoll/tools/machines/printed_fabric.hpp>
 #include <papcoll/tools/optional_parts.hpp>
-#include <papcoll/tools/printed_fabric.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/linux_machine.hpp>
 

@@ -5,9 +5,9 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
-#include <papcoll/tools/misspelt.hpp>
-#include <papcoll/tools/whole_number.hpp>
-#include <papcoll/tools/written.hpp>
+#include <papcoll/tools/options/misspelt.hpp>
+#include <papcoll/tools/options/whole_number.hpp>
+#include <papcoll/tools/options/written.hpp>
 
 #include <CLI/CLI.hpp>
 #include <array>

@@ -16,13 +16,13 @@
 #include <papcoll/simulate/link_costs.hpp>
 #include <papcoll/simulate/simulate.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/machine_named.hpp>
-#include <papcoll/tools/model_file.hpp>
-#include <papcoll/tools/named_schedule.hpp>
-#include <papcoll/tools/placement_option.hpp>
-#include <papcoll/tools/placements.hpp>
-#include <papcoll/tools/suara_grid.hpp>
-#include <papcoll/tools/topology_file.hpp>
+#include <papcoll/tools/files/model_file.hpp>
+#include <papcoll/tools/files/topology_file.hpp>
+#include <papcoll/tools/machines/machine_named.hpp>
+#include <papcoll/tools/options/named_schedule.hpp>
+#include <papcoll/tools/options/placement_option.hpp>
+#include <papcoll/tools/options/placements.hpp>
+#include <papcoll/tools/simulation/suara_grid.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 
 #include <CLI/CLI.hpp>

@@ -2,8 +2,8 @@
 
 // A machine as text, for people.
 
-#include <papcoll/tools/gpus_text.hpp>
-#include <papcoll/tools/indented.hpp>
+#include <papcoll/tools/machines/gpus_text.hpp>
+#include <papcoll/tools/machines/indented.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/network.hpp>
 

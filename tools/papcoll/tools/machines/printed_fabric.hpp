@@ -6,7 +6,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/floating_order.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/tools/fabric.hpp>
+#include <papcoll/tools/machines/fabric.hpp>
 #include <papcoll/topology/sysfs.hpp>
 
 #include <algorithm>

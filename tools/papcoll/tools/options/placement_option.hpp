@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/tools/placements.hpp>
+#include <papcoll/tools/options/placements.hpp>
 
 #include <CLI/CLI.hpp>
 #include <string>

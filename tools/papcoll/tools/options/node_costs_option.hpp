@@ -5,7 +5,7 @@
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/node_costs_file.hpp>
+#include <papcoll/tools/files/node_costs_file.hpp>
 
 #include <CLI/CLI.hpp>
 #include <string>

@@ -7,7 +7,7 @@
 //     {"latency": 2e-6, "overhead": 3e-7, "gap_per_byte": 1e-10, "combine_per_byte": 2e-10}
 
 #include <papcoll/model/log_gops.hpp>
-#include <papcoll/tools/json_file.hpp>
+#include <papcoll/tools/files/json_file.hpp>
 
 #include <cstddef>
 #include <string>

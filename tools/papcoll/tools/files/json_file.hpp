@@ -6,8 +6,8 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/output_file.hpp>
-#include <papcoll/tools/plain_text.hpp>
+#include <papcoll/tools/files/output_file.hpp>
+#include <papcoll/tools/files/plain_text.hpp>
 
 #include <algorithm>
 #include <cerrno>

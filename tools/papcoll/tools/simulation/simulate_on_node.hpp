@@ -11,8 +11,8 @@
 #include <papcoll/simulate/simulated_text.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/node_costs_option.hpp>
-#include <papcoll/tools/simulated_call.hpp>
+#include <papcoll/tools/options/node_costs_option.hpp>
+#include <papcoll/tools/simulation/simulated_call.hpp>
 #include <papcoll/topology/machine.hpp>
 
 #include <CLI/CLI.hpp>

@@ -8,7 +8,7 @@
 #include <papcoll/report/tables.hpp>
 #include <papcoll/report/words.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/output_file.hpp>
+#include <papcoll/tools/files/output_file.hpp>
 
 #include <algorithm>
 #include <array>

@@ -11,7 +11,7 @@
 
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/simulate/link_costs.hpp>
-#include <papcoll/tools/json_file.hpp>
+#include <papcoll/tools/files/json_file.hpp>
 
 #include <cstddef>
 #include <string>

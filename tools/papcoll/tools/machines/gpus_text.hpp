@@ -2,7 +2,7 @@
 
 // The GPUs of a node as text, for people.
 
-#include <papcoll/tools/indented.hpp>
+#include <papcoll/tools/machines/indented.hpp>
 #include <papcoll/topology/machine.hpp>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/words.hpp>
-#include <papcoll/tools/written.hpp>
+#include <papcoll/tools/options/written.hpp>
 
 #include <algorithm>
 #include <array>

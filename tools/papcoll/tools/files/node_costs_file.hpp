@@ -10,7 +10,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/json_file.hpp>
+#include <papcoll/tools/files/json_file.hpp>
 
 #include <cstddef>
 #include <string>

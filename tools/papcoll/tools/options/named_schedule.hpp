@@ -8,7 +8,7 @@
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
-#include <papcoll/tools/written.hpp>
+#include <papcoll/tools/options/written.hpp>
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 // Which GPUs reach each other's memory, as text, for people.
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/tools/indented.hpp>
+#include <papcoll/tools/machines/indented.hpp>
 
 #include <cstddef>
 #include <string>

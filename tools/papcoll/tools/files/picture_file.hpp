@@ -3,7 +3,7 @@
 // Where commands write their pictures.
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/tools/output_file.hpp>
+#include <papcoll/tools/files/output_file.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

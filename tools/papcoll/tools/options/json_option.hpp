@@ -2,7 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/output_file.hpp>
+#include <papcoll/tools/files/output_file.hpp>
 
 #include <CLI/CLI.hpp>
 #include <string>

@@ -4,10 +4,10 @@
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/tools/machine_shape.hpp>
+#include <papcoll/tools/files/output_file.hpp>
+#include <papcoll/tools/files/plain_text.hpp>
+#include <papcoll/tools/machines/machine_shape.hpp>
 #include <papcoll/tools/optional_parts.hpp>
-#include <papcoll/tools/output_file.hpp>
-#include <papcoll/tools/plain_text.hpp>
 #include <papcoll/topology/linux_machine.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/network_file.hpp>
