@@ -5,7 +5,9 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/pattern/trace.hpp>
+#include <papcoll/report/read.hpp>
 #include <papcoll/report/report.hpp>
+#include <papcoll/report/symbols.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulated_text.hpp>
 #include <papcoll/simulate/virtual_node.hpp>

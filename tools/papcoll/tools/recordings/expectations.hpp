@@ -4,7 +4,10 @@
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
+#include <papcoll/report/call_text.hpp>
+#include <papcoll/report/one_way.hpp>
 #include <papcoll/report/report.hpp>
+#include <papcoll/report/run.hpp>
 #include <papcoll/report/words.hpp>
 #include <papcoll/tools/options/written.hpp>
 

@@ -5,6 +5,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/draw/svg.hpp>
 #include <papcoll/report/report.hpp>
+#include <papcoll/report/run.hpp>
 #include <papcoll/report/words.hpp>
 
 #ifdef PAPCOLL_TOOL_WITH_OTF2

@@ -6,6 +6,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/profile/trace_format.hpp>
 #include <papcoll/report/calls.hpp>
+#include <papcoll/report/one_way.hpp>
 #include <papcoll/report/report.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/what_if/recorded.hpp>

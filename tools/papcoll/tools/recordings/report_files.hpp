@@ -4,7 +4,10 @@
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/draw/svg.hpp>
+#include <papcoll/report/call_text.hpp>
+#include <papcoll/report/one_way.hpp>
 #include <papcoll/report/report.hpp>
+#include <papcoll/report/run.hpp>
 #include <papcoll/report/tables.hpp>
 #include <papcoll/report/words.hpp>
 #include <papcoll/tools/common.hpp>
