@@ -95,8 +95,6 @@ class MapCommand final : public Command {
                   "map Binomial --machine nodes=4,cores=8 --placement random --draw map.svg"}));
   }
 
-  bool is_given() const override { return command_->parsed(); }
-
   /// The exit status; throws papcoll::error.
   int run() override {
     const ParsedName algorithm = schedule_to("map", name_, catalogue_);
@@ -265,7 +263,6 @@ class MapCommand final : public Command {
   }
 
   Catalogue catalogue_;
-  CLI::App* command_ = nullptr;
   CLI::Option* ranks_option_ = nullptr;
   CLI::Option* root_option_ = nullptr;
   std::string name_;
@@ -283,9 +280,7 @@ class MapCommand final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_map(CLI::App& app, Catalogue catalogue) {
-  auto command = std::make_unique<MapCommand>(catalogue);
-  command->add_to(app);
-  return command;
+  return made<MapCommand>(app, catalogue);
 }
 
 }  // namespace tool

@@ -48,8 +48,6 @@ class TopologyCommand final : public Command {
         examples({"topology", "topology --machine nodes=4,packages=2,cores=8,leaf=2"}));
   }
 
-  bool is_given() const override { return command_->parsed(); }
-
   /// The exit status; throws papcoll::error.
   int run() override {
     if (format_.empty() && !file_.empty()) {
@@ -92,7 +90,6 @@ class TopologyCommand final : public Command {
            host.data() + ": " + NodeText::in_a_line(linux_place()) + "\n";
   }
 
-  CLI::App* command_ = nullptr;
   CLI::Option* machine_ = nullptr;
   CLI::Option* from_ = nullptr;
   std::string spec_;
@@ -103,9 +100,7 @@ class TopologyCommand final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_topology(CLI::App& app, Catalogue) {
-  auto command = std::make_unique<TopologyCommand>();
-  command->add_to(app);
-  return command;
+  return made<TopologyCommand>(app);
 }
 
 }  // namespace tool

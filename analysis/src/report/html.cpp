@@ -7,6 +7,9 @@
 #include <papcoll/report/tables.hpp>
 #include <papcoll/report/words.hpp>
 
+#include <boost/archive/iterators/base64_from_binary.hpp>
+#include <boost/archive/iterators/transform_width.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -30,48 +33,27 @@ namespace {
 /// As base64 has it, numbers with the low byte first.
 template <class T>
 std::string base64(const std::vector<T>& numbers) {
-  constexpr std::string_view digits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve(numbers.size() * sizeof(T) * 4 / 3 + 4);
-  std::uint32_t bits = 0;
-  unsigned held = 0;
-  std::size_t bytes = 0;
+  using namespace boost::archive::iterators;
+  using Digits = base64_from_binary<transform_width<std::string::const_iterator, 6, 8>>;
+  std::string bytes;
   for (const T n : numbers) {
-    for (unsigned b = 0; b < sizeof(T); ++b) {
-      bits = bits << 8U | static_cast<std::uint32_t>(n >> (8U * b) & 0xffU);
-      held += 8;
-      ++bytes;
-      while (held >= 6) {
-        held -= 6;
-        text += digits[bits >> held & 0x3fU];
-      }
-    }
+    for (unsigned b = 0; b < sizeof(T); ++b) bytes += static_cast<char>(n >> (8U * b) & 0xffU);
   }
-  if (held > 0) text += digits[bits << (6 - held) & 0x3fU];
-  while (bytes % 3 != 0 && text.size() % 4 != 0) text += '=';
-  return text;
+  const std::size_t missing = (3 - bytes.size() % 3) % 3;
+  bytes.append(missing, '\0');
+  std::string text{Digits{bytes.cbegin()}, Digits{bytes.cend()}};
+  return text.replace(text.size() - missing, missing, missing, '=');
 }
 
 /// A text in a script; no end of the script's element can be in it.
 std::string script_text(const std::string& text) {
   std::string safe = "\"";
   for (const char c : papcoll::detail::utf8_text(text)) {
-    switch (c) {
-      case '"':
-        safe += "\\\"";
-        break;
-      case '\\':
-        safe += "\\\\";
-        break;
-      case '\n':
-        safe += "\\n";
-        break;
-      case '<':
-        safe += "\\u003c";
-        break;
-      default:
-        safe += static_cast<unsigned char>(c) < 0x20U ? ' ' : c;
+    if (c == '"' || c == '\\') safe += '\\';
+    if (c == '<' || c == '\n') {
+      safe += c == '<' ? "\\u003c" : "\\n";
+    } else {
+      safe += static_cast<unsigned char>(c) < 0x20U ? ' ' : c;
     }
   }
   return safe + "\"";

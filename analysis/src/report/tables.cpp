@@ -56,12 +56,32 @@ std::string bars(const std::array<std::uint64_t, time_parts>& lasts,
   return text;
 }
 
+using Columns = std::vector<Column>;
+using Row = std::vector<Cell>;
+
+/// A list behind another one.
+template <class T>
+std::vector<T> operator+(std::vector<T> a, const std::vector<T>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+/// A row for each of several entries.
+template <class Entry, class RowOf>
+Table table(std::string key, std::string title, Columns columns, const std::vector<Entry>& entries,
+            const RowOf& row_of) {
+  Table t{std::move(key), std::move(title), std::move(columns), {}};
+  for (const Entry& e : entries) t.rows.push_back(row_of(e));
+  return t;
+}
+
 /// Columns of a summary, after those that name what it is of. Node-wide columns are for readers if
 /// there are several nodes, factors if α was measured.
-void add_summary_columns(Table& t, const Report& r) {
+Columns summary_columns(const Report& r) {
+  Columns all;
   const bool nodes = r.run.ranks.front().header.node != r.run.ranks.back().header.node;
-  const auto add = [&t](std::string key, std::string heading) {
-    t.columns.push_back({std::move(key), std::move(heading), true});
+  const auto add = [&all](std::string key, std::string heading) {
+    all.push_back({std::move(key), std::move(heading), true});
   };
   const auto only = [](bool shown, std::string heading) {
     return shown ? std::move(heading) : std::string{};
@@ -89,12 +109,11 @@ void add_summary_columns(Table& t, const Report& r) {
     add(key + "_p99", titled(first, " 99 %"));
     add(key + "_worst", titled(first || key == "omega_factor", " worst"));
   }
+  return all;
 }
 
-void add_summary(std::vector<Cell>& row, const Summary& s) {
-  row.push_back(count(s.calls));
-  row.push_back(count(s.balanced));
-  row.push_back(nanoseconds(s.own));
+Row cells_of(const Summary& s) {
+  Row row{count(s.calls), count(s.balanced), nanoseconds(s.own)};
   const auto add = [&row](const Distribution& d, auto cell) {
     for (const double v : {d.mean, d.median, d.p90, d.p99, d.worst}) {
       row.push_back(d.count == 0 ? none() : cell(v));
@@ -108,6 +127,7 @@ void add_summary(std::vector<Cell>& row, const Summary& s) {
   add(s.node_delta, nanoseconds);
   add(s.node_omega_factor, factor);
   add(s.node_delta_factor, factor);
+  return row;
 }
 
 /// Whether there are calls of several sizes, so that ranges say something.
@@ -115,165 +135,41 @@ std::string range_name(const Report& r, profile::MpiCollective c, std::size_t ra
   return c == profile::MpiCollective::barrier ? "–" : r.ranges[range].name;
 }
 
-void add_total(std::vector<Cell>& row, const Report& r, const TotalRow& t) {
-  row.push_back(count(t.calls));
-  row.push_back(seconds(t.time));
-  row.push_back(seconds(t.time / static_cast<double>(r.run.ranks.size())));
-  row.push_back(r.rank_seconds > 0 ? part(t.time / r.rank_seconds) : none());
-  row.push_back({papcoll::detail::bytes_text(static_cast<std::size_t>(t.bytes_each())),
-                 t.bytes / static_cast<double>(t.calls)});
-  row.push_back(seconds(t.longest));
+const Columns total_columns{{"calls", "calls", true},
+                            {"time", "", true},
+                            {"time_per_rank", "time a rank", true},
+                            {"part_of_run", "of the run", true},
+                            {"mean_bytes", "mean size", true},
+                            {"longest", "longest", true}};
+
+Row cells_of(const Report& r, const TotalRow& t) {
+  return {count(t.calls),
+          seconds(t.time),
+          seconds(t.time / static_cast<double>(r.run.ranks.size())),
+          r.rank_seconds > 0 ? part(t.time / r.rank_seconds) : none(),
+          {papcoll::detail::bytes_text(static_cast<std::size_t>(t.bytes_each())),
+           t.bytes / static_cast<double>(t.calls)},
+          seconds(t.longest)};
 }
 
-const std::vector<Column>& total_columns() {
-  static const std::vector<Column> columns{{"calls", "calls", true},
-                                           {"time", "", true},
-                                           {"time_per_rank", "time a rank", true},
-                                           {"part_of_run", "of the run", true},
-                                           {"mean_bytes", "mean size", true},
-                                           {"longest", "longest", true}};
-  return columns;
-}
+const Columns lateness_columns{{"calls", "calls", true},
+                               {"lasts", "last", true},
+                               {"share", "of calls", true},
+                               {"by_chance", "by chance", true},
+                               {"own_lasts", "", true},
+                               {"gap_median", "late by", true},
+                               {"gap_worst", "worst", true},
+                               {"others_median", "", true},
+                               {"waited_for_last_alone", "made wait", true},
+                               {"waited", "waited for", true}};
 
-Table totals_table(const Report& r) {
-  Table t{"totals",
-          "Calls and time of the whole run, all ranks",
-          {{"collective", "collective", false}, {"size", "size", false}},
-          {}};
-  t.columns.insert(t.columns.end(), total_columns().begin(), total_columns().end());
-  for (const TotalRow& x : r.totals) {
-    std::vector<Cell> row{words(name_of(x.collective, x.flags)),
-                          words(range_name(r, x.collective, x.range))};
-    add_total(row, r, x);
-    t.rows.push_back(std::move(row));
-  }
-  return t;
-}
-
-Table totals_by_place_table(const Report& r) {
-  Table t{"totals_by_place",
-          "The same by place",
-          {{"place", "place", false}, {"collective", "collective", false}},
-          {}};
-  t.columns.insert(t.columns.end(), total_columns().begin(), total_columns().end());
-  for (const TotalRow& x : r.totals_by_place) {
-    std::vector<Cell> row{words(place_text(r.run, x.place)), words(name_of(x.collective, x.flags))};
-    add_total(row, r, x);
-    t.rows.push_back(std::move(row));
-  }
-  return t;
-}
-
-Table imbalance_table(const Report& r) {
-  Table t{"imbalance",
-          "Imbalance by collective and size",
-          {{"collective", "collective", false}, {"size", "size", false}},
-          {}};
-  add_summary_columns(t, r);
-  for (const SummaryRow& x : r.by_collective) {
-    std::vector<Cell> row{words(name_of(x.collective, x.flags)),
-                          words(range_name(r, x.collective, x.range))};
-    add_summary(row, x.summary);
-    t.rows.push_back(std::move(row));
-  }
-  if (r.by_collective.size() > 1) {
-    std::vector<Cell> row{words("all"), words("")};
-    add_summary(row, r.all);
-    t.rows.push_back(std::move(row));
-  }
-  return t;
-}
-
-Table places_table(const Report& r) {
-  Table t{"places",
-          "Imbalance by place",
-          {{"place", "place", false}, {"collective", "collective", false}},
-          {}};
-  add_summary_columns(t, r);
-  for (const SummaryRow& x : r.by_place) {
-    std::vector<Cell> row{words(place_text(r.run, x.place)), words(name_of(x.collective, x.flags))};
-    add_summary(row, x.summary);
-    t.rows.push_back(std::move(row));
-  }
-  return t;
-}
-
-Table communicators_table(const Report& r) {
-  Table t{"communicators",
-          "Imbalance by communicator",
-          {{"communicator", "communicator", false}, {"ranks", "ranks", true}},
-          {}};
-  add_summary_columns(t, r);
-  for (const SummaryRow& x : r.by_communicator) {
-    const Communicator& c = r.run.communicators[x.communicator];
-    std::vector<Cell> row{words(c.name), count(static_cast<std::uint64_t>(c.size))};
-    add_summary(row, x.summary);
-    t.rows.push_back(std::move(row));
-  }
-  return t;
-}
-
-void add_lateness_columns(Table& t) {
-  for (const Column& c : std::vector<Column>{{"calls", "calls", true},
-                                             {"lasts", "last", true},
-                                             {"share", "of calls", true},
-                                             {"by_chance", "by chance", true},
-                                             {"own_lasts", "", true},
-                                             {"gap_median", "late by", true},
-                                             {"gap_worst", "worst", true},
-                                             {"others_median", "", true},
-                                             {"waited_for_last_alone", "made wait", true},
-                                             {"waited", "waited for", true}}) {
-    t.columns.push_back(c);
-  }
-}
-
-void add_lateness(std::vector<Cell>& row, const Lateness& l) {
-  row.push_back(count(l.calls));
-  row.push_back(count(l.lasts));
-  row.push_back(part(l.share()));
-  row.push_back(part(l.by_chance / static_cast<double>(l.calls)));
-  row.push_back(count(l.own_lasts));
-  row.push_back(l.lasts == 0 ? none() : nanoseconds(l.gap));
-  row.push_back(l.lasts == 0 ? none() : nanoseconds(l.worst));
-  row.push_back(l.lasts == 0 ? none() : nanoseconds(l.others));
-  row.push_back(l.lasts == 0 ? none() : nanoseconds(l.own));
-  row.push_back(l.lasts == 0 ? none() : nanoseconds(l.waited));
-}
-
-Table ranks_table(const Report& r) {
-  Table t{"ranks",
-          "Ranks: how often last, and what the others waited",
-          {{"rank", "rank", true}, {"host", "host", false}},
-          {}};
-  add_lateness_columns(t);
-  for (const Lateness& l : r.lateness.ranks) {
-    const auto trace =
-        std::lower_bound(r.run.ranks.begin(), r.run.ranks.end(), l.rank,
-                         [](const RankTrace& of, std::int32_t rank) { return of.rank() < rank; });
-    std::vector<Cell> row{count(static_cast<std::uint64_t>(l.rank)),
-                          words(text_in(trace->header.host))};
-    add_lateness(row, l);
-    t.rows.push_back(std::move(row));
-  }
-  return t;
-}
-
-Table late_at_table(const Report& r) {
-  Table t{"late_at",
-          "Where ranks come last, the dearest first",
-          {{"rank", "rank", true}, {"place", "place", false}},
-          {}};
-  add_lateness_columns(t);
-  t.columns.push_back({"over_time", "over time", false});
-  for (const Lateness& l : r.lateness.at_places) {
-    std::vector<Cell> row{count(static_cast<std::uint64_t>(l.rank)),
-                          words(place_text(r.run, l.own_place))};
-    add_lateness(row, l);
-    row.push_back(words(bars(l.lasts_of_part, l.calls_of_part)));
-    t.rows.push_back(std::move(row));
-  }
-  return t;
+Row cells_of(const Lateness& l) {
+  const auto time = [&l](double ns) { return l.lasts == 0 ? none() : nanoseconds(ns); };
+  return {count(l.calls),     count(l.lasts),
+          part(l.share()),    part(l.by_chance / static_cast<double>(l.calls)),
+          count(l.own_lasts), time(l.gap),
+          time(l.worst),      time(l.others),
+          time(l.own),        time(l.waited)};
 }
 
 Table phases_table(const Report& r) {
@@ -304,10 +200,66 @@ Table phases_table(const Report& r) {
 }  // namespace detail
 
 std::vector<Table> tables_of(const Report& r) {
-  std::vector<Table> all{detail::late_at_table(r),       detail::ranks_table(r),
-                         detail::totals_table(r),        detail::totals_by_place_table(r),
-                         detail::imbalance_table(r),     detail::places_table(r),
-                         detail::communicators_table(r), detail::phases_table(r)};
+  using namespace detail;
+  const Column collective{"collective", "collective", false};
+  const Column size{"size", "size", false};
+  const Column place{"place", "place", false};
+  const Column rank{"rank", "rank", true};
+  const Columns summary = summary_columns(r);
+  const auto call = [](const auto& x) { return words(name_of(x.collective, x.flags)); };
+  const auto at = [&r](const auto& x) { return words(place_text(r.run, x.place)); };
+  const auto range = [&r](const auto& x) { return words(range_name(r, x.collective, x.range)); };
+  std::vector<Table> all{
+      table("late_at", "Where ranks come last, the dearest first",
+            Columns{rank, place} + lateness_columns + Columns{{"over_time", "over time", false}},
+            r.lateness.at_places,
+            [&](const Lateness& l) {
+              return Row{count(static_cast<std::uint64_t>(l.rank)),
+                         words(place_text(r.run, l.own_place))} +
+                     cells_of(l) + Row{words(bars(l.lasts_of_part, l.calls_of_part))};
+            }),
+      table("ranks", "Ranks: how often last, and what the others waited",
+            Columns{rank, {"host", "host", false}} + lateness_columns, r.lateness.ranks,
+            [&](const Lateness& l) {
+              const auto trace = std::lower_bound(
+                  r.run.ranks.begin(), r.run.ranks.end(), l.rank,
+                  [](const RankTrace& of, std::int32_t wanted) { return of.rank() < wanted; });
+              return Row{count(static_cast<std::uint64_t>(l.rank)),
+                         words(text_in(trace->header.host))} +
+                     cells_of(l);
+            }),
+      table("totals", "Calls and time of the whole run, all ranks",
+            Columns{collective, size} + total_columns, r.totals,
+            [&](const TotalRow& x) {
+              return Row{call(x), range(x)} + cells_of(r, x);
+            }),
+      table("totals_by_place", "The same by place", Columns{place, collective} + total_columns,
+            r.totals_by_place,
+            [&](const TotalRow& x) {
+              return Row{at(x), call(x)} + cells_of(r, x);
+            }),
+      table("imbalance", "Imbalance by collective and size", Columns{collective, size} + summary,
+            r.by_collective,
+            [&](const SummaryRow& x) {
+              return Row{call(x), range(x)} + cells_of(x.summary);
+            }),
+      table("places", "Imbalance by place", Columns{place, collective} + summary, r.by_place,
+            [&](const SummaryRow& x) {
+              return Row{at(x), call(x)} + cells_of(x.summary);
+            }),
+      table("communicators", "Imbalance by communicator",
+            Columns{{"communicator", "communicator", false}, {"ranks", "ranks", true}} + summary,
+            r.by_communicator,
+            [&](const SummaryRow& x) {
+              const Communicator& c = r.run.communicators[x.communicator];
+              return Row{words(c.name), count(static_cast<std::uint64_t>(c.size))} +
+                     cells_of(x.summary);
+            }),
+      phases_table(r)};
+  constexpr std::size_t imbalance = 4;
+  if (r.by_collective.size() > 1) {
+    all[imbalance].rows.push_back(Row{words("all"), words("")} + cells_of(r.all));
+  }
   std::erase_if(all, [](const Table& t) { return t.rows.empty(); });
   return all;
 }

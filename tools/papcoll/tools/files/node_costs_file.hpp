@@ -14,13 +14,44 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
-inline Json node_costs_json(const CostBySize& table) {
+/// The fields of an object: names, and the members of T that have the values.
+template <class T, class Value>
+using Fields = std::vector<std::pair<const char*, Value T::*>>;
+
+inline const Fields<PairCosts, double> pair_times{
+    {"signal", &PairCosts::signal}, {"fetch", &PairCosts::fetch}, {"take", &PairCosts::take}};
+inline const Fields<PairCosts, CostBySize> pair_tables{{"read", &PairCosts::read},
+                                                       {"reread", &PairCosts::reread},
+                                                       {"write", &PairCosts::write},
+                                                       {"write_lent", &PairCosts::write_lent},
+                                                       {"write_over", &PairCosts::write_over},
+                                                       {"write_after", &PairCosts::write_after}};
+inline const Fields<NodeCosts, double> node_times{{"clock", &NodeCosts::clock},
+                                                  {"call", &NodeCosts::call},
+                                                  {"poll", &NodeCosts::poll},
+                                                  {"hit", &NodeCosts::hit},
+                                                  {"locked", &NodeCosts::locked},
+                                                  {"wake", &NodeCosts::wake},
+                                                  {"sleeps_after", &NodeCosts::sleeps_after}};
+inline const Fields<NodeCosts, std::size_t> node_caches{
+    {"nearest_cache", &NodeCosts::nearest_cache},
+    {"own_cache", &NodeCosts::own_cache},
+    {"shared_cache", &NodeCosts::shared_cache}};
+inline const Fields<NodeCosts, CostBySize> node_tables{
+    {"copy", &NodeCosts::copy},
+    {"copy_shared_cache", &NodeCosts::copy_shared_cache},
+    {"combine", &NodeCosts::combine}};
+
+inline Json json_of(double seconds) { return seconds; }
+inline Json json_of(std::size_t bytes) { return bytes; }
+inline Json json_of(const CostBySize& table) {
   Json points = Json::array();
   for (const CostBySize::Point& p : table.points()) {
     points.push_back(Json::array({static_cast<std::size_t>(p.bytes), p.seconds}));
@@ -28,39 +59,35 @@ inline Json node_costs_json(const CostBySize& table) {
   return points;
 }
 
-inline Json node_costs_json(const PairCosts& pair) {
-  return {{"signal", pair.signal},
-          {"fetch", pair.fetch},
-          {"take", pair.take},
-          {"read", node_costs_json(pair.read)},
-          {"reread", node_costs_json(pair.reread)},
-          {"write", node_costs_json(pair.write)},
-          {"write_lent", node_costs_json(pair.write_lent)},
-          {"write_over", node_costs_json(pair.write_over)},
-          {"write_after", node_costs_json(pair.write_after)}};
+template <class T, class... Values>
+void write_fields(Json& all, const T& of, const Fields<T, Values>&... fields) {
+  const auto write = [&](const auto& some) {
+    for (const auto& [name, member] : some) all[name] = json_of(of.*member);
+  };
+  (write(fields), ...);
+}
+
+/// Adds the names of fields to those that are allowed.
+template <class... F>
+std::vector<std::string_view> names_of(std::vector<std::string_view> more, const F&... fields) {
+  const auto add = [&](const auto& some) {
+    for (const auto& [name, member] : some) more.push_back(name);
+  };
+  (add(fields), ...);
+  return more;
 }
 
 /// As read_node_costs() reads it.
 inline Json node_costs_json(const NodeCosts& c) {
-  Json all{{"papcoll_node_costs", 1},
-           {"clock", c.clock},
-           {"call", c.call},
-           {"code", Json(c.code)},
-           {"poll", c.poll},
-           {"hit", c.hit},
-           {"locked", c.locked},
-           {"wake", c.wake},
-           {"sleeps_after", c.sleeps_after},
-           {"memory_per_byte", c.memory_per_byte},
-           {"nearest_cache", c.nearest_cache},
-           {"own_cache", c.own_cache},
-           {"shared_cache", c.shared_cache},
-           {"error", c.error},
-           {"copy", node_costs_json(c.copy)},
-           {"copy_shared_cache", node_costs_json(c.copy_shared_cache)},
-           {"combine", node_costs_json(c.combine)}};
-  if (c.near.known) all["near"] = node_costs_json(c.near);
-  if (c.apart.known) all["apart"] = node_costs_json(c.apart);
+  Json all{{"papcoll_node_costs", 1}};
+  write_fields(all, c, node_times, node_caches);
+  all["code"] = Json(c.code);
+  all["memory_per_byte"] = c.memory_per_byte;
+  all["error"] = c.error;
+  write_fields(all, c, node_tables);
+  for (const auto& [name, pair] : {std::pair{"near", &c.near}, {"apart", &c.apart}}) {
+    if (pair->known) write_fields(all[name], *pair, pair_times, pair_tables);
+  }
   return all;
 }
 
@@ -79,19 +106,11 @@ inline CostBySize cost_table(const JsonObject& in, const char* name) {
 }
 
 inline PairCosts pair_costs(const JsonObject& in) {
-  in.allow_only({"signal", "fetch", "take", "read", "reread", "write", "write_lent", "write_over",
-                 "write_after"});
+  in.allow_only(names_of({}, pair_times, pair_tables));
   PairCosts pair;
   pair.known = true;
-  in.read("signal", pair.signal, in_seconds);
-  in.read("fetch", pair.fetch, in_seconds);
-  in.read("take", pair.take, in_seconds);
-  pair.read = cost_table(in, "read");
-  pair.reread = cost_table(in, "reread");
-  pair.write = cost_table(in, "write");
-  pair.write_lent = cost_table(in, "write_lent");
-  pair.write_over = cost_table(in, "write_over");
-  pair.write_after = cost_table(in, "write_after");
+  for (const auto& [name, member] : pair_times) in.read(name, pair.*member, in_seconds);
+  for (const auto& [name, member] : pair_tables) pair.*member = cost_table(in, name);
   return pair;
 }
 
@@ -106,19 +125,11 @@ inline NodeCosts read_node_costs(const std::string& file) {
                                   : "it is missing";
     in.fail("papcoll_node_costs", found + ": write a file by papcoll-bench --measure node-costs");
   }
-  in.allow_only({"papcoll_node_costs", "clock", "call", "code", "poll", "hit", "locked", "wake",
-                 "sleeps_after", "memory_per_byte", "nearest_cache", "own_cache", "shared_cache",
-                 "error", "copy", "copy_shared_cache", "combine", "near", "apart"});
+  in.allow_only(
+      names_of({"papcoll_node_costs", "code", "memory_per_byte", "error", "near", "apart"},
+               node_times, node_caches, node_tables));
   NodeCosts c;
-  for (const auto& [name, seconds] : {std::pair{"clock", &c.clock},
-                                      {"call", &c.call},
-                                      {"poll", &c.poll},
-                                      {"hit", &c.hit},
-                                      {"locked", &c.locked},
-                                      {"wake", &c.wake},
-                                      {"sleeps_after", &c.sleeps_after}}) {
-    in.read(name, *seconds, in_seconds);
-  }
+  for (const auto& [name, member] : node_times) in.read(name, c.*member, in_seconds);
   if (in.has("code")) {
     const JsonObject code = in.object("code");
     for (const auto& [name, value] : code.json().items()) {
@@ -128,9 +139,7 @@ inline NodeCosts read_node_costs(const std::string& file) {
   in.read("memory_per_byte", c.memory_per_byte, in_seconds_a_byte);
   constexpr TimeUnit part{10, "a part from 0 to 10, as 0.25 for 25 %"};
   in.read("error", c.error, part);
-  in.read("nearest_cache", c.nearest_cache, std::size_t{1});
-  in.read("own_cache", c.own_cache, std::size_t{1});
-  in.read("shared_cache", c.shared_cache, std::size_t{1});
+  for (const auto& [name, member] : node_caches) in.read(name, c.*member, std::size_t{1});
   // The simulator has a table of the lines of each rank's own caches.
   constexpr std::size_t most = std::size_t{1} << 25U;
   for (const auto& [name, bytes] :
@@ -138,9 +147,7 @@ inline NodeCosts read_node_costs(const std::string& file) {
     if (bytes <= most) continue;
     in.fail(name, "it is " + std::to_string(bytes) + ": write at most " + std::to_string(most));
   }
-  c.copy = cost_table(in, "copy");
-  c.copy_shared_cache = cost_table(in, "copy_shared_cache");
-  c.combine = cost_table(in, "combine");
+  for (const auto& [name, member] : node_tables) c.*member = cost_table(in, name);
   if (in.has("near")) c.near = pair_costs(in.object("near"));
   if (in.has("apart")) c.apart = pair_costs(in.object("apart"));
   try {

@@ -7,6 +7,7 @@
 #include <papcoll/base/floating_order.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/tools/machines/fabric.hpp>
+#include <papcoll/topology/network_reader.hpp>
 #include <papcoll/topology/sysfs.hpp>
 
 #include <algorithm>
@@ -38,18 +39,6 @@ void for_each_line(std::string_view text, F f) {
     }
     f(number, line);
   }
-}
-
-inline std::vector<std::string_view> words_of(std::string_view line) {
-  constexpr std::string_view blanks = " \t";
-  std::vector<std::string_view> words;
-  std::size_t at = 0;
-  while ((at = line.find_first_not_of(blanks, at)) != std::string_view::npos) {
-    const std::size_t end = std::min(line.find_first_of(blanks, at), line.size());
-    words.push_back(line.substr(at, end - at));
-    at = end;
-  }
-  return words;
 }
 
 /// The Gbit/s of a link, as InfiniBand writes it: "4xEDR". Nothing if it is no such text.
@@ -109,7 +98,7 @@ class Ibnetdiscover {
     return std::string{line.substr(1, end - 1)};
   }
   static bool begins_section(std::string_view line) {
-    const std::vector<std::string_view> words = words_of(line);
+    const std::vector<std::string_view> words = detail::words_of(line);
     return words.size() > 2 && (words[0] == "Switch" || words[0] == "Ca" || words[0] == "Rt");
   }
 
@@ -127,7 +116,7 @@ class Ibnetdiscover {
     if (id.compare(0, 2, "H-") != 0) return {};
     if (description.find("Aggregation Node") != std::string::npos) return {};
     const bool is_model = description.find("Mellanox Technologies") != std::string::npos;
-    return fabric_.adapter(id, words_of(is_model ? "" : description));
+    return fabric_.adapter(id, detail::words_of(is_model ? "" : description));
   }
 
   void read_port(std::string_view line) {
@@ -149,7 +138,7 @@ class Ibnetdiscover {
   }
 
   double width(std::string_view line) const {
-    for (const std::string_view word : words_of(line)) {
+    for (const std::string_view word : detail::words_of(line)) {
       const std::optional<double> found = infiniband_width(word);
       if (found) return *found;
     }
@@ -190,7 +179,7 @@ inline Fabric read_opareport(std::string_view text) {
     return fabric.adapter(guid, {words.begin() + 4, words.end()});
   };
   for_each_line(text, [&](std::size_t number, std::string_view line) {
-    const std::vector<std::string_view> words = words_of(line);
+    const std::vector<std::string_view> words = detail::words_of(line);
     const bool is_end = words.size() >= 4 && (words[3] == "SW" || words[3] == "FI") &&
                         words[1].substr(0, 2) == "0x";
     if (!is_end) return;

@@ -161,49 +161,31 @@ class Otf2Files {
   }
 
   static OTF2_CollectiveOp operation(std::uint16_t collective) {
-    using enum profile::MpiCollective;
-    switch (static_cast<profile::MpiCollective>(collective)) {
-      case barrier:
-        return OTF2_COLLECTIVE_OP_BARRIER;
-      case bcast:
-        return OTF2_COLLECTIVE_OP_BCAST;
-      case gather:
-        return OTF2_COLLECTIVE_OP_GATHER;
-      case gatherv:
-        return OTF2_COLLECTIVE_OP_GATHERV;
-      case scatter:
-        return OTF2_COLLECTIVE_OP_SCATTER;
-      case scatterv:
-        return OTF2_COLLECTIVE_OP_SCATTERV;
-      case allgather:
-      case neighbor_allgather:
-        return OTF2_COLLECTIVE_OP_ALLGATHER;
-      case allgatherv:
-      case neighbor_allgatherv:
-        return OTF2_COLLECTIVE_OP_ALLGATHERV;
-      case alltoall:
-      case neighbor_alltoall:
-        return OTF2_COLLECTIVE_OP_ALLTOALL;
-      case alltoallv:
-      case neighbor_alltoallv:
-        return OTF2_COLLECTIVE_OP_ALLTOALLV;
-      case alltoallw:
-      case neighbor_alltoallw:
-        return OTF2_COLLECTIVE_OP_ALLTOALLW;
-      case reduce:
-        return OTF2_COLLECTIVE_OP_REDUCE;
-      case allreduce:
-        return OTF2_COLLECTIVE_OP_ALLREDUCE;
-      case reduce_scatter:
-        return OTF2_COLLECTIVE_OP_REDUCE_SCATTER;
-      case reduce_scatter_block:
-        return OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK;
-      case scan:
-        return OTF2_COLLECTIVE_OP_SCAN;
-      case exscan:
-        return OTF2_COLLECTIVE_OP_EXSCAN;
-    }
-    return OTF2_COLLECTIVE_OP_BARRIER;
+    // In the order of profile::MpiCollective; neighbourhoods' are told as those of all ranks.
+    static constexpr std::array<OTF2_CollectiveOp, profile::collective_names.size()> all{
+        OTF2_COLLECTIVE_OP_BARRIER,
+        OTF2_COLLECTIVE_OP_BCAST,
+        OTF2_COLLECTIVE_OP_GATHER,
+        OTF2_COLLECTIVE_OP_GATHERV,
+        OTF2_COLLECTIVE_OP_SCATTER,
+        OTF2_COLLECTIVE_OP_SCATTERV,
+        OTF2_COLLECTIVE_OP_ALLGATHER,
+        OTF2_COLLECTIVE_OP_ALLGATHERV,
+        OTF2_COLLECTIVE_OP_ALLTOALL,
+        OTF2_COLLECTIVE_OP_ALLTOALLV,
+        OTF2_COLLECTIVE_OP_ALLTOALLW,
+        OTF2_COLLECTIVE_OP_REDUCE,
+        OTF2_COLLECTIVE_OP_ALLREDUCE,
+        OTF2_COLLECTIVE_OP_REDUCE_SCATTER,
+        OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK,
+        OTF2_COLLECTIVE_OP_SCAN,
+        OTF2_COLLECTIVE_OP_EXSCAN,
+        OTF2_COLLECTIVE_OP_ALLGATHER,
+        OTF2_COLLECTIVE_OP_ALLGATHERV,
+        OTF2_COLLECTIVE_OP_ALLTOALL,
+        OTF2_COLLECTIVE_OP_ALLTOALLV,
+        OTF2_COLLECTIVE_OP_ALLTOALLW};
+    return all.at(collective);
   }
 
   /// A region for each collective and place.

@@ -4,6 +4,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/profile/trace_format.hpp>
 #include <papcoll/report/calls.hpp>
 #include <papcoll/report/one_way.hpp>
@@ -24,36 +25,16 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
-/// papcoll's collective that does the same as one of MPI, if there is one whose blocks are equal.
-inline std::optional<Collective> collective_of(profile::MpiCollective c) noexcept {
-  using profile::MpiCollective;
-  switch (c) {
-    case MpiCollective::barrier:
-      return Collective::barrier;
-    case MpiCollective::bcast:
-      return Collective::bcast;
-    case MpiCollective::gather:
-      return Collective::gather;
-    case MpiCollective::scatter:
-      return Collective::scatter;
-    case MpiCollective::allgather:
-      return Collective::allgather;
-    case MpiCollective::alltoall:
-      return Collective::alltoall;
-    case MpiCollective::reduce:
-      return Collective::reduce;
-    case MpiCollective::allreduce:
-      return Collective::allreduce;
-    case MpiCollective::reduce_scatter:
-    case MpiCollective::reduce_scatter_block:
-      return Collective::reduce_scatter;
-    case MpiCollective::scan:
-      return Collective::scan;
-    case MpiCollective::exscan:
-      return Collective::exscan;
-    default:
-      return std::nullopt;
+/// papcoll's collective that does the same as one of MPI, which has its name, if there is one whose
+/// blocks are equal.
+inline std::optional<Collective> collective_of(profile::MpiCollective c) {
+  std::string name{profile::collective_names.at(static_cast<std::size_t>(c))};
+  name[0] = detail::lower(name[0]);
+  if (name == "reduce_scatter_block") name = "reduce_scatter";
+  for (std::size_t i = 0; i < collective_count; ++i) {
+    if (name_of(static_cast<Collective>(i)) == name) return static_cast<Collective>(i);
   }
+  return std::nullopt;
 }
 
 /// Elements of a call of so many bytes: doubles, or what divides them.

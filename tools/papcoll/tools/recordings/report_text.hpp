@@ -5,6 +5,7 @@
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/tables.hpp>
 #include <papcoll/report/words.hpp>
+#include <papcoll/tools/common.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -14,18 +15,6 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
-
-/// How many columns of a terminal a text takes.
-inline std::size_t columns_of(const std::string& text) {
-  std::size_t letters = 0;
-  // Continuing bytes and the accent of Δ̄ take none.
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    letters += (c & 0xc0U) != 0x80U ? 1 : 0;
-    if (c == 0xccU) --letters;
-  }
-  return letters;
-}
 
 /// Whether a text begins with a unit, such as "ms;".
 inline bool is_unit(std::string_view text) {
@@ -84,10 +73,8 @@ inline std::string table_text(const report::Table& table, std::size_t most_rows)
   const auto line = [&](const auto& text_of) {
     std::string text = " ";
     for (std::size_t i = 0; i < shown.size(); ++i) {
-      const std::string cell = text_of(shown[i]);
-      const std::string blanks(widths[i] - columns_of(cell), ' ');
-      text += i == 0 ? " " : "  ";
-      text += table.columns[shown[i]].right ? blanks + cell : cell + blanks;
+      text += (i == 0 ? " " : "  ") +
+              padded(text_of(shown[i]), widths[i], table.columns[shown[i]].right);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     return text + "\n";
