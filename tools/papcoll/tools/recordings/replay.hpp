@@ -88,7 +88,11 @@ class Replay {
     const std::string said = directory.file("said");
     const int status = std::system((command + " >'" + said + "' 2>&1").c_str());  // NOLINT
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      throw error("papcoll: the replay failed: " + last_line(said) + " (" + command + ")");
+      throw error(
+          "papcoll: the replay failed: " + last_line(said) +
+          ": write the launcher and its options, as --launcher 'mpirun --oversubscribe', or "
+          "--simulate (" +
+          command + ")");
     }
     return read(recorded, directory.file("results"));
   }
@@ -168,7 +172,7 @@ class Replay {
     std::string last = "it said nothing";
     while (std::getline(in, line)) {
       if (line.find("papcoll-bench:") != std::string::npos) return line;
-      if (!line.empty()) last = line;
+      if (line.find_first_not_of("- ") != line.npos) last = line;
     }
     return last;
   }
