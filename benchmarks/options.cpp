@@ -1,13 +1,14 @@
 #include "options.hpp"
 
+#include "option_kinds.hpp"
 #include "timing/quantities.hpp"
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <papcoll/pattern/generators.hpp>
-#include <papcoll/tools/misspelt.hpp>
-#include <papcoll/tools/whole_number.hpp>
-#include <papcoll/tools/written.hpp>
+#include <papcoll/tools/options/misspelt.hpp>
+#include <papcoll/tools/options/whole_number.hpp>
+#include <papcoll/tools/options/written.hpp>
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 
 #include <algorithm>
@@ -57,9 +58,9 @@ const std::vector<Form>& forms() {
 
 CLI::Option* add_form(CLI::App& app, Options& options) {
   const auto listed = [](const char* separator) {
-    std::string list;
-    for (const Form& form : forms()) list.append(list.empty() ? "" : separator).append(form.name);
-    return list;
+    std::vector<std::string> names;
+    for (const Form& form : forms()) names.push_back(form.name);
+    return fmt::format("{}", fmt::join(names, separator));
   };
   const auto assign = [&options, listed](const std::string& text) {
     const std::string plain = papcoll::tool::plain_name(text);
@@ -74,38 +75,6 @@ CLI::Option* add_form(CLI::App& app, Options& options) {
   };
   return app.add_option_function<std::string>("COLLECTIVE,--collective", assign, "What to time")
       ->type_name(listed("|"));
-}
-
-/// An option whose value is one of `names`, in the order of the enumeration.
-template <class Enum, std::size_t N>
-CLI::Option* add_choice(CLI::App& app, const std::string& flag, Enum& value,
-                        const std::array<std::string_view, N>& names, const std::string& help) {
-  const auto assign = [&value, names, flag](const std::string& text) {
-    const auto at = std::find(names.begin(), names.end(), text);
-    if (at == names.end()) {
-      std::string list;
-      for (const auto& name : names) list.append(list.empty() ? "" : ", ").append(name);
-      throw CLI::ValidationError(flag, fmt::format("'{}' is none of {}", text, list));
-    }
-    value = static_cast<Enum>(at - names.begin());
-  };
-  std::string words;
-  for (const auto& name : names) words.append(words.empty() ? "" : "|").append(name);
-  return app.add_option_function<std::string>(flag, assign, help)->type_name(words);
-}
-
-/// An option that one of the functions in quantities.hpp reads.
-template <class T, class Parse>
-CLI::Option* add_quantity(CLI::App& app, const std::string& flag, T& value, Parse parse,
-                          const std::string& type, const std::string& help) {
-  const auto assign = [&value, parse, flag](const std::string& text) {
-    try {
-      value = parse(text);
-    } catch (const std::invalid_argument& error) {
-      throw CLI::ValidationError(flag, error.what());
-    }
-  };
-  return app.add_option_function<std::string>(flag, assign, help)->type_name(type);
 }
 
 /// One size, of which papcoll says if it will do.

@@ -2,7 +2,7 @@
 
 #include "candidates/problem.hpp"
 
-#include <papcoll/tools/placements.hpp>
+#include <papcoll/tools/options/placements.hpp>
 #include <papcoll/topology/options.hpp>
 
 #include <array>

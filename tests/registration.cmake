@@ -38,6 +38,7 @@ if(PAPCOLL_TEST_SANITIZERS)
   endif()
   target_compile_options(papcoll_test_options INTERFACE ${sanitize})
   target_link_options(papcoll_test_options INTERFACE ${sanitize})
+  target_compile_options(papcoll_analysis_code PRIVATE ${sanitize})
 endif()
 
 # What ranks need where there are more of them than cores: leave to run as root, no binding, and a

@@ -10,9 +10,9 @@
 #include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/shared_vector.hpp>
-#include <papcoll/tools/machine_named.hpp>
+#include <papcoll/tools/machines/machine_named.hpp>
+#include <papcoll/tools/options/placements.hpp>
 #include <papcoll/tools/parts_of_program.hpp>
-#include <papcoll/tools/placements.hpp>
 #include <papcoll/topology/machine.hpp>
 #include <papcoll/topology/machine_source.hpp>
 #include <papcoll/topology/network_file.hpp>

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 #include <papcoll/simulate/measure_node_costs.hpp>
-#include <papcoll/tools/node_costs_file.hpp>
+#include <papcoll/tools/files/node_costs_file.hpp>
 
 #include <cstdio>
 #include <exception>

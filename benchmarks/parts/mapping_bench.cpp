@@ -11,7 +11,7 @@
 #include <papcoll/baselines/greedy.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/statistics/median.hpp>
-#include <papcoll/tools/placements.hpp>
+#include <papcoll/tools/options/placements.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 #ifdef PAPCOLL_WITH_SCOTCH
 #include <papcoll/baselines/scotch.hpp>

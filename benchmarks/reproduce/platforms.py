@@ -174,7 +174,7 @@ def _wide_link(name, bandwidth, latency):
 
 def cores_of(placement, ranks, shape):
     """The core that each rank is on, counted over all nodes: as
-    tools/papcoll/tools/placements.hpp."""
+    tools/papcoll/tools/options/placements.hpp."""
     cores = list(range(ranks))
     in_package = shape["cores"]
     on_node = shape.get("packages", 1) * in_package

@@ -3,7 +3,7 @@
 #include "timing/clock.hpp"
 #include "timing/together.hpp"
 
-#include <papcoll/tools/json_file.hpp>
+#include <papcoll/tools/files/json_file.hpp>
 
 #include <fmt/format.h>
 #include <sys/prctl.h>

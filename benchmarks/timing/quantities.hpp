@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/tools/written.hpp>
+#include <papcoll/tools/options/written.hpp>
 
 #include <cstddef>
 #include <stdexcept>

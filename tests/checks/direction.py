@@ -75,7 +75,8 @@ CONDITIONS = {
 WITH_BODIES = "#if PAPCOLL_HAS_SHARED_CODE\n"
 
 # Headers of one include those of itself and of the roots before it.
-ROOTS = [pathlib.Path(root, "papcoll") for root in ("include", "gpu/include", "analysis/include")]
+ROOTS = [pathlib.Path(root) for root in ("include/papcoll", "gpu/include/papcoll",
+                                         "analysis/include/papcoll", "analysis/src")]
 
 
 def inside(header: str, room: str) -> bool:
@@ -96,14 +97,14 @@ def main() -> int:
     complaints = []
     includes, root_of = {}, {}
     for root, path in sorted((r, p) for r in ROOTS for p in r.rglob("*")
-                             if p.suffix in (".hpp", ".ipp", ".cuh")):
+                             if p.suffix in (".hpp", ".ipp", ".cuh") or r.name == "src" and p.suffix == ".cpp"):
         name = str(path.relative_to(root).with_suffix(""))
         text = path.read_text(encoding="utf-8")
-        root_of[name] = root
-        # NAME.ipp is part of NAME.hpp.
+        root_of.setdefault(name, root)
+        # NAME.ipp and NAME.cpp are part of NAME.hpp.
         includes.setdefault(name, []).extend(
             re.findall(r"^\s*#\s*include\s*<papcoll/(.*)\.(?:[hi]pp|cuh)>", text, re.MULTILINE))
-        if not re.match(r"(// SPDX.*\n)?#pragma once\n", text):
+        if path.suffix != ".cpp" and not re.match(r"(// SPDX.*\n)?#pragma once\n", text):
             complaints.append(f"{name}: does not begin with #pragma once")
         if re.search(r'^\s*#\s*include\s*"', text, re.MULTILINE):
             complaints.append(f"{name}: includes with quotes; write <papcoll/...>")

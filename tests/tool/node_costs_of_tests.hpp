@@ -2,7 +2,7 @@
 
 #include "../unit/simulate/virtual_costs.hpp"
 
-#include <papcoll/tools/node_costs_file.hpp>
+#include <papcoll/tools/files/node_costs_file.hpp>
 
 #include <string>
 

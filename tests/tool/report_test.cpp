@@ -380,5 +380,7 @@ TEST_CASE("report: bad input is refused in a sentence") {
   refused({"report", path.c_str(), "--size-classes", "much"}, "'much' is not a number of bytes");
   const Outcome o = reported(dir, {"--json=/no/such/file"});
   CHECK(o.status == 2);
-  CHECK(contains(o.err, "papcoll: cannot write /no/such/file: No such file or directory"));
+  CHECK(contains(o.err,
+                 "papcoll: cannot write /no/such/file: No such file or directory (--json "
+                 "/no/such/file)"));
 }

@@ -1,7 +1,7 @@
 // `papcoll simulate` of algorithms that decide by who arrives when.
 
 #include <papcoll/simulate/virtual_node.hpp>
-#include <papcoll/tools/node_costs_file.hpp>
+#include <papcoll/tools/files/node_costs_file.hpp>
 
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,6 +1,6 @@
-#include <papcoll/tools/gpu_access.hpp>
-#include <papcoll/tools/gpus_text.hpp>
-#include <papcoll/tools/machine_text.hpp>
+#include <papcoll/tools/machines/gpu_access.hpp>
+#include <papcoll/tools/machines/gpus_text.hpp>
+#include <papcoll/tools/machines/machine_text.hpp>
 
 #include <string>
 #include <vector>

@@ -4,9 +4,9 @@
 #include <papcoll/draw/draw.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/named_schedule.hpp>
-#include <papcoll/tools/picture_file.hpp>
-#include <papcoll/tools/simulated_call.hpp>
+#include <papcoll/tools/files/picture_file.hpp>
+#include <papcoll/tools/options/named_schedule.hpp>
+#include <papcoll/tools/simulation/simulated_call.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cstddef>

@@ -15,8 +15,8 @@
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
-#include <papcoll/tools/json_option.hpp>
-#include <papcoll/tools/written.hpp>
+#include <papcoll/tools/options/json_option.hpp>
+#include <papcoll/tools/options/written.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
 #include <CLI/CLI.hpp>

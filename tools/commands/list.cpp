@@ -8,8 +8,8 @@
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
-#include <papcoll/tools/json_option.hpp>
-#include <papcoll/tools/written.hpp>
+#include <papcoll/tools/options/json_option.hpp>
+#include <papcoll/tools/options/written.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -203,8 +203,6 @@ class ListCommand final : public Command {
     command_->footer(examples({"list gather", "list Ring --json"}));
   }
 
-  bool is_given() const override { return command_->parsed(); }
-
   /// The exit status; throws argument_error.
   int run() override {
     const Wanted wanted{names_, rows_};
@@ -226,7 +224,6 @@ class ListCommand final : public Command {
 
  private:
   std::vector<CatalogueRow> rows_;  ///< of the catalogue, and those for devices
-  CLI::App* command_ = nullptr;
   std::vector<std::string> names_;
   JsonOption json_;
 };
@@ -234,9 +231,7 @@ class ListCommand final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_list(CLI::App& app, Catalogue catalogue) {
-  auto command = std::make_unique<ListCommand>(catalogue);
-  command->add_to(app);
-  return command;
+  return made<ListCommand>(app, catalogue);
 }
 
 }  // namespace tool

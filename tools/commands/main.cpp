@@ -3,7 +3,7 @@
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/misspelt.hpp>
+#include <papcoll/tools/options/misspelt.hpp>
 #include <papcoll/tools/papcoll_tool.hpp>
 #include <papcoll/version.hpp>
 
@@ -23,6 +23,26 @@ namespace {
 constexpr MakeCommand* all_commands[] = {make_list,    make_verify,  make_simulate, make_draw,
                                          make_map,     make_explain, make_topology, make_report,
                                          make_what_if, make_tune};
+
+/// Returns " (--model x.json)", the option whose file an error is about; empty if the error names
+/// it already, or no option names such a file.
+std::string option_of_file(const CLI::App& app, const std::string& error) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    for (const CLI::Option* option : command->get_options()) {
+      const std::string name = option->get_name();
+      for (const std::string& given : option->results()) {
+        const std::string file = given.substr(given.find(':') + 1);  // as trace:FILE
+        const bool is_file =
+            file.find_first_of("/.") != file.npos && (file[0] < '0' || file[0] > '9');
+        if (is_file && name.starts_with('-') && error.find(name) == error.npos &&
+            (error + ":").find(" " + file + ":") != error.npos) {
+          return " (" + name + " " + given + ")";
+        }
+      }
+    }
+  }
+  return {};
+}
 
 }  // namespace
 }  // namespace tool
@@ -64,7 +84,8 @@ int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "papcoll: there is no memory left for what is asked for\n");
   } catch (const std::exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
+    const std::string what = e.what();
+    std::fprintf(stderr, "%s%s\n", what.c_str(), tool::option_of_file(app, what).c_str());
   }
   return tool::bad_input;
 }

@@ -12,13 +12,13 @@
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/json_option.hpp>
-#include <papcoll/tools/machine_named.hpp>
-#include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/tools/files/picture_file.hpp>
+#include <papcoll/tools/machines/machine_named.hpp>
 #include <papcoll/tools/optional_parts.hpp>
-#include <papcoll/tools/picture_file.hpp>
-#include <papcoll/tools/placement_option.hpp>
-#include <papcoll/tools/placements.hpp>
+#include <papcoll/tools/options/json_option.hpp>
+#include <papcoll/tools/options/named_schedule.hpp>
+#include <papcoll/tools/options/placement_option.hpp>
+#include <papcoll/tools/options/placements.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>
 #include <papcoll/topology/mapping/read_traffic.hpp>
@@ -94,8 +94,6 @@ class MapCommand final : public Command {
         examples({"map Ring --machine nodes=4,cores=8 --placement by-node",
                   "map Binomial --machine nodes=4,cores=8 --placement random --draw map.svg"}));
   }
-
-  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws papcoll::error.
   int run() override {
@@ -265,7 +263,6 @@ class MapCommand final : public Command {
   }
 
   Catalogue catalogue_;
-  CLI::App* command_ = nullptr;
   CLI::Option* ranks_option_ = nullptr;
   CLI::Option* root_option_ = nullptr;
   std::string name_;
@@ -283,9 +280,7 @@ class MapCommand final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_map(CLI::App& app, Catalogue catalogue) {
-  auto command = std::make_unique<MapCommand>(catalogue);
-  command->add_to(app);
-  return command;
+  return made<MapCommand>(app, catalogue);
 }
 
 }  // namespace tool

@@ -7,12 +7,13 @@
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/expectations.hpp>
-#include <papcoll/tools/json_option.hpp>
-#include <papcoll/tools/otf2_files.hpp>
-#include <papcoll/tools/output_file.hpp>
-#include <papcoll/tools/report_files.hpp>
-#include <papcoll/tools/report_text.hpp>
+#include <papcoll/tools/files/output_file.hpp>
+#include <papcoll/tools/options/json_option.hpp>
+#include <papcoll/tools/recordings/arrivals_file.hpp>
+#include <papcoll/tools/recordings/expectations.hpp>
+#include <papcoll/tools/recordings/otf2_files.hpp>
+#include <papcoll/tools/recordings/report_files.hpp>
+#include <papcoll/tools/recordings/report_text.hpp>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -90,8 +91,6 @@ class ReportCommand final : public Command {
         examples({"report papcoll-profile", "report papcoll-profile --all --html report.html"}));
   }
 
-  bool is_given() const override { return command_->parsed(); }
-
   /// The exit status; throws argument_error and system_error.
   int run() override {
     const std::vector<Expectation> expectations{rules_.begin(), rules_.end()};
@@ -161,7 +160,6 @@ class ReportCommand final : public Command {
     return ranges;
   }
 
-  CLI::App* command_ = nullptr;
   std::string directory_, run_;
   double wait_ = 0;
   std::vector<std::size_t> limits_;
@@ -174,11 +172,7 @@ class ReportCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_report(CLI::App& app, Catalogue) {
-  auto command = std::make_unique<ReportCommand>();
-  command->add_to(app);
-  return command;
-}
+std::unique_ptr<Command> make_report(CLI::App& app, Catalogue) { return made<ReportCommand>(app); }
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -6,15 +6,15 @@
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulate.hpp>
 #include <papcoll/simulate/simulated_text.hpp>
-#include <papcoll/tools/closed_form_of.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/json_option.hpp>
-#include <papcoll/tools/named_schedule.hpp>
-#include <papcoll/tools/node_costs_option.hpp>
-#include <papcoll/tools/placements.hpp>
-#include <papcoll/tools/simulate_on_node.hpp>
-#include <papcoll/tools/simulated_call.hpp>
+#include <papcoll/tools/options/json_option.hpp>
+#include <papcoll/tools/options/named_schedule.hpp>
+#include <papcoll/tools/options/node_costs_option.hpp>
+#include <papcoll/tools/options/placements.hpp>
+#include <papcoll/tools/simulation/closed_form_of.hpp>
+#include <papcoll/tools/simulation/simulate_on_node.hpp>
+#include <papcoll/tools/simulation/simulated_call.hpp>
 #include <papcoll/topology/mapping/mapped_order.hpp>
 
 #include <CLI/CLI.hpp>

@@ -3,13 +3,13 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/fabric.hpp>
-#include <papcoll/tools/json_file.hpp>
-#include <papcoll/tools/launched_rank.hpp>
-#include <papcoll/tools/machine_named.hpp>
-#include <papcoll/tools/machine_text.hpp>
+#include <papcoll/tools/files/json_file.hpp>
+#include <papcoll/tools/machines/fabric.hpp>
+#include <papcoll/tools/machines/launched_rank.hpp>
+#include <papcoll/tools/machines/machine_named.hpp>
+#include <papcoll/tools/machines/machine_text.hpp>
+#include <papcoll/tools/machines/printed_fabric.hpp>
 #include <papcoll/tools/optional_parts.hpp>
-#include <papcoll/tools/printed_fabric.hpp>
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/linux_machine.hpp>
 
@@ -47,8 +47,6 @@ class TopologyCommand final : public Command {
                     "like.\n\n") +
         examples({"topology", "topology --machine nodes=4,packages=2,cores=8,leaf=2"}));
   }
-
-  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws papcoll::error.
   int run() override {
@@ -92,7 +90,6 @@ class TopologyCommand final : public Command {
            host.data() + ": " + NodeText::in_a_line(linux_place()) + "\n";
   }
 
-  CLI::App* command_ = nullptr;
   CLI::Option* machine_ = nullptr;
   CLI::Option* from_ = nullptr;
   std::string spec_;
@@ -103,9 +100,7 @@ class TopologyCommand final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_topology(CLI::App& app, Catalogue) {
-  auto command = std::make_unique<TopologyCommand>();
-  command->add_to(app);
-  return command;
+  return made<TopologyCommand>(app);
 }
 
 }  // namespace tool

@@ -44,8 +44,6 @@ class TuneCommand final : public Command {
         examples({"tune tuning.json", "tune --quick -n 4 learned.json"}));
   }
 
-  bool is_given() const override { return command_->parsed(); }
-
   /// The exit status of papcoll-bench; throws papcoll::error.
   int run() override {
     const int processors = std::max(ProcessorSet::of_this_thread().count(), 2);
@@ -95,7 +93,6 @@ class TuneCommand final : public Command {
     return WIFEXITED(status) ? WEXITSTATUS(status) : bad_input;
   }
 
-  CLI::App* command_ = nullptr;
   std::string file_;
   std::string launcher_ = "mpiexec";
   int ranks_ = 0;
@@ -104,11 +101,7 @@ class TuneCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_tune(CLI::App& app, Catalogue) {
-  auto command = std::make_unique<TuneCommand>();
-  command->add_to(app);
-  return command;
-}
+std::unique_ptr<Command> make_tune(CLI::App& app, Catalogue) { return made<TuneCommand>(app); }
 
 }  // namespace tool
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -3,8 +3,8 @@
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/json_option.hpp>
-#include <papcoll/tools/named_schedule.hpp>
+#include <papcoll/tools/options/json_option.hpp>
+#include <papcoll/tools/options/named_schedule.hpp>
 #include <papcoll/verify/sweep.hpp>
 
 #include <unistd.h>

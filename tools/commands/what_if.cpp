@@ -5,22 +5,25 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/pattern/trace.hpp>
+#include <papcoll/report/read.hpp>
 #include <papcoll/report/report.hpp>
+#include <papcoll/report/symbols.hpp>
 #include <papcoll/simulate/quantity_text.hpp>
 #include <papcoll/simulate/simulated_text.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
 #include <papcoll/statistics/median.hpp>
 #include <papcoll/tools/command.hpp>
 #include <papcoll/tools/common.hpp>
-#include <papcoll/tools/json_option.hpp>
-#include <papcoll/tools/model_file.hpp>
-#include <papcoll/tools/named_schedule.hpp>
-#include <papcoll/tools/node_costs_option.hpp>
-#include <papcoll/tools/output_file.hpp>
-#include <papcoll/tools/recorded_places.hpp>
-#include <papcoll/tools/replay.hpp>
-#include <papcoll/tools/report_files.hpp>
-#include <papcoll/tools/topology_file.hpp>
+#include <papcoll/tools/files/model_file.hpp>
+#include <papcoll/tools/files/output_file.hpp>
+#include <papcoll/tools/files/topology_file.hpp>
+#include <papcoll/tools/options/json_option.hpp>
+#include <papcoll/tools/options/named_schedule.hpp>
+#include <papcoll/tools/options/node_costs_option.hpp>
+#include <papcoll/tools/recordings/arrivals_file.hpp>
+#include <papcoll/tools/recordings/recorded_places.hpp>
+#include <papcoll/tools/recordings/replay.hpp>
+#include <papcoll/tools/recordings/what_if_text.hpp>
 #include <papcoll/what_if/answer.hpp>
 #include <papcoll/what_if/recorded.hpp>
 #include <papcoll/what_if/simulated.hpp>
@@ -38,89 +41,6 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 namespace {
-
-/// An answer as `papcoll what-if --json` writes it. Times are seconds.
-Json what_if_json(const what_if::Recorded& recorded, const what_if::Answer& answer) {
-  const Shape& shape = recorded.shape;
-  Json outcomes = Json::array();
-  for (const what_if::Outcome& o : answer.outcomes) {
-    Json one{{"algorithm", o.name}, {"tail", o.tail}, {"in_call", o.in_call}};
-    if (answer.knows_durations) one["saved"] = o.saved;
-    if (o.error > 0) one["error"] = o.error;
-    if (o.unsure) one["unsure"] = *o.unsure;
-    one["as_good_as_best"] = answer.is_as_good_as_best(o);
-    outcomes.push_back(std::move(one));
-  }
-  Json all{{"collective", name_of(shape.collective)},
-           {"ranks", shape.size},
-           {"bytes", has_data(shape.collective) ? shape.count * shape.element_size : 0},
-           {"method", answer.replayed ? "replayed" : "simulated"},
-           {"calls", answer.calls},
-           {"looked_at", answer.looked_at}};
-  if (answer.knows_durations) {
-    all["recorded"] = Json{{"in_call", answer.recorded_in_call}, {"tail", answer.recorded_tail}};
-  }
-  all["best"] = answer.best().name;
-  all["outcomes"] = std::move(outcomes);
-  all["remarks"] = answer.remarks;
-  return all;
-}
-
-/// The answer as text: the best outcomes, and what would have been saved.
-std::string what_if_text(const what_if::Recorded& recorded, const what_if::Answer& answer,
-                         std::size_t most = 12) {
-  const std::string call = detail::call_text("", recorded.shape);
-  std::string text = call.substr(1) + ", " + std::to_string(answer.calls) + " calls, " +
-                     (answer.replayed ? "replayed on this machine\n" : "simulated\n");
-  if (answer.knows_durations) {
-    text += "recorded: " + detail::duration_text(answer.recorded_in_call) +
-            " in the call, a rank in the mean, with a tail of " +
-            detail::duration_text(answer.recorded_tail) + "\n";
-  }
-  std::size_t names = 9;
-  for (const what_if::Outcome& o : answer.outcomes) names = std::max(names, o.name.size());
-  text += "  " + padded("algorithm", names, false) + padded("in call", 12, true) +
-          padded("tail", 12, true) + padded("error", 8, true) +
-          (answer.knows_durations ? padded("saved", 24, true) : "") + "\n";
-  std::size_t shown = 0;
-  for (const what_if::Outcome& o : answer.outcomes) {
-    if (shown++ == most) {
-      text += "  … " + std::to_string(answer.outcomes.size() - most) + " more (--all shows them)\n";
-      break;
-    }
-    const std::string error =
-        o.error > 0 ? "±" + detail::decimal(100 * o.error, 0) + " %" : std::string("unknown");
-    text += "  " + padded(o.name, names, false) +
-            padded(detail::duration_text(o.in_call), 12, true) +
-            padded(detail::duration_text(o.tail), 12, true) + padded(error, 8, true);
-    if (answer.knows_durations) {
-      const std::string saved =
-          (o.saved < 0 ? "-" : "") + detail::duration_text(o.saved < 0 ? -o.saved : o.saved);
-      text += padded(saved + (o.unsure ? " ±" + detail::duration_text(*o.unsure) : ""), 24, true);
-    }
-    text += "\n";
-  }
-  std::string others;
-  for (const what_if::Outcome& o : answer.outcomes) {
-    if (o.name == answer.best().name || !answer.is_as_good_as_best(o)) continue;
-    others.append(others.empty() ? "" : ", ").append(o.name);
-  }
-  text += answer.best().name + " would have taken least";
-  if (answer.knows_durations && answer.best().saved > 0 && answer.recorded_in_call > 0) {
-    const auto percent = [&](double time) {
-      return detail::decimal(100 * time / answer.recorded_in_call, 0) + " %";
-    };
-    const what_if::Outcome& best = answer.best();
-    text += ", and saved " + percent(best.saved) + " of a rank's time in the call";
-    if (best.unsure) {
-      text += " (" + percent(best.saved - *best.unsure) + " to " +
-              percent(best.saved + *best.unsure) + ")";
-    }
-  }
-  text += others.empty() ? "\n" : "; as far as this can tell, so would " + others + "\n";
-  for (const std::string& remark : answer.remarks) text += remark + "\n";
-  return text;
-}
 
 /// The command's options, and what follows from them.
 class WhatIfCommand final : public Command {
@@ -201,8 +121,6 @@ class WhatIfCommand final : public Command {
         {"what-if papcoll-profile --simulate",
          "what-if --arrival trace:arrivals.txt --collective allreduce --bytes 4k --simulate"}));
   }
-
-  bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws argument_error and system_error.
   int run() override {
@@ -408,7 +326,6 @@ class WhatIfCommand final : public Command {
   static constexpr std::size_t few = 4;
 
   Catalogue catalogue_;
-  CLI::App* command_ = nullptr;
   CLI::Option* bytes_option_ = nullptr;
   CLI::Option* root_option_ = nullptr;
   std::string traces_;
@@ -435,9 +352,7 @@ class WhatIfCommand final : public Command {
 }  // namespace
 
 std::unique_ptr<Command> make_what_if(CLI::App& app, Catalogue catalogue) {
-  auto command = std::make_unique<WhatIfCommand>(catalogue);
-  command->add_to(app);
-  return command;
+  return made<WhatIfCommand>(app, catalogue);
 }
 
 }  // namespace tool

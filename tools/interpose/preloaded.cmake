@@ -64,8 +64,9 @@ function(papcoll_add_preloaded name)
     list(APPEND made ${kind})
     set(library papcoll_${name}_${kind})
     add_library(${library} MODULE ${ARGN})
-    # papcoll_analysis' headers; nothing of the MPI that papcoll::papcoll is for.
-    target_link_libraries(${library} PRIVATE papcoll_analysis papcoll_warnings ${CMAKE_DL_LIBS})
+    # Nothing of the MPI that papcoll::papcoll is for.
+    target_link_libraries(${library} PRIVATE papcoll_analysis_headers papcoll_warnings
+                                             ${CMAKE_DL_LIBS})
     list(TRANSFORM flags REPLACE "^-I" "-isystem")
     target_compile_options(${library} PRIVATE ${flags} -fvisibility=hidden -ftls-model=initial-exec)
     papcoll_optimise(${library} ${PAPCOLL_PRELOADED_FLAGS})

@@ -37,12 +37,14 @@
 
 namespace preload {
 
+namespace erased = papcoll::erased;
+
 /// A pair of type and operator that papcoll has a kernel for. Both are MPI's own, so that what
 /// handles stand for does not change.
 struct KnownReduction {
   MPI_Datatype type{};
   MPI_Op op{};
-  const papcoll::erased::Operator* kernel = nullptr;
+  const erased::Operator* kernel = nullptr;
   std::size_t size = 0;  ///< bytes of an element
 
   bool is(MPI_Datatype t, MPI_Op o) const noexcept {
@@ -60,7 +62,7 @@ struct Communicator {
   std::uint64_t due_in = 0;       ///< the call in which it is, or may be, taken over
   std::unique_ptr<papcoll::Communicator> team;
   /// What runs all calls, or null where rules say more.
-  const papcoll::Algorithm* only_algorithm = nullptr;
+  const Algorithm* only_algorithm = nullptr;
   KnownReduction last_reduction;  ///< none where rules say more
   bool has_called = false;        ///< papcoll, in the call that is being made
   std::uint64_t unfit_rules = 0;  ///< those whose algorithm has refused a call here

@@ -20,6 +20,8 @@
 
 namespace preload {
 
+namespace erased = papcoll::erased;
+
 /// The groups of types by which the standard says which operators are for which (MPI-4, 6.9.2).
 enum class TypeGroup : unsigned char {
   derived,  ///< of none of them: operators of the program's only
@@ -47,8 +49,8 @@ struct Datatype {
   MPI_Aint extent = 0;
   Lies lies = Lies::elsewhere;
   TypeGroup group = TypeGroup::derived;
-  std::optional<papcoll::erased::ElementType> kernel;  ///< papcoll's own type, if it is one
-  std::uint32_t number = 0;                            ///< of a known predefined type; 0: of none
+  std::optional<erased::ElementType> kernel;  ///< papcoll's own type, if it is one
+  std::uint32_t number = 0;                   ///< of a known predefined type; 0: of none
 };
 
 /// A list of types, by their handles.
@@ -102,9 +104,9 @@ class PredefinedTypes {
   }
 
   /// Integers count by size and sign.
-  static std::optional<papcoll::erased::ElementType> kernel_of(TypeGroup group, std::size_t size,
-                                                               bool is_signed) {
-    using enum papcoll::erased::ElementType;
+  static std::optional<erased::ElementType> kernel_of(TypeGroup group, std::size_t size,
+                                                      bool is_signed) {
+    using enum erased::ElementType;
     switch (group) {
       case TypeGroup::floating_point:
         if (size == 4) return float32;

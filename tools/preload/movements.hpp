@@ -35,7 +35,7 @@ struct TrimScratches {
   }
 };
 
-inline papcoll::erased::Element one_byte() noexcept { return papcoll::erased::Element(1); }
+inline erased::Element one_byte() noexcept { return erased::Element(1); }
 
 template <class Left>
 int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm,
@@ -50,10 +50,9 @@ int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm
   return enter(f, *own, left, is_right, [&](Communicator& c) {
     const std::size_t bytes = e.bytes();
     const auto run = [&](void* at) {
-      return perform(
-          f, c, bytes, [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-            papcoll::erased::bcast(team, at, bytes, one_byte(), papcoll::root{root}, {}, algorithm);
-          });
+      return perform(f, c, bytes, [&](erased::Comm team, const Algorithm& algorithm) {
+        erased::bcast(team, at, bytes, one_byte(), papcoll::root{root}, {}, algorithm);
+      });
     };
     if (lies_together(e)) return run(data);
     const TrimScratches trim;
@@ -104,10 +103,9 @@ int collect(Function f, Communicator& c, const Parts& parts, const Call& call) {
   auto* const out = static_cast<std::byte*>(const_cast<void*>(block.address));
   if (lies_together(block) && sent == block.bytes()) {
     const void* const from = in != nullptr ? contribution(*in, out, all) : out;
-    return perform(f, c, sent,
-                   [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                     call(team, from, out, sent, algorithm);
-                   });
+    return perform(f, c, sent, [&](erased::Comm team, const Algorithm& algorithm) {
+      call(team, from, out, sent, algorithm);
+    });
   }
   std::byte* const packed = receive_scratch().get(all + 1);
   const auto own = static_cast<std::size_t>(c.rank);
@@ -115,10 +113,9 @@ int collect(Function f, Communicator& c, const Parts& parts, const Call& call) {
     Packing::pack(block.from(own * block.count, block.count), packed + own * sent);
   }
   const void* const from = in != nullptr ? contribution(*in, packed, all) : packed;
-  const int code =
-      perform(f, c, sent, [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-        call(team, from, packed, sent, algorithm);
-      });
+  const int code = perform(f, c, sent, [&](erased::Comm team, const Algorithm& algorithm) {
+    call(team, from, packed, sent, algorithm);
+  });
   if (code != MPI_SUCCESS) return code;
   unpack_blocks(packed, sent, block, c.size);
   return truncated(c, sent, block.bytes());
@@ -136,9 +133,9 @@ int allgather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* ou
   };
   return enter(f, *own, left, is_right, [&](Communicator& c) {
     return collect(f, c, parts,
-                   [](papcoll::erased::Comm team, const void* from, void* to, std::size_t bytes,
-                      const papcoll::Algorithm& algorithm) {
-                     papcoll::erased::allgather(team, from, to, bytes, one_byte(), {}, algorithm);
+                   [](erased::Comm team, const void* from, void* to, std::size_t bytes,
+                      const Algorithm& algorithm) {
+                     erased::allgather(team, from, to, bytes, one_byte(), {}, algorithm);
                    });
   });
 }
@@ -156,19 +153,17 @@ int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, 
            parts.describe(f, c, {in, in_count, in_type}, {out, out_count, out_type});
   };
   return enter(f, *own, left, is_right, [&](Communicator& c) {
-    const auto call = [&](papcoll::erased::Comm team, const void* from, void* to, std::size_t bytes,
-                          const papcoll::Algorithm& algorithm) {
-      papcoll::erased::gather(team, from, to, bytes, one_byte(), papcoll::root{root}, {},
-                              algorithm);
+    const auto call = [&](erased::Comm team, const void* from, void* to, std::size_t bytes,
+                          const Algorithm& algorithm) {
+      erased::gather(team, from, to, bytes, one_byte(), papcoll::root{root}, {}, algorithm);
     };
     if (parts.has_all) return collect(f, c, parts, call);
     const TrimScratches trim;
     const std::size_t bytes = parts.mine.bytes();
     const void* const from = contribution(parts.mine, nullptr, 0);
-    return perform(f, c, bytes,
-                   [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                     call(team, from, nullptr, bytes, algorithm);
-                   });
+    return perform(f, c, bytes, [&](erased::Comm team, const Algorithm& algorithm) {
+      call(team, from, nullptr, bytes, algorithm);
+    });
   });
 }
 
@@ -214,11 +209,9 @@ int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
   return enter(f, *own, left, is_right, [&](Communicator& c) {
     const TrimScratches trim;
     const auto call = [&](const void* from, void* to, std::size_t bytes) {
-      return perform(f, c, bytes,
-                     [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                       papcoll::erased::scatter(team, from, to, bytes, one_byte(),
-                                                papcoll::root{root}, {}, algorithm);
-                     });
+      return perform(f, c, bytes, [&](erased::Comm team, const Algorithm& algorithm) {
+        erased::scatter(team, from, to, bytes, one_byte(), papcoll::root{root}, {}, algorithm);
+      });
     };
     if (parts.has_all) return distribute(c, parts, call);
     if (lies_together(mine)) return call(nullptr, out, mine.bytes());
@@ -249,8 +242,8 @@ int barrier(MPI_Comm comm, const Left& left) {
   if (own == nullptr) return leave(f, comm, left);
   constexpr auto is_right = [](const Communicator&) { return true; };
   return enter(f, *own, left, is_right, [&](Communicator& c) {
-    return perform(f, c, 0, [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-      papcoll::erased::barrier(team, algorithm);
+    return perform(f, c, 0, [&](erased::Comm team, const Algorithm& algorithm) {
+      erased::barrier(team, algorithm);
     });
   });
 }

@@ -189,16 +189,15 @@ class Operators {
   void begin() {
     handles_ = {MPI_SUM,  MPI_MAX, MPI_MIN,  MPI_PROD,   MPI_BAND,   MPI_BOR,     MPI_BXOR,
                 MPI_LAND, MPI_LOR, MPI_LXOR, MPI_MINLOC, MPI_MAXLOC, MPI_REPLACE, MPI_NO_OP};
-    using enum papcoll::erased::Operation;
+    using enum erased::Operation;
     // In the order of OperatorName.
     constexpr std::array operations{sum,    max,     min,         prod,       bit_and,
                                     bit_or, bit_xor, logical_and, logical_or, logical_xor};
     static_assert(operations.size() == operations_of_type);
     kernels_.reserve(types * operations.size());
     for (std::size_t t = 0; t < types; ++t) {
-      for (const papcoll::erased::Operation operation : operations) {
-        kernels_.push_back(
-            papcoll::erased::reducer(static_cast<papcoll::erased::ElementType>(t), operation));
+      for (const erased::Operation operation : operations) {
+        kernels_.push_back(erased::reducer(static_cast<erased::ElementType>(t), operation));
       }
     }
   }
@@ -211,7 +210,7 @@ class Operators {
   }
 
   /// papcoll's own operator, or null.
-  const papcoll::erased::Operator* kernel(OperatorName op, const Datatype& type) const noexcept {
+  const erased::Operator* kernel(OperatorName op, const Datatype& type) const noexcept {
     if (!type.kernel || op > OperatorName::lxor) return nullptr;
     return &kernels_[static_cast<std::size_t>(*type.kernel) * operations_of_type +
                      static_cast<std::size_t>(op)];
@@ -222,7 +221,7 @@ class Operators {
   static constexpr std::size_t operations_of_type = 10;
 
   std::array<MPI_Op, 14> handles_{};
-  std::vector<papcoll::erased::Operator> kernels_;
+  std::vector<erased::Operator> kernels_;
 };
 inline constinit NeverDestroyed<Operators> all_operators{};
 inline Operators& operators() noexcept { return all_operators.value; }

@@ -23,8 +23,8 @@ namespace preload {
 
 /// Where elements of all buffers lie. One object for all calls: one that each call makes for itself
 /// takes 2 ns.
-inline constinit NeverDestroyed<papcoll::erased::Layouts> elements_in_order{};
-inline const papcoll::erased::Layouts& in_order() noexcept { return elements_in_order.value; }
+inline constinit NeverDestroyed<erased::Layouts> elements_in_order{};
+inline const erased::Layouts& in_order() noexcept { return elements_in_order.value; }
 
 /// The arguments of a reduction as far as they are the same for all of them.
 struct Reduction {
@@ -83,9 +83,8 @@ template <class Call>
   const LocalReduction local(r.op, r.in);
   const papcoll::Reducer reducer =
       extreme_of_floats(name, r.in.handle).value_or(local.reducer(commutes));
-  const papcoll::erased::Operator op(reducer,
-                                     papcoll::erased::Element(reducer.size, r.in.type->number),
-                                     static_cast<std::uint32_t>(name) + 1);
+  const erased::Operator op(reducer, erased::Element(reducer.size, r.in.type->number),
+                            static_cast<std::uint32_t>(name) + 1);
   const void* in = r.in.address;
   void* out = r.out.count == 0 ? nullptr : const_cast<void*>(r.out.address);
   const bool apart = has_output_apart(r);
@@ -99,10 +98,9 @@ template <class Call>
   } else if (!apart) {
     out = copy_of_out = receive_scratch().get(ReductionCopy::bytes(r.out));
   }
-  const int code = perform(r.function, c, r.bytes,
-                           [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                             call(team, in, out, op, algorithm);
-                           });
+  const int code = perform(
+      r.function, c, r.bytes,
+      [&](erased::Comm team, const Algorithm& algorithm) { call(team, in, out, op, algorithm); });
   if (code == MPI_SUCCESS && copy_of_out != nullptr) ReductionCopy::empty(copy_of_out, r.out);
   return code;
 }
@@ -112,7 +110,7 @@ template <class Left, class Call>
 int combine(Communicator& c, const Reduction& r, const Left& left, const Call& call) {
   const OperatorName name = operators().name_of(r.op);
   if (!fits(name, r.in.type->group)) return leave_one(r.function, Fate::operator_unfit, left);
-  const papcoll::erased::Operator* const kernel = operators().kernel(name, *r.in.type);
+  const erased::Operator* const kernel = operators().kernel(name, *r.in.type);
   if (kernel == nullptr || !has_output_apart(r)) {
     int commutes = 1;
     if (name == OperatorName::users && MPI_Op_commutative(r.op, &commutes) != MPI_SUCCESS) {
@@ -121,19 +119,18 @@ int combine(Communicator& c, const Reduction& r, const Left& left, const Call& c
     if (kernel == nullptr) return combine_by_mpi(c, r, name, commutes != 0, call);
     const TrimScratches trim;
     std::byte* const out = receive_scratch().get(r.out.bytes());
-    const int code = perform(r.function, c, r.bytes,
-                             [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                               call(team, r.in.address, out, *kernel, algorithm);
-                             });
+    const int code =
+        perform(r.function, c, r.bytes, [&](erased::Comm team, const Algorithm& algorithm) {
+          call(team, r.in.address, out, *kernel, algorithm);
+        });
     if (code == MPI_SUCCESS) Packing::unpack(out, r.out);
     return code;
   }
   if (c.only_algorithm != nullptr) c.last_reduction = {r.in.handle, r.op, kernel, r.in.type->size};
   void* const out = r.out.count == 0 ? nullptr : const_cast<void*>(r.out.address);
-  return perform(r.function, c, r.bytes,
-                 [&](papcoll::erased::Comm team, const papcoll::Algorithm& algorithm) {
-                   call(team, r.in.address, out, *kernel, algorithm);
-                 });
+  return perform(r.function, c, r.bytes, [&](erased::Comm team, const Algorithm& algorithm) {
+    call(team, r.in.address, out, *kernel, algorithm);
+  });
 }
 
 /// Two buffers of that many bytes apart from each other, neither of them null or MPI_IN_PLACE.
@@ -176,10 +173,9 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI
     r.out.address = out;
     r.bytes = r.in.bytes();
     return combine(c, r, left,
-                   [&](papcoll::erased::Comm team, const void* from, void* to,
-                       const papcoll::erased::Operator& o, const papcoll::Algorithm& algorithm) {
-                     papcoll::erased::allreduce(team, from, to, r.in.count, o, in_order(),
-                                                algorithm);
+                   [&](erased::Comm team, const void* from, void* to, const erased::Operator& o,
+                       const Algorithm& algorithm) {
+                     erased::allreduce(team, from, to, r.in.count, o, in_order(), algorithm);
                    });
   });
 }
@@ -198,8 +194,8 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI
                                                       MPI_Count count) {
   int code = MPI_SUCCESS;
   try {
-    papcoll::erased::allreduce(*c.team, in, out, static_cast<std::size_t>(count),
-                               *c.last_reduction.kernel, in_order(), *c.only_algorithm);
+    erased::allreduce(*c.team, in, out, static_cast<std::size_t>(count), *c.last_reduction.kernel,
+                      in_order(), *c.only_algorithm);
     preload::count(Function::allreduce, Fate::taken_over);
     return MPI_SUCCESS;
   } catch (...) {
@@ -228,10 +224,10 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op
     r.bytes = r.in.bytes();
     if (c.rank != root) r.out = {nullptr, 0, r.in.handle, r.in.type};
     return combine(c, r, left,
-                   [&](papcoll::erased::Comm team, const void* from, void* to,
-                       const papcoll::erased::Operator& o, const papcoll::Algorithm& algorithm) {
-                     papcoll::erased::reduce(team, from, to, r.in.count, o, papcoll::root{root},
-                                             in_order(), algorithm);
+                   [&](erased::Comm team, const void* from, void* to, const erased::Operator& o,
+                       const Algorithm& algorithm) {
+                     erased::reduce(team, from, to, r.in.count, o, papcoll::root{root}, in_order(),
+                                    algorithm);
                    });
   });
 }
@@ -254,10 +250,9 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
   return enter(f, *own, left, is_right, [&](Communicator& c) {
     r.bytes = r.out.bytes();
     return combine(c, r, left,
-                   [&](papcoll::erased::Comm team, const void* from, void* to,
-                       const papcoll::erased::Operator& o, const papcoll::Algorithm& algorithm) {
-                     papcoll::erased::reduce_scatter(team, from, to, r.out.count, o, in_order(),
-                                                     algorithm);
+                   [&](erased::Comm team, const void* from, void* to, const erased::Operator& o,
+                       const Algorithm& algorithm) {
+                     erased::reduce_scatter(team, from, to, r.out.count, o, in_order(), algorithm);
                    });
   });
 }
@@ -287,16 +282,16 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
   };
   return enter(f, *own, left, is_right, [&](Communicator& c) {
     r.bytes = r.in.bytes() / static_cast<std::size_t>(c.size);
-    return combine(
-        c, r, left,
-        [&](papcoll::erased::Comm team, const void* from, void* to,
-            const papcoll::erased::Operator& o, const papcoll::Algorithm& algorithm) {
-          if (is_even) {
-            papcoll::erased::reduce_scatter(team, from, to, r.out.count, o, in_order(), algorithm);
-          } else {
-            papcoll::erased::reduce_scatter(team, from, to, papcoll::counts(each), o, algorithm);
-          }
-        });
+    return combine(c, r, left,
+                   [&](erased::Comm team, const void* from, void* to, const erased::Operator& o,
+                       const Algorithm& algorithm) {
+                     if (is_even) {
+                       erased::reduce_scatter(team, from, to, r.out.count, o, in_order(),
+                                              algorithm);
+                     } else {
+                       erased::reduce_scatter(team, from, to, papcoll::counts(each), o, algorithm);
+                     }
+                   });
   });
 }
 

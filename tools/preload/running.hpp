@@ -18,6 +18,8 @@
 
 namespace preload {
 
+namespace erased = papcoll::erased;
+
 /// A call as it came, for MPI: the words of its parameters, and the function that would have got
 /// them.
 template <class... Words>
@@ -146,7 +148,7 @@ template <class Left>
 [[gnu::cold, gnu::noinline]] inline int code_without_memory(Function f, Communicator& c) noexcept {
   const char* const why = "there is no memory to pack its elements";
   try {
-    if (!c.has_called) papcoll::erased::refuse(*c.team, collective_of(f), why);
+    if (!c.has_called) erased::refuse(*c.team, collective_of(f), why);
   } catch (const std::exception&) {  // it says so, or there is not even memory for that
   }
   count(f, Fate::taken_over);
@@ -177,7 +179,7 @@ int enter(Function f, Communicator& c, const Left& left, const IsRight& is_right
 
 /// The algorithm for a call of so many bytes.
 struct Choice {
-  const papcoll::Algorithm* algorithm;
+  const Algorithm* algorithm;
   std::uint64_t rule = 0;  ///< bit of the rule that named it; 0: none did
   bool is_unfit = false;   ///< one did, and it does not serve such calls
 
@@ -215,7 +217,7 @@ template <class Run>
   Choice chosen = Choice::of(f, bytes, c);
   for (;;) {
     try {
-      call(papcoll::erased::Comm(*c.team), *chosen.algorithm);
+      call(erased::Comm(*c.team), *chosen.algorithm);
       count(f, chosen.is_unfit ? Fate::by_auto : Fate::taken_over);
       return MPI_SUCCESS;
     } catch (const papcoll::unsupported_call&) {
@@ -240,7 +242,7 @@ template <class Run>
   if (c.only_algorithm == nullptr) return perform_by_rules(f, c, bytes, call);
   int code = MPI_SUCCESS;
   try {
-    call(papcoll::erased::Comm(*c.team), *c.only_algorithm);
+    call(erased::Comm(*c.team), *c.only_algorithm);
     count(f, Fate::taken_over);
     return MPI_SUCCESS;
   } catch (...) {

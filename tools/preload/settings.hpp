@@ -6,6 +6,7 @@
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 
 #include <strings.h>
@@ -23,6 +24,8 @@
 #include <vector>
 
 namespace preload {
+
+using papcoll::Algorithm;
 
 /// A setting that cannot be used; what() is a sentence.
 struct bad_setting : std::runtime_error {
@@ -42,7 +45,7 @@ struct AlgorithmRule {
   std::optional<Function> function;  ///< none: all
   std::size_t least = 0;
   std::size_t most = SIZE_MAX;
-  papcoll::Algorithm algorithm;
+  Algorithm algorithm;
 };
 
 /// PAPCOLL_RUN_ALGORITHM: rules, of which a call follows the first that fits.
@@ -74,9 +77,7 @@ class RuleParser {
   }
 
  private:
-  static constexpr std::array<std::string_view, function_names.size()> names{
-      "allreduce", "reduce",  "bcast",  "allgather", "reduce_scatter", "reduce_scatter_block",
-      "gather",    "scatter", "barrier"};
+  static constexpr std::size_t mpi = std::string_view{"MPI_"}.size();
 
   static std::string_view trimmed(std::string_view s) {
     while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
@@ -112,23 +113,24 @@ class RuleParser {
     return r;
   }
 
-  static char lower_case(char c) noexcept {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-
   static std::optional<Function> function_of(std::string_view name) {
-    std::string lower(name);
-    for (char& c : lower) c = lower_case(c);
-    if (lower.substr(0, 4) == "mpi_") lower.erase(0, 4);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == lower) return static_cast<Function>(i);
+    const auto is = [name](std::string_view known) {
+      return name.size() == known.size() &&
+             strncasecmp(name.data(), known.data(), known.size()) == 0;
+    };
+    for (std::size_t i = 0; i < function_names.size(); ++i) {
+      const std::string_view known = function_names[i];
+      if (is(known) || is(known.substr(mpi))) return static_cast<Function>(i);
     }
     return {};
   }
 
   [[noreturn]] static void fail_unknown(std::string_view rule, std::string_view name) {
     std::string all;
-    for (const std::string_view known : names) all += " " + std::string(known);
+    for (const std::string_view known : function_names) {
+      all += " ";
+      for (const char c : known.substr(mpi)) all += papcoll::detail::lower(c);
+    }
     fail(rule,
          "'" + std::string(name) + "' is no collective that papcoll takes over; those are" + all);
   }
@@ -149,7 +151,7 @@ class RuleParser {
     auto [end, problem] = std::from_chars(text.data(), last, n);
     unsigned shift = 0;
     if (problem == std::errc{} && end != last) {
-      const char unit = lower_case(*end);
+      const char unit = papcoll::detail::lower(*end);
       shift = unit == 'k' ? 10 : unit == 'm' ? 20 : unit == 'g' ? 30 : 0;
       if (shift != 0) ++end;
     }
@@ -160,7 +162,7 @@ class RuleParser {
   }
 
   /// The contract is that of PAPCOLL_RUN_CONTRACT unless the name has its own.
-  papcoll::Algorithm algorithm_of(std::string_view name) const {
+  Algorithm algorithm_of(std::string_view name) const {
     try {
       for (std::size_t begin = 0; begin < name.size();) {
         const std::size_t end = std::min(name.find('+', begin), name.size());
@@ -188,8 +190,8 @@ struct Settings {
   /// The call of a communicator from which on it is taken over; 0: from where that pays.
   std::uint64_t after = 0;
   std::vector<AlgorithmRule> rules;
-  papcoll::Algorithm otherwise;  ///< what runs calls that no rule fits
-  std::string text;              ///< the same on all ranks if the settings are
+  Algorithm otherwise;  ///< what runs calls that no rule fits
+  std::string text;     ///< the same on all ranks if the settings are
 
   /// Throws bad_setting. If `off` is true, the others may be wrong.
   void read() {

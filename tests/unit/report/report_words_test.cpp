@@ -3,6 +3,7 @@
 #include <papcoll/report/report.hpp>
 #include <papcoll/report/tables.hpp>
 #include <papcoll/report/words.hpp>
+#include <papcoll/simulate/quantity_text.hpp>
 
 #include <algorithm>
 #include <cmath>

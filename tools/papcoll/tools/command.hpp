@@ -18,10 +18,21 @@ class Command {
   virtual ~Command() = default;
 
   /// Returns true if the command line names it.
-  virtual bool is_given() const = 0;
-  /// The exit status; throws papcoll::error.
+  virtual bool is_given() const { return command_->parsed(); }
+  /// Returns the exit status; throws papcoll::error.
   virtual int run() = 0;
+
+ protected:
+  CLI::App* command_ = nullptr;  ///< set by add_to()
 };
+
+/// Makes a command and adds it to the program.
+template <class C, class... Arguments>
+std::unique_ptr<Command> made(CLI::App& app, const Arguments&... arguments) {
+  auto command = std::make_unique<C>(arguments...);
+  command->add_to(app);
+  return command;
+}
 
 /// What adds a subcommand, over the algorithms of a catalogue.
 using MakeCommand = std::unique_ptr<Command>(CLI::App& app, Catalogue catalogue);

@@ -5,9 +5,9 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
-#include <papcoll/tools/misspelt.hpp>
-#include <papcoll/tools/whole_number.hpp>
-#include <papcoll/tools/written.hpp>
+#include <papcoll/tools/options/misspelt.hpp>
+#include <papcoll/tools/options/whole_number.hpp>
+#include <papcoll/tools/options/written.hpp>
 
 #include <CLI/CLI.hpp>
 #include <array>
@@ -112,10 +112,21 @@ inline std::vector<Collective> collectives_of(const CatalogueRow& row) {
   return served;
 }
 
+/// How many columns of a terminal a text takes.
+inline std::size_t columns_of(const std::string& text) {
+  std::size_t letters = 0;
+  // Continuing bytes and the accent of Δ̄ take none.
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    letters += (c & 0xc0U) != 0x80U ? 1 : 0;
+    if (c == 0xccU) --letters;
+  }
+  return letters;
+}
+
 /// A column of a table: the text, and blanks before or after it.
 inline std::string padded(const std::string& text, std::size_t width, bool right) {
-  std::size_t letters = 0;
-  for (const char c : text) letters += (static_cast<unsigned char>(c) & 0xc0U) != 0x80U ? 1 : 0;
+  const std::size_t letters = columns_of(text);
   const std::string blanks(width > letters ? width - letters : 0, ' ');
   return right ? blanks + text : text + blanks;
 }

@@ -7,7 +7,7 @@
 #ifdef PAPCOLL_WITH_HWLOC
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/tools/machine_named.hpp>
+#include <papcoll/tools/machines/machine_named.hpp>
 #include <papcoll/topology/hwloc.hpp>
 
 #include <cerrno>
@@ -25,8 +25,8 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>
-#include <papcoll/tools/gpu_access.hpp>
-#include <papcoll/tools/indented.hpp>
+#include <papcoll/tools/machines/gpu_access.hpp>
+#include <papcoll/tools/machines/indented.hpp>
 #endif
 
 #include <string>
