@@ -28,7 +28,7 @@ struct CommFacts {
 
 /// The team of `comm`, made if it is not there, with all that papcoll keeps for it: see
 /// runtime/comm_state.hpp. Throws argument_error.
-PAPCOLL_DECL detail::Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
+PAPCOLL_DECL Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
 /// All transports over MPI, of which a communicator begins with that of its messages.
 PAPCOLL_DECL void offer_mpi_transports(TeamCore& core);
 PAPCOLL_DECL void offer_told_mpi_messages(TeamCore& core);
@@ -137,8 +137,8 @@ struct TeamOf<MPI_Comm> {
 namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
-PAPCOLL_DECL detail::Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options) {
-  const detail::Shared<CommState> state = CommState::of(comm, options);
+PAPCOLL_DECL Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options) {
+  const Shared<CommState> state = CommState::of(comm, options);
   return {state, &state->core()};
 }
 

@@ -17,7 +17,7 @@ namespace detail {
 class ThreadTeamState;
 
 /// Throws argument_error.
-PAPCOLL_DECL detail::Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options);
+PAPCOLL_DECL Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options);
 PAPCOLL_DECL TeamCore& core_of_thread(ThreadTeamState& team, int rank) noexcept;
 PAPCOLL_DECL void run_threads(ThreadTeamState& team, void (*body)(void*, int rank), void* context);
 
@@ -86,8 +86,8 @@ class ThreadTeam {
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-PAPCOLL_DECL detail::Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
-  auto team = detail::make_shared<ThreadTeamState>(ranks, options);
+PAPCOLL_DECL Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
+  auto team = make_shared<ThreadTeamState>(ranks, options);
   for (int r = 0; r < ranks; ++r) team->core(r).owner = team;
   return team;
 }

@@ -109,7 +109,7 @@ struct ChosenAlgorithm {
 }
 
 [[gnu::noinline]] inline Request start_chosen(const Caller& caller, const AlgorithmSpec& spec,
-                                              Call& call, detail::Shared<const void> owned,
+                                              Call& call, Shared<const void> owned,
                                               const Chooser& chooser) {
   const ChosenAlgorithm chosen{caller, spec, call, chooser};
   return start_checked(caller, chosen.spec, chosen.transport, call, std::move(owned));
@@ -130,7 +130,7 @@ void Chosen<C>::run(const Caller& caller, const AlgorithmSpec& given, Call& call
 }
 template <Collective C>
 Request Chosen<C>::start(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                         detail::Shared<const void> owned) {
+                         Shared<const void> owned) {
   return start_chosen(caller, spec, call, std::move(owned), ChooserOf<C>::value);
 }
 template <Collective C>

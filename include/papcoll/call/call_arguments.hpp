@@ -122,10 +122,10 @@ PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route)
 /// Checks the arguments and starts the call. `kept` keeps alive what they borrow that is the
 /// library's; null: nothing.
 PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& route,
-                                detail::Shared<KeptArguments> kept);
+                                Shared<KeptArguments> kept);
 /// Checks the arguments and keeps the call.
 PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Route& route,
-                                     detail::Shared<KeptArguments> kept);
+                                     Shared<KeptArguments> kept);
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail
 
@@ -335,13 +335,13 @@ PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route)
 }
 
 /// Makes a call that outlives the function of its caller: what keeps alive what it borrows.
-inline detail::Shared<const void> make_kept_call(const Caller& caller, CallArguments& a, Call& call,
-                                                 detail::Shared<KeptArguments> kept) {
+inline Shared<const void> make_kept_call(const Caller& caller, CallArguments& a, Call& call,
+                                         Shared<KeptArguments> kept) {
   if (a.uneven == nullptr && has_data(a.collective)) {
     make_even_call(caller, a);
     call = a;
   } else {
-    if (kept == nullptr) kept = detail::make_shared<KeptArguments>();
+    if (kept == nullptr) kept = make_shared<KeptArguments>();
     if (a.uneven != nullptr) {
       a.uneven->make(caller, a, call, kept->blocks);
     } else {
@@ -352,19 +352,19 @@ inline detail::Shared<const void> make_kept_call(const Caller& caller, CallArgum
 }
 
 PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& route,
-                                detail::Shared<KeptArguments> kept) {
+                                Shared<KeptArguments> kept) {
   const Caller caller{core, a.collective, true, a.uneven != nullptr};
   Call call;
-  detail::Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
+  Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
   const AlgorithmSpec& spec = spec_of(caller, a, route);
   return actions_of(route, spec).start(caller, spec, call, std::move(owned));
 }
 
 PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Route& route,
-                                     detail::Shared<KeptArguments> kept) {
+                                     Shared<KeptArguments> kept) {
   const Caller caller{core, a.collective, false, a.uneven != nullptr};
   Call call;
-  detail::Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
+  Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
   const AlgorithmSpec& spec = spec_of(caller, a, route);
   return prepare_call(caller, spec, call, actions_of(route, spec), algorithm_of(a),
                       std::move(owned));

@@ -138,7 +138,7 @@ class Operator : public detail::ErasedElements {
   /// What typed calls say of T under `op`, which it borrows.
   template <class T, class Op>
   static Operator of(const Op& op) noexcept {
-    Operator o{papcoll::reducer<T>(op), Element::of<T>()};
+    Operator o{reducer<T>(op), Element::of<T>()};
     o.types_ |= detail::operator_bits<Op>();
     return o;
   }

@@ -184,7 +184,7 @@ struct KeptPack<P, std::integer_sequence<int, numbers...>> : KeptArguments,
   }
   /// Argument `number`, which keeps all alive; null if it is the caller's.
   template <int number>
-  static detail::Shared<Owned<number>> part(const detail::Shared<KeptPack>& all) noexcept {
+  static Shared<Owned<number>> part(const Shared<KeptPack>& all) noexcept {
     if constexpr (is_owned<P, number>) return {all, &all->template at<number>()};
     return {};
   }
@@ -283,9 +283,9 @@ ResultOf<P> make(C& comm, As&&... as) {
   } else {
     using Kept = KeptPack<P>;
     const Route& route = route_for<P, Ps...>;
-    detail::Shared<Kept> kept;
+    Shared<Kept> kept;
     if constexpr (Kept::is_needed) {
-      kept = detail::make_shared<Kept>(std::forward<As>(as)...);
+      kept = make_shared<Kept>(std::forward<As>(as)...);
       kept->put_in(a);
     } else {
       put_all(a, typename P::Numbers{}, as...);

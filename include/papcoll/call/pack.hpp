@@ -44,7 +44,7 @@ constexpr Argument argument_of(Way way) noexcept {
   using T = std::remove_cvref_t<A>;
   Argument a;
   a.is_text = is_text<A>;
-  if constexpr (std::same_as<T, papcoll::root>) {
+  if constexpr (std::same_as<T, root>) {
     a.kind = Kind::root;
   } else if constexpr (std::same_as<T, blocks> || std::same_as<T, counts>) {
     a.kind = Kind::blocks;

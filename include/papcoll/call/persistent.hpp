@@ -86,7 +86,7 @@ struct Settled {
 /// does.
 PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
                                      const Call& call, const CallActions& actions,
-                                     const Algorithm& named, detail::Shared<const void> owned);
+                                     const Algorithm& named, Shared<const void> owned);
 
 }  // namespace detail
 
@@ -151,7 +151,7 @@ class PreparedCall : Pinned {
  public:
   [[gnu::cold]] PreparedCall(const Caller& caller, const AlgorithmSpec& spec, const Call& call,
                              const CallActions& actions, const Algorithm& named,
-                             detail::Shared<const void> owned)
+                             Shared<const void> owned)
       : core_(caller.core.share()),
         collective_(caller.collective),
         call_(call),
@@ -256,7 +256,7 @@ class PreparedCall : Pinned {
   }
 
   // What a call looks at, together.
-  detail::Shared<TeamCore> core_;
+  Shared<TeamCore> core_;
   const ArrivalAlgorithm* runs_ = nullptr;  ///< null: that is for actions_.run to find
   std::uint32_t generation_ = 0;            ///< of what was known when that was last looked at
   std::uint32_t registrations_ = 0;         ///< when it was settled
@@ -270,8 +270,8 @@ class PreparedCall : Pinned {
   CallActions actions_;
   Algorithm named_;
   const AlgorithmSpec& spec_;
-  detail::Shared<const void> owned_;
-  detail::Shared<BufferWatch> watch_;
+  Shared<const void> owned_;
+  Shared<BufferWatch> watch_;
   WatchedBuffers buffers_;
 };
 
@@ -290,9 +290,8 @@ PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec
 
 PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
                                      const Call& call, const CallActions& actions,
-                                     const Algorithm& named, detail::Shared<const void> owned) {
-  return Persistent{
-      detail::make_owned<PreparedCall>(caller, spec, call, actions, named, std::move(owned))};
+                                     const Algorithm& named, Shared<const void> owned) {
+  return Persistent{make_owned<PreparedCall>(caller, spec, call, actions, named, std::move(owned))};
 }
 
 }  // namespace detail

@@ -93,7 +93,7 @@ struct NotOwned {};
 
 /// Has a call's views copied, for one that outlasts what they were made of: what keeps alive these
 /// and `owned`.
-PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<const void> owned);
+PAPCOLL_DECL Shared<const void> with_views(Call& call, Shared<const void> owned);
 
 }  // namespace detail
 

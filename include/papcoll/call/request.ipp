@@ -18,13 +18,13 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<const void> owned) {
+PAPCOLL_DECL Shared<const void> with_views(Call& call, Shared<const void> owned) {
   struct Views {
-    detail::Shared<const void> owned;
+    Shared<const void> owned;
     BufferView in;
     BufferView out;
   };
-  auto views = detail::make_shared<Views>();
+  auto views = make_shared<Views>();
   views->owned = std::move(owned);
   if (call.in_view != nullptr) {
     views->in = *call.in_view;
@@ -40,14 +40,14 @@ PAPCOLL_DECL detail::Shared<const void> with_views(Call& call, detail::Shared<co
 /// Starts a checked call.
 PAPCOLL_DECL Request start_checked(const Caller& caller, const AlgorithmSpec& spec,
                                    const TransportTable& transport, const Call& call,
-                                   detail::Shared<const void> owned) {
+                                   Shared<const void> owned) {
   RequestRun* const plan_run = caller.core.start(spec.schedule, transport, call, spec.order);
   if (plan_run == nullptr) return {};
   return {caller.core, *plan_run, std::move(owned)};
 }
 
 PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                                detail::Shared<const void> owned) {
+                                Shared<const void> owned) {
   if (spec.hierarchical != nullptr) {
     refuse_call(caller.core, {call.collective, true, call.counts != nullptr},
                 *first_requirement(requirement::blocking_call), {.algorithm = "Hierarchical"});

@@ -82,7 +82,7 @@ struct Settled;
 /// Checks the call against what the spec names, and starts it. `owned` keeps alive what the call's
 /// reducer points to.
 PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                                detail::Shared<const void> owned);
+                                Shared<const void> owned);
 
 /// What a call runs by that is made again and again, of a spec that leaves nothing open.
 PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
@@ -92,14 +92,14 @@ template <Collective C>
 struct Chosen {
   static void run(const Caller& caller, const AlgorithmSpec& spec, Call& call);
   static Request start(const Caller& caller, const AlgorithmSpec& spec, Call& call,
-                       detail::Shared<const void> owned);
+                       Shared<const void> owned);
   static Settled settle(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 };
 
 /// What a call does when it is asked to, once its collective and what it names are known.
 struct CallActions {
   void (*run)(const Caller&, const AlgorithmSpec&, Call&);
-  Request (*start)(const Caller&, const AlgorithmSpec&, Call&, detail::Shared<const void>);
+  Request (*start)(const Caller&, const AlgorithmSpec&, Call&, Shared<const void>);
   /// Checks a call, blocking or not as its caller says.
   Settled (*settle)(const Caller&, const AlgorithmSpec&, Call&);
 };

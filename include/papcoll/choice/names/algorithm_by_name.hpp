@@ -30,9 +30,9 @@ namespace detail {
 }
 
 /// The levels of a hierarchical algorithm's name from the given one outwards.
-[[gnu::cold]] inline detail::Shared<const HierarchicalSpec> hierarchical_spec_of(
-    const detail::Vector<ParsedName>& parts, std::size_t level = 0) {
-  auto c = detail::make_shared<HierarchicalSpec>();
+[[gnu::cold]] inline Shared<const HierarchicalSpec> hierarchical_spec_of(
+    const Vector<ParsedName>& parts, std::size_t level = 0) {
+  auto c = make_shared<HierarchicalSpec>();
   c->intra = spec_of(parts[level]);
   c->intra_transport = parts[level].transport;
   c->intra.transport_name = c->intra_transport;

@@ -62,13 +62,12 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
     return "threads: all memory is everyone's" + copies_of(*node->copies);
   const std::string arena = node->peers.maps() ? "in the arena where they are, " : "";
   if (node->peers.prefers_pulls()) {
-    return detail::joined({"buffers are read ", arena, "elsewhere by copies of the kernel",
-                           copies_of(*node->copies)});
+    return joined({"buffers are read ", arena, "elsewhere by copies of the kernel",
+                   copies_of(*node->copies)});
   }
-  return detail::joined(
-      {"buffers are read ", arena, "elsewhere chunk by chunk through shared memory",
-       (node->peers.pulls() ? ", or, if too long for that, by copies of the kernel" : ""),
-       copies_of(*node->copies)});
+  return joined({"buffers are read ", arena, "elsewhere chunk by chunk through shared memory",
+                 (node->peers.pulls() ? ", or, if too long for that, by copies of the kernel" : ""),
+                 copies_of(*node->copies)});
 }
 
 [[gnu::cold]] PAPCOLL_DECL std::string costs_of(const PeerCosts& c) {

@@ -49,7 +49,7 @@ namespace detail {
 /// With two digits.
 [[gnu::cold]] inline std::string shown_hundredths(std::uint64_t hundredths) {
   const std::string digits = std::to_string(hundredths % 100);
-  return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
+  return joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
 }
 
 /// Microseconds.
@@ -63,14 +63,14 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
 
 /// "allreduce.multi_leader (8192)"
 [[gnu::cold]] inline std::string with_value(const ThresholdField& f, const Thresholds& t) {
-  return detail::joined({f.full_name(), " (", f.of(t), ")"});
+  return joined({f.full_name(), " (", f.of(t), ")"});
 }
 
 /// What the closed forms take of the thresholds.
 [[gnu::cold]] inline std::string the_network(const Thresholds& t) {
-  return detail::joined(
-      {with_value(threshold("alpha_ns"), t), ", ", with_value(threshold("gap_ns"), t), ", ",
-       with_value(threshold("beta_as"), t), " and ", with_value(threshold("gamma_as"), t)});
+  return joined({with_value(threshold("alpha_ns"), t), ", ", with_value(threshold("gap_ns"), t),
+                 ", ", with_value(threshold("beta_as"), t), " and ",
+                 with_value(threshold("gamma_as"), t)});
 }
 
 /// Why a row of the catalogue cannot run a call, or nothing if it can.
@@ -86,7 +86,7 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   if (why == nullptr) return {};
   std::string text = with_details(why->why, numbers_of(*why, needs, offers));
   if (why->bit == requirement::common_memory && !team.why_no_shared_memory.empty()) {
-    text += detail::joined({": ", team.why_no_shared_memory});
+    text += joined({": ", team.why_no_shared_memory});
   }
   return text;
 }
@@ -128,29 +128,27 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   const AnySchedule played = schedule.resolved(machine->size(), call.bytes());
   MapPositions& map = order.map() != nullptr ? *order.map() : map_positions;
   const MappedOrder m = map(played, call.collective, *machine, root);
-  const std::string figures =
-      detail::joined({"bytes x hops ", shown_share(m.in_rank_order.byte_hops), " -> ",
-                      shown_share(m.arranged.byte_hops), ", heaviest link ",
-                      shown_share(m.in_rank_order.heaviest_link), " -> ",
-                      shown_share(m.arranged.heaviest_link), " vectors"});
-  const std::string on = detail::joined({" (machine: ", machine->source, ")"});
+  const std::string figures = joined({"bytes x hops ", shown_share(m.in_rank_order.byte_hops),
+                                      " -> ", shown_share(m.arranged.byte_hops), ", heaviest link ",
+                                      shown_share(m.in_rank_order.heaviest_link), " -> ",
+                                      shown_share(m.arranged.heaviest_link), " vectors"});
+  const std::string on = joined({" (machine: ", machine->source, ")"});
   switch (m.verdict) {
     case MappedOrder::Verdict::mapped:
       if (order.map() == nullptr) {
-        return detail::joined({"rank order; along the machine: ", figures, on});
+        return joined({"rank order; along the machine: ", figures, on});
       }
-      return detail::joined({"along the machine: ", figures, on, "; ", order_text(m.order)});
+      return joined({"along the machine: ", figures, on, "; ", order_text(m.order)});
     case MappedOrder::Verdict::worse:
-      return detail::joined({"rank order: along the machine it would be worse, ", figures, on});
+      return joined({"rank order: along the machine it would be worse, ", figures, on});
     case MappedOrder::Verdict::all_talk_to_all:
-      return detail::joined({"rank order: all ranks talk to all", on});
+      return joined({"rank order: all ranks talk to all", on});
     case MappedOrder::Verdict::links_unknown:
-      return detail::joined(
-          {"rank order: by hops it is not known which messages share a link", on});
+      return joined({"rank order: by hops it is not known which messages share a link", on});
     case MappedOrder::Verdict::gains_nothing:
       break;
   }
-  return detail::joined({"rank order: along the machine it would be no better", on});
+  return joined({"rank order: along the machine it would be no better", on});
 }
 
 /// Why a candidate runs, and what the others cost by a model and in calls of this kind: of each
@@ -226,7 +224,7 @@ template <class Describe>
 [[gnu::cold]] inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call,
                                             const OrderSource& order = {}) {
   const SelectionInputs& s = team.inputs;
-  const std::string over = detail::joined({"+", team.transport->name});
+  const std::string over = joined({"+", team.transport->name});
   AlgorithmSpec chosen;
   chosen.transport = team.transport;
   chosen.order = order;
@@ -254,11 +252,11 @@ template <class Describe>
     }
     if (rule == nullptr) explain_by_messages(e, call, picked.trial, s, chooser);
   } else if (chosen.arrival != nullptr) {
-    e.algorithm = detail::joined({chosen.arrival->name, over});
+    e.algorithm = joined({chosen.arrival->name, over});
     if (rule == nullptr) explain_on_node(e, call, picked.trial, s, chooser);
   } else {
     e.algorithm = chosen.schedule.name() + over;
-    if (chosen.order) e.algorithm = detail::joined({chosen.order.name(), "+", e.algorithm});
+    if (chosen.order) e.algorithm = joined({chosen.order.name(), "+", e.algorithm});
     if (s.orders != nullptr || chosen.order) {
       e.order = explain_order(team.machine, chosen.schedule, chosen.order, call);
     }
@@ -289,7 +287,7 @@ template <class Describe>
       rows[static_cast<std::size_t>(same - reasons.begin())].append(", ").append(row.name);
     }
   }
-  for (std::size_t i = 0; i < reasons.size(); ++i) rows[i] += detail::joined({": ", reasons[i]});
+  for (std::size_t i = 0; i < reasons.size(); ++i) rows[i] += joined({": ", reasons[i]});
   return rows;
 }
 
