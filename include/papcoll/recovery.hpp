@@ -177,7 +177,7 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
         {"papcoll: papcoll::shrink failed on another rank; its exception says why"});
   }
   if (!agreed.all_live || (agreed.flags & has_made) == 0) return nullptr;
-  return make_shared<Shrunk>(std::move(next), std::move(core));
+  return detail::make_shared<Shrunk>(std::move(next), std::move(core));
 }
 
 /// Of a communicator that MPI has, and if the job can go on.

@@ -155,7 +155,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
     throw_error<argument_error>({"papcoll: rank ", core.rank(), " cannot register ", range.bytes(),
                                  " bytes at ", hexadecimal(begin), ": the memory ", problem});
   }
-  return make_shared<RegisteredBuffer>(core, range, page);
+  return detail::make_shared<RegisteredBuffer>(core, range, page);
 }
 
 PAPCOLL_DECL void refuse_negative_registration(TeamCore& core) {

@@ -87,7 +87,7 @@ class ThreadTeam {
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 PAPCOLL_DECL Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
-  auto team = make_shared<ThreadTeamState>(ranks, options);
+  auto team = detail::make_shared<ThreadTeamState>(ranks, options);
   for (int r = 0; r < ranks; ++r) team->core(r).owner = team;
   return team;
 }

@@ -6,7 +6,7 @@
 #include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/runtime/call_records.hpp>
 
 #include <cstddef>
@@ -132,8 +132,6 @@ PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Rou
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/call/request.ipp>
-#include <papcoll/call/run.ipp>
 #include <papcoll/runtime/team.hpp>
 
 #include <utility>

@@ -9,10 +9,9 @@
 #include <papcoll/call/blocks.hpp>
 #include <papcoll/call/call_arguments.hpp>
 #include <papcoll/call/layouts.hpp>
-#include <papcoll/call/pack.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -285,7 +284,7 @@ ResultOf<P> make(C& comm, As&&... as) {
     const Route& route = route_for<P, Ps...>;
     Shared<Kept> kept;
     if constexpr (Kept::is_needed) {
-      kept = make_shared<Kept>(std::forward<As>(as)...);
+      kept = detail::make_shared<Kept>(std::forward<As>(as)...);
       kept->put_in(a);
     } else {
       put_all(a, typename P::Numbers{}, as...);

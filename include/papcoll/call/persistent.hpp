@@ -3,7 +3,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/call/request.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -129,8 +129,6 @@ class OwningPersistent : public Persistent {
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/call/request.ipp>
-#include <papcoll/call/run.ipp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>

@@ -3,7 +3,6 @@
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/algorithms/static/suara_choice.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/verify/sweep.hpp>
 
 #include <array>

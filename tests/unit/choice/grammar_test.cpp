@@ -1,5 +1,4 @@
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 
 #include <string>
 #include <string_view>

@@ -3,9 +3,9 @@
 #include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
-#include <papcoll/choice/policies/declared.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/transport/transport_policy.hpp>
 
@@ -13,6 +13,60 @@
 #include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
+
+// The algorithms by name, so that a call that names one says so where its header is not included.
+
+struct BinaryTree;
+struct Binomial;
+struct Bruck;
+struct Chain;
+struct ClairvoyantTree;
+struct Dissemination;
+struct DirectAllgather;
+struct KNomial;
+struct Linear;
+struct NeighbourExchange;
+struct Pairwise;
+struct PreReducedRing;
+struct Rabenseifner;
+struct RecursiveDoubling;
+struct RecursiveHalving;
+struct ReduceScatterGather;
+struct ReorderedTwoTree;
+struct Ring;
+struct ScatterAllgather;
+struct SortedLinearTree;
+struct SpreadOut;
+struct StragglAR;
+struct ThreeStage;
+struct TwoTreeComplete;
+struct TwoTreeSanders;
+
+struct Accumulator;
+struct BlockCopies;
+struct CombiningTree;
+struct Exchange;
+struct LeaderFan;
+struct MultiLeader;
+struct PeerSlices;
+struct PrefixRuns;
+struct SplitTail;
+
+namespace detail {
+
+template <class P>
+inline constexpr bool is_complete = requires {
+  sizeof(P);
+};
+
+/// Does an arrival policy imply a schedule whose header is not included?
+template <class P>
+inline constexpr bool implies_what_is_not_included = false;
+template <class P>
+requires requires { typename P::default_schedule; }
+inline constexpr bool implies_what_is_not_included<P> = !is_complete<typename P::default_schedule>;
+
+}  // namespace detail
 
 template <class Intra, class Inter>
 struct Hierarchical;
@@ -44,7 +98,7 @@ inline constexpr bool is_hierarchical = false;
 template <class Intra, class Inter>
 inline constexpr bool is_hierarchical<Hierarchical<Intra, Inter>> = true;
 
-/// What a set of policies with a hierarchical algorithm says: see choice/policies/hierarchical.hpp.
+/// What a set of policies with a hierarchical algorithm says: see hierarchical.hpp.
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 struct HierarchicalPolicies;
 

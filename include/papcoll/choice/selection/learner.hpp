@@ -4,7 +4,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/choice/selection/call_kind.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,13 +1,13 @@
 #pragma once
 
+#include <papcoll/automatic.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/call/automatic.hpp>
 #include <papcoll/call/blocks.hpp>
-#include <papcoll/call/erased.hpp>
 #include <papcoll/call/layouts.hpp>
+#include <papcoll/erased.hpp>
 #include <papcoll/runtime/call_records.hpp>
 #include <papcoll/runtime/team.hpp>
 
