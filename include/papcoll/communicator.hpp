@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/memory_transports.hpp>
 #include <papcoll/transport/message_transports.hpp>

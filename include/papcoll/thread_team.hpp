@@ -2,7 +2,7 @@
 
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/memory_transports.hpp>
 

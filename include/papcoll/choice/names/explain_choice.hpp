@@ -105,7 +105,7 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
     call.own_counts = collective != Collective::allgather;
   }
   AlgorithmSpec contract = traits.algorithm.spec();
-  if (traits.contract != NumericalContract::rank_consistent) contract.contract = traits.contract;
+  if (traits.contract != default_contract) contract.contract = traits.contract;
   state_contract(call, contract);
   return call;
 }
@@ -300,8 +300,7 @@ template <class Describe>
   } else {
     e.algorithm = traits.algorithm.name();
     const bool names_transport = given.transport != nullptr || !given.transport_name.empty();
-    if (!names_transport && given.contract == NumericalContract::rank_consistent &&
-        given.hierarchical == nullptr) {
+    if (!names_transport && given.contract == default_contract && given.hierarchical == nullptr) {
       e.algorithm.append("+").append(team.transport->name);
     }
     e.reason = "the call names it";
@@ -310,9 +309,8 @@ template <class Describe>
     }
   }
   const NumericalContract contract =
-      traits.contract != NumericalContract::rank_consistent ? traits.contract : given.contract;
-  if (contract != NumericalContract::rank_consistent &&
-      e.algorithm.find(name_of(contract)) == std::string::npos) {
+      traits.contract != default_contract ? traits.contract : given.contract;
+  if (contract != default_contract && e.algorithm.find(name_of(contract)) == std::string::npos) {
     e.algorithm.append("+").append(name_of(contract));
   }
   e.imbalance = team.inputs.imbalance;

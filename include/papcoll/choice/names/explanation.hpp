@@ -20,7 +20,7 @@ struct CallTraits {
   /// Do the blocks differ in length, as those of alltoallv, allgatherv, gatherv and scatterv do?
   bool uneven = false;
   /// What is promised of its bits.
-  NumericalContract contract = NumericalContract::rank_consistent;
+  NumericalContract contract = default_contract;
   Algorithm algorithm{};  ///< if one is named
 };
 

@@ -28,7 +28,7 @@ struct ParsedName {
   std::string arrival;    ///< policy; empty: chosen for each call
   std::string schedule;   ///< policy with its parameters; empty: chosen for each call
   std::string transport;  ///< empty: the team's own choice
-  NumericalContract contract = NumericalContract::rank_consistent;
+  NumericalContract contract = default_contract;
 
   OrderSource order;  ///< of PredictedOrder or OnTopology
 
@@ -52,7 +52,7 @@ struct ParsedName {
       add(plan ? plan.name() : std::string(row->name));
     }
     add(transport);
-    if (contract != NumericalContract::rank_consistent) add(name_of(contract));
+    if (contract != default_contract) add(name_of(contract));
     return name;
   }
 
@@ -230,7 +230,7 @@ class NameParser {
         refuse(requirement::hierarchical_levels_in_order);
       }
       if (part.tickets != nullptr) refuse(requirement::hierarchical_part_draws_no_tickets);
-      if (part.contract != NumericalContract::rank_consistent) {
+      if (part.contract != default_contract) {
         refuse(requirement::hierarchical_part_has_no_contract);
       }
       parsed_.parts.push_back(std::move(part));

@@ -130,7 +130,7 @@ constexpr NumericalContract contract_kept() {
   if constexpr (requires { S::contract; }) {
     return S::contract;
   } else {
-    return NumericalContract::reproducible;
+    return strongest_contract;
   }
 }
 
