@@ -11,7 +11,6 @@
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 /// What can be asked about an MPI communicator.

@@ -20,7 +20,6 @@
 #include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 struct ErasedCall;
 struct ErasedLayout;
@@ -377,7 +376,6 @@ PAPCOLL_ERASED(barrier, barrier, (Comm comm, const Algorithm& algorithm = {}))
 }
 
 }  // namespace erased
-
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE

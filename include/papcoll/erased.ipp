@@ -271,5 +271,4 @@ PAPCOLL_DECL Layout Layout::of_blocks(const counts& lengths, const counts& displ
 }
 
 }  // namespace erased
-
 }  // namespace papcoll::inline PAPCOLL_ABI

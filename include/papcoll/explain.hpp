@@ -9,7 +9,6 @@
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 /// What explain() and algorithm_counts() say of a team.

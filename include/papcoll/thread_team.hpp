@@ -11,7 +11,6 @@
 #include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 class ThreadTeamState;

@@ -255,5 +255,4 @@ class PackedLayout {
 };
 
 }  // namespace detail
-
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -190,5 +190,4 @@ inline void prefetch_to_write(const void* p) noexcept {
 #endif
 }
 }  // namespace detail
-
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -32,24 +32,16 @@ constexpr std::string_view name_of(CopyMethod m) noexcept {
   return copy_method_names[static_cast<std::size_t>(m)];
 }
 
-/// From how many bytes on a copy is made by the method, below plainly. Times of writing, a signal
-/// and reading, two processes on two cores of a Zen 5, ns, with a shared L3 | without:
-///
-///                  plain            string           streamed
-///         4 KB       301 |   862      231 |   832      932 |   872
-///        64 KB      2085 |  4270     2054 |  4320     6394 |  4320
-///       256 KB      7700 | 14800     7500 | 15000    23600 | 14600
-///         1 MB     44000 | 140000   41000 | 72000   102000 | 72000
-///
-/// A loop of vector stores takes three times as long as any of them without a shared L3: what a
-/// compiler may make of a copy, and memmove makes where it finds no fast string instruction.
+/// From how many bytes on a copy is made by the method, below plainly: where it is no slower from
+/// the first byte written until another core has read the last, which
+/// benchmarks/parts/shared_lines_bench.cpp measures. A loop of vector stores, as a compiler may
+/// make of a copy, is slower than all of them between cores without a shared cache.
 struct CopyThresholds {
   std::size_t string = 2048;
   std::size_t streamed = 4096;
   /// Of a rank's share of the last-level caches: calls whose buffers have more write their outputs
-  /// past them. Allreduce, 2 ranks, 48 MB of L3, out of place, µs by plain and streamed stores:
-  /// 1 MB 148 and 117, 4 MB 632 and 495, 16 MB 4494 and 2851. The first two fit, so that whoever
-  /// reads the output next would pay more than was gained.
+  /// past them. Streamed stores are quicker for less, too, but whoever reads the output next would
+  /// pay more than was gained.
   std::size_t beyond_percent = 50;
 };
 

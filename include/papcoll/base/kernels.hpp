@@ -10,10 +10,8 @@
 // The loops behind Reducer::apply. plain_kernel serves every element type and operator;
 // vector_kernel serves arithmetic types under built-in operators, in one variant per instruction
 // set. All variants give the bits of the plain loop (of two NaNs, sums and products give either).
-//
-// 8 KB of doubles, sum, in L1, g++ 12 -O2, AMD EPYC 9004 at 3.6 GHz: plain 284 ns, SSE2 174, AVX2
-// 79, AVX-512 87; its one 32-byte store a cycle allows 71. AVX-512 is preferred all the same: there
-// are machines that store 64 bytes a cycle, and here 64-bit products take 87 ns instead of 149.
+// AVX-512 is preferred to AVX2 even where a store has 32 bytes: 64-bit products gain, and other
+// machines store 64 (benchmarks/parts/kernel_bench.cpp).
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -28,19 +26,19 @@ struct VectorRegister {
 // reference, because a vector wider than the caller's instruction set has no ABI to pass it by
 // value; the function disappears into a kernel that has the instructions.
 
-struct LaneSum {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low + high;
-  }
-};
-
-struct LaneProd {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low * high;
-  }
-};
+#define PAPCOLL_LANE(Name, op)                                                               \
+  struct Name {                                                                              \
+    template <class V>                                                                       \
+    [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept { \
+      out = low op high;                                                                     \
+    }                                                                                        \
+  };
+PAPCOLL_LANE(LaneSum, +)
+PAPCOLL_LANE(LaneProd, *)
+PAPCOLL_LANE(LaneAnd, &)
+PAPCOLL_LANE(LaneOr, |)
+PAPCOLL_LANE(LaneXor, ^)
+#undef PAPCOLL_LANE
 
 template <Extreme extreme>
 struct LaneExtreme {
@@ -63,27 +61,6 @@ struct LaneExtreme {
 };
 using LaneMin = LaneExtreme<Extreme::minimum>;
 using LaneMax = LaneExtreme<Extreme::maximum>;
-
-struct LaneAnd {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low & high;
-  }
-};
-
-struct LaneOr {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low | high;
-  }
-};
-
-struct LaneXor {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low ^ high;
-  }
-};
 
 template <class LaneOp>
 inline constexpr bool compares = std::is_same_v<LaneOp, LaneMin> || std::is_same_v<LaneOp, LaneMax>;
@@ -208,8 +185,7 @@ template <class Lane, class Op, std::size_t Width>
 [[gnu::always_inline]] inline void vector_loop(std::byte* out, const std::byte* low,
                                                const std::byte* high, std::size_t bytes) noexcept {
   if (bytes < Width) return combine_rest<Lane, Op>(out, low, high, bytes);
-  // Stores that straddle cache lines cost most. With all buffers 16 bytes past a line, AVX2 took
-  // 139 ns for 8 KB and 7.8 ns for 512 B; with the stores aligned it takes 79 and 5.7.
+  // Stores that straddle cache lines cost most.
   if (bytes >= 8 * Width && !aligned_to(Width, out) && aligned_to(sizeof(Lane), out)) {
     const std::size_t head = Width - reinterpret_cast<std::uintptr_t>(out) % Width;
     combine_rest<Lane, Op>(out, low, high, head);

@@ -181,5 +181,4 @@ inline constexpr unsigned remote_tickets = 32;
 inline constexpr unsigned device_memory = 64;  ///< ranks read each other's memory of devices
 
 }  // namespace capability
-
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -189,5 +189,4 @@ constexpr std::uint64_t types_of_reduction(const Reducer& reducer) noexcept {
 }
 
 }  // namespace detail
-
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -11,7 +11,6 @@
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 class PreparedCall;
 }  // namespace detail
@@ -141,7 +140,6 @@ class OwningPersistent : public Persistent {
 #include <string>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 /// A call that was checked, and what of its way through the library stays from time to time.

@@ -143,7 +143,6 @@ class OwningRequest : public Request {
 #include <string>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 PAPCOLL_DECL Shared<const void> with_views(Call& call, Shared<const void> owned) {

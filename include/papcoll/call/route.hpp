@@ -144,7 +144,6 @@ constexpr Route route_of() noexcept {
 }
 
 }  // namespace detail
-
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 #if PAPCOLL_HAS_SHARED_CODE

@@ -57,5 +57,4 @@ TeamCore& core_for_devices(C&& team) {
 }
 
 }  // namespace detail
-
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -30,7 +30,6 @@ PAPCOLL_DECL Algorithm algorithm(std::string_view name, std::span<const Catalogu
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 [[gnu::cold]] inline AlgorithmSpec spec_of(const ParsedName& parsed) {

@@ -15,7 +15,6 @@
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 /// A schedule of two: one that serves `First`, then a bcast.

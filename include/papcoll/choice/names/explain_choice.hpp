@@ -51,7 +51,6 @@ namespace detail {
   return joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
 }
 
-/// Microseconds.
 [[gnu::cold]] inline std::string shown_time(std::uint64_t ns) {
   return shown_hundredths((ns + 5) / 10) + " µs";
 }
@@ -90,7 +89,6 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return text;
 }
 
-/// The call that is asked about.
 [[gnu::cold]] inline Call described_call(Collective collective, std::size_t bytes,
                                          const CallTraits& traits) {
   Call call;
@@ -110,7 +108,6 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return call;
 }
 
-/// Shares of the vector.
 [[gnu::cold]] inline std::string shown_share(double share) {
   return shown_hundredths(static_cast<std::uint64_t>(std::llround(share * 100)));
 }
@@ -189,7 +186,6 @@ template <class Describe>
   }
 }
 
-/// The same of a call that runs in the memory of a node.
 [[gnu::cold]] inline void explain_on_node(Explanation& e, const Call& call, const CallTrial& trial,
                                           const SelectionInputs& s, const Chooser& chooser) {
   explain_candidates(e, shortlist(chooser.on_node, call, s), trial, s, "node", [&](std::size_t i) {
@@ -198,13 +194,11 @@ template <class Describe>
   });
 }
 
-/// The name of what goes by nodes.
 [[gnu::cold]] inline std::string name_by_nodes(const HierarchicalSpec& spec) {
   const AnySchedule& among_nodes = spec.inter.schedule;
   return among_nodes ? joined({"Hierarchical:auto,", among_nodes.base_name()}) : "Hierarchical";
 }
 
-/// The same of a call that passes messages.
 [[gnu::cold]] inline void explain_by_messages(Explanation& e, const Call& call,
                                               const CallTrial& trial, const SelectionInputs& s,
                                               const Chooser& chooser) {

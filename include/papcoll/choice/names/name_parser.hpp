@@ -144,7 +144,6 @@ struct LevelsText {
 // A canonical name has them in the order above, and leaves out what is the default.
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 /// Reads one name. An object for the sake of the messages, which all quote it.

@@ -14,8 +14,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// The algorithms by name, so that a call that names one says so where its header is not included.
-
+// Declared, so that a call that names one where its header is not included says so.
 struct BinaryTree;
 struct Binomial;
 struct Bruck;
@@ -41,7 +40,6 @@ struct StragglAR;
 struct ThreeStage;
 struct TwoTreeComplete;
 struct TwoTreeSanders;
-
 struct Accumulator;
 struct BlockCopies;
 struct CombiningTree;
@@ -51,6 +49,9 @@ struct MultiLeader;
 struct PeerSlices;
 struct PrefixRuns;
 struct SplitTail;
+
+template <class Intra, class Inter>
+struct Hierarchical;
 
 namespace detail {
 
@@ -65,13 +66,6 @@ inline constexpr bool implies_what_is_not_included = false;
 template <class P>
 requires requires { typename P::default_schedule; }
 inline constexpr bool implies_what_is_not_included<P> = !is_complete<typename P::default_schedule>;
-
-}  // namespace detail
-
-template <class Intra, class Inter>
-struct Hierarchical;
-
-namespace detail {
 
 /// Stands for "not given".
 struct Unnamed {};
@@ -142,7 +136,7 @@ struct arguments_are_policies {
                 "a schedule, a transport, a contract, in any order); the element type is deduced");
 };
 
-/// Is no StaticSchedule, for want of one of its members; arrival-driven ones say what they serve.
+/// Is it no StaticSchedule for want of a member? Arrival-driven ones say what they serve.
 template <class S>
 inline constexpr bool lacks_a_member =
     PolicyOfKind<S, SchedulePolicyKind> && !StaticSchedule<S> &&
@@ -150,7 +144,6 @@ inline constexpr bool lacks_a_member =
      (
          requires { S::sentence; } && !requires { S::serves(Collective::bcast); }));
 
-/// Says which.
 template <class S>
 struct schedule_is_complete {
   static constexpr bool ok = true;
@@ -183,7 +176,7 @@ struct schedule_is_complete<S> {
                 "order: give it a member `static constexpr bool commutative_only`");
 };
 
-/// Of no kind there may be two policies. The requirement that is not met, or null.
+/// The requirement that is not met where two policies are of one kind; or null.
 template <class... Ps>
 constexpr const Requirement* why_malformed() noexcept {
   unsigned unmet = 0;

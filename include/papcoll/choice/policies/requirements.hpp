@@ -375,5 +375,4 @@ constexpr void refuse_policies() noexcept {
 }
 
 }  // namespace detail
-
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -47,8 +47,8 @@ constexpr bool may_go_by_caches(Collective c) noexcept {
 
 /// What a call costs by the model if a leader of each group combines what its group brings, leaders
 /// combine among them as is best, and each tells its group, in nanoseconds. Signals and lines from
-/// within a cache are taken to cost a quarter: 25 and 90 to 125 ns on processors of several L3
-/// caches. Phases wait for each other, so a call of several chunks costs as much for each.
+/// within a cache are taken to cost a quarter (`papcoll-bench --measure node-costs`). Phases wait
+/// for each other, so a call of several chunks costs as much for each.
 inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& call,
                               const SelectionInputs& s) noexcept {
   Call chunk = call;

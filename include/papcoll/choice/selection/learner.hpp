@@ -82,13 +82,13 @@ class CallLearner final : public CostListener {
     return trial;
   }
 
-  /// The choice for a kind is made, so that pick() says the same until a look.
+  /// Does pick() say the same of a kind until a look?
   bool is_settled(std::uint16_t kind) const noexcept {
     const Kind* const k = find(kind);
     return k != nullptr && k->is_settled;
   }
 
-  /// What is known of one that was tried.
+  /// One that was tried.
   struct Tried {
     std::uint8_t candidate = 0;
     std::uint32_t calls = 0;  ///< whose cost was counted
@@ -96,7 +96,6 @@ class CallLearner final : public CostListener {
     bool is_dropped = false;
     bool is_best = false;
   };
-  /// Of a kind, in the order in which they were met.
   template <class F>
   void each_tried(std::uint16_t kind, F&& f) const {
     const Kind* const k = find(kind);
@@ -189,7 +188,6 @@ class CallLearner final : public CostListener {
     }
   }
 
-  /// What was learned is of no use any more.
   void forget() noexcept {
     count_ = 0;
     ++changes_;
@@ -251,7 +249,6 @@ class CallLearner final : public CostListener {
                          [id](const Samples& s) { return s.id == id && s.is_dropped; });
     }
 
-    /// Returns whether pick() may say something else.
     bool settle(std::uint32_t looks, std::uint32_t to_warm_up) noexcept {
       if (is_settled) return watch(looks);
       const std::uint8_t before = best;
@@ -297,7 +294,7 @@ class CallLearner final : public CostListener {
       return true;
     }
 
-    /// Is the choice to be made again? Returns whether it is.
+    /// Returns whether the choice is to be made again.
     bool watch(std::uint32_t looks) noexcept {
       if (was_told && again == 0) {
         since = looks;
@@ -372,8 +369,7 @@ class CallLearner final : public CostListener {
     return i < count_ ? &kinds_[i] : nullptr;
   }
 
-  /// Null: there is no room, and no kind that was not seen for long. From where a kind begins
-  /// pick() says something else of it.
+  /// Null: there is no room, and no kind that was not seen for long.
   Kind* find_or_begin(const CallTrial& trial) noexcept {
     std::size_t i = place_of(trial.kind);
     if (i < count_) return &kinds_[i];

@@ -39,14 +39,7 @@ const AnySchedule& made_once(int number, Make make) {
 
 // An alltoall by messages, of blocks of one length: Bruck with the radix that the model of a round
 // finds the quickest, or every block by itself, as many at a time as keep the ports busy.
-//
-// One call, a rank a node, simulated by benchmarks/reproduce/alltoall.py (1.5 µs a message, 0.3 of
-// it on processors, 1/16 ns a byte), µs, Bruck:8 | of the best radix | Linear | Pairwise:
-//   64 ranks   8 B    4.9 |  8: 4.9 |  19 |  95     256 ranks  8 B    6.9 |  8: 6.9 | 77 | 383
-//              512 B  7.0 |  8: 7.0 |  19 |  97                512 B   15 | 16: 11  | 77 | 387
-//              2 KB    18 | 32: 16  |  19 | 103                2 KB   105 | 16: 66  | 77 | 415
-//              8 KB    76 | 16: 61  |  37 | 127
-//              128 KB 937 | 16: 909 | 518 | 601, SpreadOut:8 527
+// benchmarks/reproduce/alltoall.py simulates it beside other radices.
 
 /// A round in which a position sends n messages, of so many bytes together, and receives as many,
 /// all at once, in seconds. Their latencies pass at the same time; the processor is busy for half

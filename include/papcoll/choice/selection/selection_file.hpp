@@ -56,7 +56,6 @@ inline constexpr std::array kind_traits{
     KindTrait{"by_messages", CallKind::by_messages_bit},
     KindTrait{"non_blocking", CallKind::by_messages_bit | CallKind::non_blocking_bit}};
 
-/// Reads a selection file.
 class SelectionFileReader {
  public:
   [[gnu::cold]] SelectionFileReader(std::string_view text, std::string_view source,

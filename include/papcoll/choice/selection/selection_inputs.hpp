@@ -27,21 +27,17 @@ namespace papcoll::inline PAPCOLL_ABI {
 struct Thresholds {
   /// Calls by messages.
   struct Network {
-    // What is tried first by messages the closed forms say, for a network as these
-    // describe it: by default the published one of a Cray XC40 (see Hockney), and a gap that
-    // nothing was measured for: MPI libraries have some 0.3 µs. `papcoll-bench --measure tuning`
-    // measures it.
+    // The network of the closed forms, which say what is tried first by messages: by default the
+    // published one of a Cray XC40 (see Hockney), with the gap that MPI libraries have.
+    // `papcoll-bench --measure tuning` measures yours.
     std::size_t alpha_ns = 1500;       ///< of a message, in nanoseconds
     std::size_t gap_ns = 300;          ///< how much of that keeps its port
     std::size_t beta_as = 62500000;    ///< of a byte sent, in attoseconds
     std::size_t gamma_as = 200000000;  ///< of a byte combined, in attoseconds
 
     /// The last node of an allreduce comes after the others by so many hundredths of the call's own
-    /// time: then it is tried first by nodes, with StragglAR if it is the same one again. A virtual
-    /// cluster of 4 nodes with 2 ranks each, joined at 500 Mbit/s (TCP, Open MPI): in the least
-    /// that was measured, 45 hundredths (1 MB, 20 ms late), it takes 36 ms, Rabenseifner and Ring
-    /// 52 to 62; in time it takes 44, the others 35 to 48: by these numbers it is worth it from 30
-    /// on.
+    /// time: then it is tried first by nodes, with StragglAR if it is the same one again. To find
+    /// it anew: allreduces of 1 MB with one node late, under `papcoll-bench --pattern one-late`.
     std::size_t late_percent = 30;
 
     /// What passes the heaviest link in rank order, in hundredths of what passes it in the order of
