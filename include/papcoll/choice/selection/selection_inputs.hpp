@@ -37,7 +37,7 @@ struct Thresholds {
 
     /// The last node of an allreduce comes after the others by so many hundredths of the call's own
     /// time: then it is tried first by nodes, with StragglAR if it is the same one again. To find
-    /// it anew: allreduces of 1 MB with one node late, under `papcoll-bench --pattern one-late`.
+    /// it anew: allreduces of 1 MB with one node late, under `papcoll-bench --arrival one-late`.
     std::size_t late_percent = 30;
 
     /// What passes the heaviest link in rank order, in hundredths of what passes it in the order of
