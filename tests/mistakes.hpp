@@ -11,7 +11,6 @@
 #include <papcoll/base/buffers.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>

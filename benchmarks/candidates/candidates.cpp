@@ -7,7 +7,6 @@
 #include "timing/together.hpp"
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/registration.hpp>
 #include <papcoll/shared_vector.hpp>
 #include <papcoll/tools/machines/machine_named.hpp>

@@ -12,8 +12,8 @@
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
-#include <papcoll/call/erased.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/erased.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <dlfcn.h>

@@ -8,9 +8,9 @@
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/call/automatic.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/gather.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/memory_transports.hpp>
 #include <papcoll/transport/message_transports.hpp>
@@ -11,7 +11,6 @@
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 /// What can be asked about an MPI communicator.
@@ -30,7 +29,7 @@ struct CommFacts {
 
 /// The team of `comm`, made if it is not there, with all that papcoll keeps for it: see
 /// runtime/comm_state.hpp. Throws argument_error.
-PAPCOLL_DECL detail::Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
+PAPCOLL_DECL Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
 /// All transports over MPI, of which a communicator begins with that of its messages.
 PAPCOLL_DECL void offer_mpi_transports(TeamCore& core);
 PAPCOLL_DECL void offer_told_mpi_messages(TeamCore& core);
@@ -156,8 +155,8 @@ struct TeamOf<MPI_Comm> {
 namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
-PAPCOLL_DECL detail::Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options) {
-  const detail::Shared<CommState> state = CommState::of(comm, options);
+PAPCOLL_DECL Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options) {
+  const Shared<CommState> state = CommState::of(comm, options);
   return {state, &state->core()};
 }
 

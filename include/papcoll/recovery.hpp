@@ -107,8 +107,8 @@ void shrink(Rank&) {
 namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
-inline detail::Shared<CommState> state_or_null(MPI_Comm comm) {
-  return detail::static_shared_cast<CommState>(find_attached(comm, Keyvals::get().comm));
+inline Shared<CommState> state_or_null(MPI_Comm comm) {
+  return static_shared_cast<CommState>(find_attached(comm, Keyvals::get().comm));
 }
 
 /// Returns the Options without the ranks that are gone.
@@ -134,11 +134,10 @@ inline detail::Shared<CommState> state_or_null(MPI_Comm comm) {
 
 /// A communicator and the MPI communicator that it is of, which ends with it.
 struct Shrunk : Pinned {
-  Shrunk(OwnedComm made, detail::Shared<TeamCore> team)
-      : comm(std::move(made)), core(std::move(team)) {}
-  static Communicator whole(detail::Shared<Shrunk> made) {
+  Shrunk(OwnedComm made, Shared<TeamCore> team) : comm(std::move(made)), core(std::move(team)) {}
+  static Communicator whole(Shared<Shrunk> made) {
     TeamCore* const team = made->core.get();
-    return Communicator{detail::Shared<TeamCore>{std::move(made), team}};
+    return Communicator{Shared<TeamCore>{std::move(made), team}};
   }
   /// Leaks the MPI communicator where a peer may be dead.
   ~Shrunk() {
@@ -146,7 +145,7 @@ struct Shrunk : Pinned {
   }
 
   OwnedComm comm;
-  detail::Shared<TeamCore> core;
+  Shared<TeamCore> core;
 };
 
 /// Ranks that wait for each other without a deadline, and move this thread's requests meanwhile, as
@@ -156,11 +155,11 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
 }
 
 /// One try. Null, on all ranks: another rank has died. `next` is the communicator of those left.
-[[gnu::cold]] inline detail::Shared<Shrunk> try_shrinking(MpiProcess& process, MPI_Comm comm,
-                                                          const Options& options, OwnedComm& next) {
+[[gnu::cold]] inline Shared<Shrunk> try_shrinking(MpiProcess& process, MPI_Comm comm,
+                                                  const Options& options, OwnedComm& next) {
   constexpr int has_made = 1;
   constexpr int may_try_again = 2;
-  detail::Shared<TeamCore> core;
+  Shared<TeamCore> core;
   std::exception_ptr problem;
   int flags = may_try_again;
   try {
@@ -178,20 +177,19 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
       process.failures().agree(patient(next.get(), process), flags);
   if (problem != nullptr) std::rethrow_exception(problem);
   if ((agreed.flags & may_try_again) == 0) {
-    detail::throw_error<peer_error>(
+    throw_error<peer_error>(
         {"papcoll: papcoll::shrink failed on another rank; its exception says why"});
   }
   if (!agreed.all_live || (agreed.flags & has_made) == 0) return nullptr;
   return detail::make_shared<Shrunk>(std::move(next), std::move(core));
 }
 
-/// Returns the process's state. Throws unless MPI has the communicator and the job can go on.
-[[gnu::cold]] inline detail::Shared<MpiProcess> require_recovery(MPI_Comm comm) {
+/// Of a communicator that MPI has, and if the job can go on.
+[[gnu::cold]] inline Shared<MpiProcess> require_recovery(MPI_Comm comm) {
   CommState::require_usable(comm);
-  detail::Shared<MpiProcess> process = MpiProcess::get();
+  Shared<MpiProcess> process = MpiProcess::get();
   if (const std::string& why_not = process->failures().why_not(); !why_not.empty()) {
-    detail::throw_error<recovery_unavailable>(
-        {"papcoll: the job cannot go on after a death: ", why_not});
+    throw_error<recovery_unavailable>({"papcoll: the job cannot go on after a death: ", why_not});
   }
   return process;
 }
@@ -199,7 +197,7 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
 inline MPI_Comm mpi_comm_of(const Communicator& comm) {
   MPI_Comm mpi = comm.mpi_comm();
   if (mpi == MPI_COMM_NULL) {
-    detail::throw_error<broken_communicator>(
+    throw_error<broken_communicator>(
         {"papcoll: papcoll::shrink, agree or revoke of a papcoll::Communicator whose MPI "
          "communicator was freed"});
   }
@@ -208,16 +206,16 @@ inline MPI_Comm mpi_comm_of(const Communicator& comm) {
 
 [[gnu::cold]] inline Communicator shrink_comm(MPI_Comm comm, const Options& options) {
   constexpr const char* where = "papcoll::shrink";
-  const detail::Shared<MpiProcess> process = require_recovery(comm);
+  const Shared<MpiProcess> process = require_recovery(comm);
   const ProcessFailures& failures = process->failures();
   int size = 0;
   check(MPI_Comm_size(comm, &size), "MPI_Comm_size", where);
   if (const std::string problem = problem_of(options.groups, size); !problem.empty()) {
-    detail::throw_error<argument_error>({"papcoll: papcoll::shrink: ", problem});
+    throw_error<argument_error>({"papcoll: papcoll::shrink: ", problem});
   }
   papcoll::revoke(comm);
   const ErrorsReturned guard{comm, where};
-  detail::Shared<Shrunk> made;
+  Shared<Shrunk> made;
   OwnedComm from;  // of a try that failed
   while (made == nullptr) {
     MPI_Comm all = from ? from.get() : comm;

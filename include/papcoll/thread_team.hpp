@@ -2,7 +2,7 @@
 
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/topology/options.hpp>
 #include <papcoll/transport/memory_transports.hpp>
 
@@ -11,13 +11,12 @@
 #include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 class ThreadTeamState;
 
 /// Throws argument_error.
-PAPCOLL_DECL detail::Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options);
+PAPCOLL_DECL Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options);
 PAPCOLL_DECL TeamCore& core_of_thread(ThreadTeamState& team, int rank) noexcept;
 PAPCOLL_DECL void run_threads(ThreadTeamState& team, void (*body)(void*, int rank), void* context);
 
@@ -98,7 +97,7 @@ class ThreadTeam {
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-PAPCOLL_DECL detail::Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
+PAPCOLL_DECL Shared<ThreadTeamState> thread_team_state(int ranks, const Options& options) {
   auto team = detail::make_shared<ThreadTeamState>(ranks, options);
   for (int r = 0; r < ranks; ++r) team->core(r).owner = team;
   return team;

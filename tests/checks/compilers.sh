@@ -45,7 +45,7 @@ fi
 
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
-find include gpu/include analysis/include -name '*.hpp' ! -name hwloc.hpp ! -name scotch.hpp ! -name cuda_runtime.hpp ! -name cuda_ipc_transport.hpp |
+find include gpu/include analysis/include -name '*.hpp' ! -name hwloc.hpp ! -name scotch.hpp ! -name cuda_runtime.hpp ! -name cuda_faults.hpp ! -name cuda_ipc_transport.hpp |
   sed -E 's|^([a-z]+/)?include/(.*)|#include <\2>|' | sort >"$here/all_headers.cpp"
 # What papcoll-profile records with is compiled by papcoll's build alone.
 grep -v '<papcoll/profile/' "$here/all_headers.cpp" >"$here/users_headers.cpp"

@@ -53,7 +53,7 @@ NOT_REACHED = {
 NOBODY_INCLUDES = []
 
 ONLY_INCLUDER_OF_MPI = "transport/mpi/mpi"
-ONLY_INCLUDER_OF_CUDA = "gpu/cuda_runtime"
+INCLUDERS_OF_CUDA = ["gpu/cuda_runtime", "gpu/cuda_faults"]
 
 # The preprocessor's conditions live in these; elsewhere each needs its reason here.
 CONDITIONS = {
@@ -112,8 +112,8 @@ def main() -> int:
             if name != ONLY_INCLUDER_OF_MPI:
                 complaints.append(f"{name}: includes mpi.h; include <papcoll/transport/mpi/mpi.hpp>")
         if re.search(r"^\s*#\s*include\s*<cu(da|\w*\.h>)", text, re.MULTILINE):
-            if name != ONLY_INCLUDER_OF_CUDA:
-                complaints.append(f"{name}: includes a header of CUDA; include <papcoll/{ONLY_INCLUDER_OF_CUDA}.hpp>")
+            if name not in INCLUDERS_OF_CUDA:
+                complaints.append(f"{name}: includes a header of CUDA; include <papcoll/{INCLUDERS_OF_CUDA[0]}.hpp>")
         if re.search(r"^\s*#\s*(if|ifdef|ifndef|elif)\b", text.replace(WITH_BODIES, ""), re.MULTILINE):
             if name not in CONDITIONS:
                 complaints.append(f"{name}: has #if; name the condition in base/config.hpp")

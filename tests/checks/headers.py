@@ -19,7 +19,8 @@ import tempfile
 
 # Compiled by tests/scotch, and by tests/profile: it defines MPI's functions.
 ELSEWHERE = {"papcoll/baselines/scotch.hpp", "papcoll/profile/record_mpi.hpp"}
-CUDA = {"papcoll/gpu/cuda_runtime.hpp", "papcoll/gpu/transport/cuda_ipc_transport.hpp"}
+CUDA = {"papcoll/gpu/cuda_runtime.hpp", "papcoll/gpu/cuda_faults.hpp",
+        "papcoll/gpu/transport/cuda_ipc_transport.hpp"}
 
 
 class Headers:

@@ -6,7 +6,7 @@
 #include <vector>
 
 #ifdef PAPCOLL_TEST_CONTROL
-#include <papcoll/call/automatic.hpp>
+#include <papcoll/automatic.hpp>
 #endif
 
 // EXPECT: papcoll: this call names no algorithm, and nothing that chooses one is included

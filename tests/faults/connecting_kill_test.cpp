@@ -12,8 +12,8 @@
 #include "outcome.hpp"
 
 #include <papcoll/allreduce.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/barrier.hpp>
-#include <papcoll/call/automatic.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/communicator.hpp>
 

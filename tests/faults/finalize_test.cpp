@@ -8,7 +8,6 @@
 //   finalize_test unused    papcoll is included and not used
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <cstdio>

@@ -5,10 +5,9 @@
 #include "outcome.hpp"
 
 #include <papcoll/allreduce.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/call/automatic.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/registration.hpp>
 

@@ -29,7 +29,6 @@
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>

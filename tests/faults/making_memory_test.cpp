@@ -6,7 +6,7 @@
 
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/allreduce.hpp>
-#include <papcoll/call/automatic.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <array>

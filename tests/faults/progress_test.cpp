@@ -8,7 +8,6 @@
 // it returns at once and moves nothing.
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // container engines do, goes on: nobody is late.
 
 #include <papcoll/allreduce.hpp>
-#include <papcoll/call/automatic.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/op.hpp>

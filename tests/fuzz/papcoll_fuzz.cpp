@@ -3,7 +3,6 @@
 // exceptions; whatever else happens ends the program.
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/pattern/trace.hpp>

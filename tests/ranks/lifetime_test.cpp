@@ -3,7 +3,6 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/transport/mpi/nodes.hpp>

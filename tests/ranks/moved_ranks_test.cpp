@@ -1,7 +1,7 @@
 // Processors and memory that are not what ranks found when they first met.
 
 #include <papcoll/allreduce.hpp>
-#include <papcoll/call/automatic.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/options.hpp>
 #include <papcoll/runtime/team.hpp>

@@ -3,7 +3,6 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/communicator.hpp>
 
 #include <cstddef>

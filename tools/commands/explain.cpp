@@ -75,8 +75,7 @@ class ExplainCommand final : public Command {
         "How long a rank waits for the last one, in the mean, as 20us; 0us: balanced\n"
         "(the default)");
     wait->transform(as_duration())->check(CLI::Range(0.0, 1e6));
-    auto* const contract =
-        command_->add_option("--contract", contract_, "Fast, RankConsistent or Reproducible");
+    auto* const contract = command_->add_option("--contract", contract_, contract_choices());
     contract->capture_default_str();
     command_->add_flag("--nonblocking", non_blocking_, "iallreduce, …");
     auto* const tuning = command_->add_option(

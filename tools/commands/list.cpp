@@ -83,8 +83,7 @@ Json listed(const CatalogueRow& row, Collective c) {
           {"requirements", std::move(needs)},
           {"without_node_memory", ticket_transports_of(row)},
           {"contract", name_of(contract_of(row, c))},
-          {"strongest_contract",
-           name_of(is_reduction(c) ? row.strongest : NumericalContract::reproducible)},
+          {"strongest_contract", name_of(is_reduction(c) ? row.strongest : strongest_contract)},
           {"sentence", row.sentence}};
 }
 

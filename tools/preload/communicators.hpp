@@ -11,9 +11,9 @@
 #include "room.hpp"
 #include "settings.hpp"
 
-#include <papcoll/call/erased.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/communicator.hpp>
+#include <papcoll/erased.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 

@@ -7,7 +7,7 @@
 #include "never_destroyed.hpp"
 #include "own_communicator.hpp"
 
-#include <papcoll/call/erased.hpp>
+#include <papcoll/erased.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <array>

@@ -8,7 +8,7 @@
 #include "packing.hpp"
 
 #include <papcoll/base/op.hpp>
-#include <papcoll/call/erased.hpp>
+#include <papcoll/erased.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #include "packing.hpp"
 #include "running.hpp"
 
-#include <papcoll/call/erased.hpp>
+#include <papcoll/erased.hpp>
 
 #include <cstddef>
 #include <cstdint>

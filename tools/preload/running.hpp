@@ -7,7 +7,7 @@
 #include "process.hpp"
 
 #include <papcoll/base/error.hpp>
-#include <papcoll/call/erased.hpp>
+#include <papcoll/erased.hpp>
 
 #include <algorithm>
 #include <cstddef>

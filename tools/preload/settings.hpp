@@ -200,8 +200,8 @@ struct Settings {
     if (off) return;
     const std::string contract = value("PAPCOLL_RUN_CONTRACT", "Reproducible");
     if (!papcoll::contract_named(contract)) {
-      throw bad_setting("PAPCOLL_RUN_CONTRACT: '" + contract +
-                        "' is no contract: take Fast, RankConsistent or Reproducible");
+      throw bad_setting("PAPCOLL_RUN_CONTRACT: '" + contract + "' is no contract: take " +
+                        papcoll::contract_choices());
     }
     if (const std::string number = value("PAPCOLL_RUN_TAKE_OVER_AFTER", "auto"); number != "auto") {
       const auto [end, problem] =

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/math.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -27,7 +27,8 @@ struct ArrivalAlgorithm;
 /// done; `name`, as in the catalogue; `keeps_order_on_request`, whether Call::rank_order makes it
 /// reproducible. Optional: `sentence`, where the schedule's says something else; `ByTicket`, what
 /// it is over transports that have tickets for ranks without common memory; `lends_buffers`,
-/// `lends_results` and `takes_counts`, see ArrivalTraits. A specialisation ends with
+/// `lends_results`, `takes_counts` and `combines_in_groups`, see ArrivalTraits. A specialisation
+/// ends with
 ///
 ///     static_assert(papcoll::arrival_driven<Arrival, Schedule>);
 ///
@@ -55,7 +56,8 @@ struct ArrivalTraits {
   bool lends_buffers;  ///< ranks read and write each other's buffers, or pools, where they are
   bool lends_results;  ///< partial results lie in outputs: a call that fails may have written there
   bool takes_counts;   ///< it serves calls whose blocks differ in size, see Call::is_uneven()
-  int most_ranks;      ///< of a team that it serves
+  bool combines_in_groups;  ///< of ranks that share a cache first, so that bits depend on these
+  int most_ranks;           ///< of a team that it serves
   bool (*serves)(Collective) noexcept;  ///< whether it serves the collective
 };
 
@@ -87,6 +89,7 @@ constexpr ArrivalTraits arrival_traits_of() noexcept {
   constexpr bool buffers = requires { requires Driven::lends_buffers; };
   constexpr bool results = requires { requires Driven::lends_results; };
   constexpr bool counts = requires { requires Driven::takes_counts; };
+  constexpr bool groups = requires { requires Driven::combines_in_groups; };
   return {.name = Driven::name,
           .id = algorithm_id(Driven::name),
           .sentence = sentence_of<Driven>(),
@@ -95,6 +98,7 @@ constexpr ArrivalTraits arrival_traits_of() noexcept {
           .lends_buffers = buffers,
           .lends_results = results,
           .takes_counts = counts,
+          .combines_in_groups = groups,
           .most_ranks = most_ranks_of<Schedule>(),
           .serves = &Schedule::serves};
 }

@@ -11,7 +11,6 @@
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 /// As f(n), where a compiler knows n if it is that of a short run: the copy is a load and a store.
@@ -227,5 +226,4 @@ inline void unpack(std::byte* to, const BufferView* view, const std::byte* from,
 }
 
 }  // namespace detail
-
 }  // namespace papcoll::inline PAPCOLL_ABI

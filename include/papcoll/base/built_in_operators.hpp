@@ -9,7 +9,6 @@
 #include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 template <class T>
 inline constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;

@@ -92,7 +92,7 @@ struct Call {
   bool input_in_output = false;  ///< in place, although `in` does not begin where `out` does
   bool rank_order = false;  ///< combine in rank order: the operator or the contract asks for it
   /// What is promised of the bits of the result.
-  NumericalContract contract = NumericalContract::rank_consistent;
+  NumericalContract contract = default_contract;
   bool own_counts = false;  ///< each rank knows the counts of its own blocks only; `count` is 1
   bool knows_all_counts = false;  ///< of own_counts: this rank knows those of the others as well
   /// The elements are not contiguous: static schedules read them by the views, all else runs a
@@ -257,5 +257,4 @@ class PackedLayout {
 };
 
 }  // namespace detail
-
 }  // namespace papcoll::inline PAPCOLL_ABI

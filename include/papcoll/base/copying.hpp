@@ -32,17 +32,16 @@ constexpr std::string_view name_of(CopyMethod m) noexcept {
   return copy_method_names[static_cast<std::size_t>(m)];
 }
 
-/// The number of bytes from which on a copy is made by a method; below it is plain. Without a
-/// shared L3 cache string and streamed copies of 1 MB take half as long as plain ones; with one,
-/// streamed copies take twice as long (benchmarks/RESULTS.md). A loop of vector stores, which a
-/// compiler may make of a copy, and memmove makes if it finds no fast string instruction, is slower
-/// than all of them without a shared L3.
+/// From how many bytes on a copy is made by the method, below plainly: where it is no slower from
+/// the first byte written until another core has read the last, which
+/// benchmarks/parts/shared_lines_bench.cpp measures. A loop of vector stores, as a compiler may
+/// make of a copy, is slower than all of them between cores without a shared cache.
 struct CopyThresholds {
   std::size_t string = 2048;
   std::size_t streamed = 4096;
-  /// Percent of a rank's share of the last-level caches: calls whose buffers are larger write their
-  /// outputs past the caches. For outputs that fit, the next reader would lose more than was
-  /// gained.
+  /// Of a rank's share of the last-level caches: calls whose buffers have more write their outputs
+  /// past them. Streamed stores are quicker for less, too, but whoever reads the output next would
+  /// pay more than was gained.
   std::size_t beyond_percent = 50;
 };
 

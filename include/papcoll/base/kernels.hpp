@@ -10,9 +10,8 @@
 // The loops behind Reducer::apply. plain_kernel serves every element type and operator;
 // vector_kernel serves arithmetic types under built-in operators, in one variant per instruction
 // set. All variants give the bits of the plain loop (of two NaNs, sums and products give either).
-//
-// AVX-512 is preferred to AVX2 although a sum is no faster by it on processors that store 32 bytes
-// a cycle: others store 64, and 64-bit products are faster on all.
+// AVX-512 is preferred to AVX2 even where a store has 32 bytes: 64-bit products gain, and other
+// machines store 64 (benchmarks/parts/kernel_bench.cpp).
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -27,19 +26,19 @@ struct VectorRegister {
 // reference, because a vector wider than the caller's instruction set has no ABI to pass it by
 // value; the function disappears into a kernel that has the instructions.
 
-struct LaneSum {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low + high;
-  }
-};
-
-struct LaneProd {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low * high;
-  }
-};
+#define PAPCOLL_LANE(Name, op)                                                               \
+  struct Name {                                                                              \
+    template <class V>                                                                       \
+    [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept { \
+      out = low op high;                                                                     \
+    }                                                                                        \
+  };
+PAPCOLL_LANE(LaneSum, +)
+PAPCOLL_LANE(LaneProd, *)
+PAPCOLL_LANE(LaneAnd, &)
+PAPCOLL_LANE(LaneOr, |)
+PAPCOLL_LANE(LaneXor, ^)
+#undef PAPCOLL_LANE
 
 template <Extreme extreme>
 struct LaneExtreme {
@@ -62,27 +61,6 @@ struct LaneExtreme {
 };
 using LaneMin = LaneExtreme<Extreme::minimum>;
 using LaneMax = LaneExtreme<Extreme::maximum>;
-
-struct LaneAnd {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low & high;
-  }
-};
-
-struct LaneOr {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low | high;
-  }
-};
-
-struct LaneXor {
-  template <class V>
-  [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
-    out = low ^ high;
-  }
-};
 
 template <class LaneOp>
 inline constexpr bool compares = std::is_same_v<LaneOp, LaneMin> || std::is_same_v<LaneOp, LaneMax>;
@@ -207,7 +185,7 @@ template <class Lane, class Op, std::size_t Width>
 [[gnu::always_inline]] inline void vector_loop(std::byte* out, const std::byte* low,
                                                const std::byte* high, std::size_t bytes) noexcept {
   if (bytes < Width) return combine_rest<Lane, Op>(out, low, high, bytes);
-  // Stores that straddle cache lines cost most, so the first ones align the output.
+  // Stores that straddle cache lines cost most.
   if (bytes >= 8 * Width && !aligned_to(Width, out) && aligned_to(sizeof(Lane), out)) {
     const std::size_t head = Width - reinterpret_cast<std::uintptr_t>(out) % Width;
     combine_rest<Lane, Op>(out, low, high, head);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -276,5 +277,79 @@ Shared<T> static_shared_cast(Shared<U> from) noexcept {
   T* const object = static_cast<T*>(from.get());
   return {std::move(from), object};
 }
+
+template <class Signature>
+class FunctionRef;
+
+/// Refers to a function object that outlives it: a parameter of functions that are compiled once,
+/// whatever they are to call.
+template <class R, class... Args>
+class FunctionRef<R(Args...)> {
+ public:
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+      // NOLINTNEXTLINE(google-explicit-constructor,bugprone-forwarding-reference-overload)
+      FunctionRef(F&& f)
+  noexcept
+      : call_(call<std::remove_reference_t<F>>),
+        object_(const_cast<void*>(static_cast<const void*>(&f))) {}
+
+  R operator()(Args... args) const { return call_(object_, std::forward<Args>(args)...); }
+
+ private:
+  // No lambda, which is three more functions for each F.
+  template <class F>
+  static R call(void* object, Args... args) {
+    return (*static_cast<F*>(object))(std::forward<Args>(args)...);
+  }
+
+  R (*call_)(void*, Args...);
+  void* object_;
+};
+
+/// Memory, from a cache line on, that one use keeps for the next.
+class KeptMemory {
+ public:
+  /// At least n bytes, whose contents do not matter. Throws std::bad_alloc.
+  std::byte* get(std::size_t n) {
+    if (n > bytes_) {
+      free();
+      data_.reset(static_cast<std::byte*>(::operator new[](n, std::align_val_t{cache_line})));
+      bytes_ = n;
+    }
+    return data_.get();
+  }
+  /// What get() returned last.
+  std::byte* data() const noexcept { return data_.get(); }
+
+  /// Never gives the memory back: something may still touch it.
+  void leak() noexcept {
+    static_cast<void>(data_.release());
+    bytes_ = 0;
+  }
+  void free() noexcept {
+    data_.reset();
+    bytes_ = 0;
+  }
+
+ private:
+  struct AlignedDelete {
+    void operator()(std::byte* p) const noexcept {
+      ::operator delete[](p, std::align_val_t{cache_line});
+    }
+  };
+
+  Owned<std::byte[], AlignedDelete> data_;
+  std::size_t bytes_ = 0;
+};
+
+/// Calls f where its scope is left, also by an exception.
+template <class F>
+struct OnExit {
+  F f;
+  ~OnExit() { f(); }
+};
+template <class F>
+OnExit(F) -> OnExit<F>;
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -46,12 +47,36 @@ constexpr const ContractTraits& traits_of(NumericalContract c) noexcept {
 /// "Reproducible"
 constexpr std::string_view name_of(NumericalContract c) noexcept { return traits_of(c).name; }
 
-/// Returns the contract of that name; empty if there is none.
+/// Of calls that name no contract.
+inline constexpr NumericalContract default_contract = NumericalContract::rank_consistent;
+
+/// The one that promises most: what is kept where nothing is combined, or always in rank order.
+inline constexpr auto strongest_contract = static_cast<NumericalContract>(contracts.size() - 1);
+
+/// Does an algorithm that keeps one contract serve calls of another?
+constexpr bool keeps(NumericalContract kept, NumericalContract asked) noexcept {
+  return asked <= kept;
+}
+
+/// Are contributions combined in rank order, whatever the operator?
+constexpr bool needs_rank_order(NumericalContract c) noexcept { return traits_of(c).in_rank_order; }
+
+/// The contract of that name, or nothing.
 constexpr std::optional<NumericalContract> contract_named(std::string_view name) noexcept {
   for (std::size_t i = 0; i < contracts.size(); ++i) {
     if (contracts[i].name == name) return static_cast<NumericalContract>(i);
   }
   return {};
+}
+
+/// "Fast, RankConsistent or Reproducible", for messages.
+[[gnu::cold]] inline std::string contract_choices() {
+  std::string text;
+  for (std::size_t i = 0; i < contracts.size(); ++i) {
+    if (i > 0) text += i + 1 < contracts.size() ? ", " : " or ";
+    text += contracts[i].name;
+  }
+  return text;
 }
 
 // The four kinds a policy can be. A policy is a type with a member `policy_kind` naming one of
@@ -157,5 +182,4 @@ inline constexpr unsigned remote_tickets = 32;
 inline constexpr unsigned device_memory = 64;  ///< ranks read each other's memory of devices
 
 }  // namespace capability
-
 }  // namespace papcoll::inline PAPCOLL_ABI

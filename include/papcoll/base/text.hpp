@@ -102,7 +102,7 @@ constexpr char lower(char c) noexcept {
   constexpr std::size_t most = 3;
   heap_sort(names.data(), names.size());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  detail::Vector<std::pair<std::size_t, std::string_view>> near;
+  Vector<std::pair<std::size_t, std::string_view>> near;
   for (const std::string_view name : names) {
     const std::size_t most_apart = std::max<std::size_t>(2, name.size() / 4);
     if (written.size() > name.size() + most_apart) continue;

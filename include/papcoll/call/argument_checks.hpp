@@ -146,8 +146,7 @@ inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_co
 
 inline void check_root(const Caller& caller, root r) {
   if (r.rank >= 0 && r.rank < caller.size()) return;
-  caller.refuse(
-      detail::joined({"root ", r.rank, " is not a rank: ranks are 0 to ", caller.size() - 1}));
+  caller.refuse(joined({"root ", r.rank, " is not a rank: ranks are 0 to ", caller.size() - 1}));
 }
 
 template <std::integral N>
@@ -192,5 +191,4 @@ constexpr std::uint64_t types_of_reduction(const Reducer& reducer) noexcept {
 }
 
 }  // namespace detail
-
 }  // namespace papcoll::inline PAPCOLL_ABI

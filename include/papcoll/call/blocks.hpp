@@ -42,7 +42,7 @@ PAPCOLL_DECL std::size_t sum_of(const std::vector<std::size_t>& lengths) noexcep
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/call/overlap.hpp>
-#include <papcoll/call/run.ipp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/runtime/team.hpp>
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <papcoll/call/argument_checks.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/runtime/call_records.hpp>
 
 #include <cstddef>
@@ -122,18 +122,16 @@ PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route)
 /// Checks the arguments and starts the call. `kept` keeps alive what they borrow that is the
 /// library's; null: nothing.
 PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& route,
-                                detail::Shared<KeptArguments> kept);
+                                Shared<KeptArguments> kept);
 /// Checks the arguments and keeps the call.
 PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Route& route,
-                                     detail::Shared<KeptArguments> kept);
+                                     Shared<KeptArguments> kept);
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail
 
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/call/request.ipp>
-#include <papcoll/call/run.ipp>
 #include <papcoll/runtime/team.hpp>
 
 #include <utility>
@@ -214,25 +212,66 @@ inline std::size_t block_of_lengths(const Caller& caller, const CallArguments& a
   return equal_part(caller, a.in_length);
 }
 
+/// Elements of a rank's buffers; 0: nobody looks at that one.
+struct EvenLengths {
+  std::size_t in;
+  std::size_t out;
+};
+
+inline EvenLengths even_lengths(const Caller& caller, const CollectiveTraits& traits,
+                                const CollectiveTraits::Buffers& holds, std::size_t n) {
+  const std::size_t all = traits.vector == VectorOf::one_block ? n : n * caller.ranks();
+  const auto of = [&](Holds what) {
+    return what == Holds::nothing ? 0 : what == Holds::own_block ? n : all;
+  };
+  return {of(holds.in), of(holds.out)};
+}
+
+/// Refuses two buffers whose lengths do not fit each other.
+inline void check_even_lengths(const Caller& caller, const CallArguments& a,
+                               const CollectiveTraits::Buffers& holds, const EvenLengths& needs) {
+  const bool by_output = a.collective == Collective::scatter;
+  const std::size_t found = by_output ? a.in_length : a.out_length;
+  const std::size_t needed = by_output ? needs.in : needs.out;
+  const bool has_other = (by_output ? holds.in : holds.out) != Holds::nothing;
+  // Passed twice, the input of a reduce_scatter has its output at its beginning.
+  const bool is_longer =
+      a.collective == Collective::reduce_scatter && a.in == a.out && found > needed;
+  if (has_other && found != needed && !is_longer) refuse_lengths(caller, found, needed);
+}
+
+/// As check_buffers(), which is called only where something may be wrong. `has_own_block`: one
+/// buffer has a block of each rank, and the other this rank's.
+inline void check_even_buffers(const Caller& caller, const Call& call, const EvenLengths& n,
+                               bool has_own_block) {
+  if constexpr (assertion_level == 0) return;
+  const std::size_t size = call.reducer.size;
+  const bool is_null = (call.in == nullptr && n.in != 0) || (call.out == nullptr && n.out != 0);
+  const bool overlap = n.in != 0 && n.out != 0 && call.in < call.out + n.out * size &&
+                       call.out < call.in + n.in * size;
+  if (is_null || (overlap && (call.in != call.out || has_own_block))) [[unlikely]] {
+    check_buffers(caller, call, n.in, n.out);
+  }
+}
+
 // Every call comes through here whose blocks are alike, but for the elementwise ones that
-// run_packed() makes: few functions, few looks at tables.
+// run_packed() makes: few functions that are not inlined, few looks at tables.
 PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
   if (a.layouts != nullptr && !a.layouts->is_counted) a.layouts->count(caller, *a.layouts, a);
   Call& call = a;
   const Collective c = a.collective;
   const CollectiveTraits& traits = traits_of(c);
-  if (traits.vector == VectorOf::one_block && a.layouts == nullptr) [[likely]] {
+  const bool has_one_block = traits.vector == VectorOf::one_block;
+  if (has_one_block && a.layouts == nullptr) [[likely]]
     return make_elementwise_call(caller, a, traits);
-  }
   bool is_root = true;
-  if ((traits.flags & CollectiveTraits::rooted) != 0) {
+  if (traits.is(CollectiveTraits::rooted)) {
     check_root(caller, root{a.root});
     is_root = caller.rank() == a.root;
   }
   if (a.is_count_signed) checked_count(caller, static_cast<std::int64_t>(a.count));
   const std::size_t size = a.reducer.size;
   const bool in_place = a.one_buffer || (a.in_place_if_same && a.in == a.out);
-  const bool has_one_block = traits.vector == VectorOf::one_block;
   std::size_t n = a.by_count ? a.count : a.in_length;
   if (!has_one_block && !a.by_count) {
     // Schedules count the blocks of all pairs of ranks.
@@ -242,43 +281,23 @@ PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
   caller.require_few_bytes(n, size);
   call.count = n;
   const CollectiveTraits::Buffers holds = is_root ? traits.root : traits.others;
-  const std::size_t all = has_one_block ? n : n * caller.ranks();
-  std::size_t in = holds.in == Holds::own_block ? n : all;
-  std::size_t out = holds.out == Holds::own_block ? n : all;
-  if (holds.in == Holds::nothing) in = 0;
-  if (holds.out == Holds::nothing) out = 0;
-  if (c == Collective::alltoall) caller.require_few_bytes(in, size);
-  if (!a.by_count && !in_place) {
-    const bool by_output = c == Collective::scatter;
-    const std::size_t found = by_output ? a.in_length : a.out_length;
-    const std::size_t needed = by_output ? in : out;
-    const bool has_other = (by_output ? holds.in : holds.out) != Holds::nothing;
-    // Passed twice, the input of a reduce_scatter has its output at its beginning.
-    const bool is_longer = c == Collective::reduce_scatter && a.in == a.out && found > needed;
-    if (has_other && found != needed && !is_longer) refuse_lengths(caller, found, needed);
-  }
-  if (c == Collective::reduce_scatter && !a.by_count && a.in == a.out) out = a.out_length;
-  const bool has_one_buffer = (traits.flags & CollectiveTraits::one_buffer) != 0;
-  if (has_one_buffer) in = out = n;
-  // True if one buffer has a block of each rank, and the other this rank's block alone.
+  EvenLengths lengths = even_lengths(caller, traits, holds, n);
+  if (c == Collective::alltoall) caller.require_few_bytes(lengths.in, size);
+  if (!a.by_count && !in_place) check_even_lengths(caller, a, holds, lengths);
+  if (c == Collective::reduce_scatter && !a.by_count && a.in == a.out) lengths.out = a.out_length;
+  const bool has_one_buffer = traits.is(CollectiveTraits::one_buffer);
+  if (has_one_buffer) lengths = {n, n};
   const bool has_own_block =
       traits.vector == VectorOf::block_per_rank && traits.combines == Combines::no_ranks;
   const bool own_block_in_place = has_own_block && in_place && is_root;
-  if (has_own_block) {
-    if (own_block_in_place) (holds.in == Holds::own_block ? in : out) = 0;
-    if (holds.in == Holds::nothing) call.in = nullptr;
-    if (holds.out == Holds::nothing) call.out = nullptr;
-  }
+  if (own_block_in_place) (holds.in == Holds::own_block ? lengths.in : lengths.out) = 0;
+  if (has_own_block && holds.in == Holds::nothing) call.in = nullptr;
+  if (has_own_block && holds.out == Holds::nothing) call.out = nullptr;
   if (a.layouts != nullptr) [[unlikely]] {
-    a.layouts->lay(caller, *a.layouts, call, in, out, in_place && (is_root || has_one_buffer));
-  } else if (assertion_level != 0) {
-    const bool is_null = (call.in == nullptr && in != 0) || (call.out == nullptr && out != 0);
-    const bool overlap =
-        in != 0 && out != 0 && call.in < call.out + out * size && call.out < call.in + in * size;
-    // One buffer is in place; what else overlaps is looked at closely.
-    if (is_null || (overlap && (call.in != call.out || has_own_block))) [[unlikely]] {
-      check_buffers(caller, call, in, out);
-    }
+    a.layouts->lay(caller, *a.layouts, call, lengths.in, lengths.out,
+                   in_place && (is_root || has_one_buffer));
+  } else {
+    check_even_buffers(caller, call, lengths, has_own_block);
   }
   if (!own_block_in_place) return;
   call.input_in_output = true;
@@ -335,13 +354,13 @@ PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route)
 }
 
 /// Makes a call that outlives the function of its caller: what keeps alive what it borrows.
-inline detail::Shared<const void> make_kept_call(const Caller& caller, CallArguments& a, Call& call,
-                                                 detail::Shared<KeptArguments> kept) {
+inline Shared<const void> make_kept_call(const Caller& caller, CallArguments& a, Call& call,
+                                         Shared<KeptArguments> kept) {
   if (a.uneven == nullptr && has_data(a.collective)) {
     make_even_call(caller, a);
     call = a;
   } else {
-    if (kept == nullptr) kept = detail::make_shared<KeptArguments>();
+    if (kept == nullptr) kept = make_shared<KeptArguments>();
     if (a.uneven != nullptr) {
       a.uneven->make(caller, a, call, kept->blocks);
     } else {
@@ -352,19 +371,19 @@ inline detail::Shared<const void> make_kept_call(const Caller& caller, CallArgum
 }
 
 PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& route,
-                                detail::Shared<KeptArguments> kept) {
+                                Shared<KeptArguments> kept) {
   const Caller caller{core, a.collective, true, a.uneven != nullptr};
   Call call;
-  detail::Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
+  Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
   const AlgorithmSpec& spec = spec_of(caller, a, route);
   return actions_of(route, spec).start(caller, spec, call, std::move(owned));
 }
 
 PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Route& route,
-                                     detail::Shared<KeptArguments> kept) {
+                                     Shared<KeptArguments> kept) {
   const Caller caller{core, a.collective, false, a.uneven != nullptr};
   Call call;
-  detail::Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
+  Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
   const AlgorithmSpec& spec = spec_of(caller, a, route);
   return prepare_call(caller, spec, call, actions_of(route, spec), algorithm_of(a),
                       std::move(owned));

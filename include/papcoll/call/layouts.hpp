@@ -50,7 +50,7 @@ struct PassedLayouts : LayoutArguments {
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/call/overlap.hpp>
-#include <papcoll/call/run.ipp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/runtime/call_records.hpp>
 #include <papcoll/runtime/team.hpp>
 

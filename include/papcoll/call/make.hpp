@@ -9,10 +9,9 @@
 #include <papcoll/call/blocks.hpp>
 #include <papcoll/call/call_arguments.hpp>
 #include <papcoll/call/layouts.hpp>
-#include <papcoll/call/pack.hpp>
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -184,7 +183,7 @@ struct KeptPack<P, std::integer_sequence<int, numbers...>> : KeptArguments,
   }
   /// Argument `number`, which keeps all alive; null if it is the caller's.
   template <int number>
-  static detail::Shared<Owned<number>> part(const detail::Shared<KeptPack>& all) noexcept {
+  static Shared<Owned<number>> part(const Shared<KeptPack>& all) noexcept {
     if constexpr (is_owned<P, number>) return {all, &all->template at<number>()};
     return {};
   }
@@ -282,7 +281,7 @@ ResultOf<P> make(C& comm, As&&... as) {
   } else {
     using Kept = KeptPack<P>;
     const Route& route = route_for<P, Ps...>;
-    detail::Shared<Kept> kept;
+    Shared<Kept> kept;
     if constexpr (Kept::is_needed) {
       kept = detail::make_shared<Kept>(std::forward<As>(as)...);
       kept->put_in(a);

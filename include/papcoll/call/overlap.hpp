@@ -30,8 +30,8 @@ struct Region {
   std::size_t dimensions = 0;  ///< none: it is one piece
   std::array<std::size_t, BufferView::most_dimensions> pieces{};
   std::array<std::size_t, BufferView::most_dimensions> apart{};  ///< bytes, ascending
-  /// The runs of a list, from `first` on; null if it is none.
-  const detail::Vector<BufferView::Run>* runs = nullptr;
+  /// Of a list: runs of elements, from `first` on. Else null.
+  const Vector<BufferView::Run>* runs = nullptr;
   std::size_t element_size = 1;  ///< of a list
 
   /// Adds a dimension of more than one piece and a larger stride than those before it.
@@ -95,7 +95,7 @@ inline bool pieces_share_bytes(const Region& a, const Region& b) noexcept {
 /// Calls f with the first byte of each run of a list, and where it ends.
 template <class F>
 void for_each_run(const Region& list, F&& f) {
-  const detail::Vector<BufferView::Run>& runs = *list.runs;
+  const Vector<BufferView::Run>& runs = *list.runs;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t from = runs[i].first * list.element_size;
     const std::size_t to = i + 1 < runs.size() ? runs[i + 1].first * list.element_size : list.bytes;
@@ -113,14 +113,14 @@ struct PlacedBlock {
 
 /// In ascending order. Not by heap_sort(), which is for what is set up: this is done in each call,
 /// and most lists are in order.
-inline void sort_by_place(detail::Vector<PlacedBlock>& all) {
+inline void sort_by_place(Vector<PlacedBlock>& all) {
   const auto before = [](const PlacedBlock& x, const PlacedBlock& y) { return x.first < y.first; };
   if (!std::is_sorted(all.begin(), all.end(), before)) std::sort(all.begin(), all.end(), before);
 }
 
 /// Returns true if two lists share a byte. Throws std::bad_alloc.
 inline bool lists_share_bytes(const Region& a, const Region& b) {
-  detail::Vector<PlacedBlock> all;
+  Vector<PlacedBlock> all;
   all.reserve(a.runs->size() + b.runs->size());
   for (const Region* const list : {&a, &b}) {
     for_each_run(*list, [&](std::uintptr_t from, std::uintptr_t to) {
@@ -238,7 +238,7 @@ inline std::ptrdiff_t end_of(const BufferLayout& l, std::size_t i, std::size_t w
 inline void check_list_apart(const Caller& caller, const BufferLayout& l, std::size_t size) {
   const auto blocks = look_at_blocks(caller, [&] {
     const std::size_t width = units_of_element(l, size);
-    detail::Vector<PlacedBlock> all;
+    Vector<PlacedBlock> all;
     for (std::size_t i = 0; i < l.lengths.size(); ++i) {
       if (l.lengths[i] != 0) all.push_back({place_of(l, i), end_of(l, i, width), i});
     }
@@ -258,7 +258,7 @@ inline void check_list_apart(const Caller& caller, const BufferLayout& l, std::s
 
 /// The view of a list, from `first` units after its address on.
 inline BufferView view_of_list(const BufferLayout& l, std::size_t size, std::ptrdiff_t first,
-                               detail::Vector<BufferView::Run> runs) {
+                               Vector<BufferView::Run> runs) {
   runs.clear();
   const auto unit = static_cast<std::ptrdiff_t>(bytes_of_unit(l, size));
   const std::size_t width = units_of_element(l, size);

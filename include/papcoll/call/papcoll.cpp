@@ -7,9 +7,9 @@
 #define PAPCOLL_COMPILED
 #endif
 #define PAPCOLL_COMPILES_IT
-#include <papcoll/call/erased.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/core.hpp>
+#include <papcoll/erased.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/hierarchical.hpp>
 #ifndef PAPCOLL_WITHOUT_MPI

@@ -3,7 +3,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/call/request.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -11,7 +11,6 @@
 #include <utility>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 class PreparedCall;
 }  // namespace detail
@@ -96,7 +95,7 @@ struct Settled {
 /// does.
 PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
                                      const Call& call, const CallActions& actions,
-                                     const Algorithm& named, detail::Shared<const void> owned);
+                                     const Algorithm& named, Shared<const void> owned);
 
 }  // namespace detail
 
@@ -140,8 +139,6 @@ class OwningPersistent : public Persistent {
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/call/request.ipp>
-#include <papcoll/call/run.ipp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -154,7 +151,6 @@ class OwningPersistent : public Persistent {
 #include <string>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 /// A call that was checked, and what of its way through the library stays from time to time.
@@ -162,7 +158,7 @@ class PreparedCall : Pinned {
  public:
   [[gnu::cold]] PreparedCall(const Caller& caller, const AlgorithmSpec& spec, const Call& call,
                              const CallActions& actions, const Algorithm& named,
-                             detail::Shared<const void> owned)
+                             Shared<const void> owned)
       : core_(caller.core.share()),
         collective_(caller.collective),
         call_(call),
@@ -268,7 +264,7 @@ class PreparedCall : Pinned {
   }
 
   // What a call looks at, together.
-  detail::Shared<TeamCore> core_;
+  Shared<TeamCore> core_;
   const ArrivalAlgorithm* runs_ = nullptr;  ///< null: that is for actions_.run to find
   std::uint32_t generation_ = 0;            ///< of what was known when that was last looked at
   std::uint32_t registrations_ = 0;         ///< when it was settled
@@ -282,8 +278,8 @@ class PreparedCall : Pinned {
   CallActions actions_;
   Algorithm named_;
   const AlgorithmSpec& spec_;
-  detail::Shared<const void> owned_;
-  detail::Shared<BufferWatch> watch_;
+  Shared<const void> owned_;
+  Shared<BufferWatch> watch_;
   WatchedBuffers buffers_;
 };
 
@@ -302,9 +298,8 @@ PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec
 
 PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
                                      const Call& call, const CallActions& actions,
-                                     const Algorithm& named, detail::Shared<const void> owned) {
-  return Persistent{
-      detail::make_owned<PreparedCall>(caller, spec, call, actions, named, std::move(owned))};
+                                     const Algorithm& named, Shared<const void> owned) {
+  return Persistent{make_owned<PreparedCall>(caller, spec, call, actions, named, std::move(owned))};
 }
 
 }  // namespace detail

@@ -3,7 +3,7 @@
 #include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/on_exit.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>

@@ -7,7 +7,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/on_exit.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/node/call_words.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/agreements.hpp>

@@ -7,7 +7,6 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/on_exit.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>

@@ -2,7 +2,6 @@
 
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/kept_memory.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>

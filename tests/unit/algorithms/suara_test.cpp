@@ -3,7 +3,8 @@
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/algorithms/static/suara_choice.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
+#include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/verify/sweep.hpp>
 
 #include <array>

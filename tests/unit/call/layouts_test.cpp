@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 
-#include <papcoll/call/automatic.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/call/overlap.hpp>
 #include <papcoll/collectives.hpp>
 #include <papcoll/thread_team.hpp>

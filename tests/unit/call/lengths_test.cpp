@@ -8,9 +8,9 @@
 #include <papcoll/allgather.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/alltoall.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/buffers.hpp>
-#include <papcoll/call/automatic.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>

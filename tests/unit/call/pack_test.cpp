@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-#include <papcoll/call/automatic.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/collectives.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/shared_vector.hpp>

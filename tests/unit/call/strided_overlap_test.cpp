@@ -6,8 +6,8 @@
 #include "catch.hpp"
 
 #include <papcoll/allreduce.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/buffers.hpp>
-#include <papcoll/call/automatic.hpp>
 #include <papcoll/call/overlap.hpp>
 #include <papcoll/thread_team.hpp>
 

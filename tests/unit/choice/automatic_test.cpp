@@ -4,7 +4,6 @@
 #include "thread_problems.hpp"
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/explain.hpp>

@@ -3,7 +3,7 @@
 #include "matrix.hpp"
 #include "sanitizer.hpp"
 
-#include <papcoll/call/automatic.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/thread_team.hpp>

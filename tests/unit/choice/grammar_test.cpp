@@ -1,5 +1,6 @@
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
+#include <papcoll/choice/names/name_parser.hpp>
 
 #include <string>
 #include <string_view>

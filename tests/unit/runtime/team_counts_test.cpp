@@ -6,8 +6,8 @@
 
 #include <papcoll/allgather.hpp>
 #include <papcoll/alltoall.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/call/automatic.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/scatter.hpp>
 #include <papcoll/thread_team.hpp>

@@ -6,7 +6,7 @@
 
 #include "catch.hpp"
 
-#include <papcoll/call/automatic.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/thread_team.hpp>
 

@@ -7,7 +7,6 @@
 #include "outcome.hpp"
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/explain.hpp>
 #include <papcoll/thread_team.hpp>
 

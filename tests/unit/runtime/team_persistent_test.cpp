@@ -12,7 +12,6 @@
 #include <papcoll/alltoall.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/names/algorithm_by_name.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/persistent.hpp>

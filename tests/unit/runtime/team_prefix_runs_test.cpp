@@ -3,7 +3,7 @@
 
 #include "catch.hpp"
 
-#include <papcoll/call/automatic.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/scan.hpp>
 #include <papcoll/thread_team.hpp>

@@ -4,7 +4,7 @@
 
 #include "catch.hpp"
 
-#include <papcoll/call/automatic.hpp>
+#include <papcoll/automatic.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include <cstddef>
+#include <cstring>
 
 // What the driver offers and CUDA's runtime does not, or not in all of its versions. The library is
 // looked for when the program runs: linked to, it would keep programs from starting on machines
@@ -104,6 +105,23 @@ class CurrentContext : Pinned {
   const CudaDriver& driver_;
   const int code_;
 };
+
+/// A handle for another process, as its bytes, and back.
+template <class Bytes, class Handle>
+Bytes bytes_of(const Handle& handle) noexcept {
+  static_assert(sizeof(Bytes) == sizeof(Handle));
+  Bytes made;
+  std::memcpy(made.bytes.data(), &handle, sizeof handle);
+  return made;
+}
+
+template <class Handle, class Bytes>
+Handle from_bytes(const Bytes& from) noexcept {
+  static_assert(sizeof(Bytes) == sizeof(Handle));
+  Handle made;
+  std::memcpy(&made, from.bytes.data(), sizeof made);
+  return made;
+}
 
 }  // namespace detail
 }  // namespace papcoll::inline PAPCOLL_ABI::gpu

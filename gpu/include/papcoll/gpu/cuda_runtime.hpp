@@ -4,6 +4,7 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/cuda_driver.hpp>
+#include <papcoll/gpu/cuda_faults.hpp>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -12,116 +13,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <mutex>
-#include <string>
 #include <vector>
 
-// The seam by CUDA, for any compiler of C++: the only header that needs the CUDA Toolkit's, of 11.8
-// or newer. The target papcoll::gpu brings them, and the runtime's library.
+// The seam by CUDA, for any compiler of C++. This and cuda_faults.hpp need the CUDA Toolkit's
+// headers, of 11.8 or newer. The target papcoll::gpu brings them, and the runtime's library.
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
-
-namespace detail {
-
-/// What kind of function failed, where its codes have more than one meaning.
-enum class Asked : unsigned char { any, sharing, pinning };
-
-/// Returns true if the code is one of these.
-constexpr bool is_any_of(cudaError_t code, auto... codes) noexcept {
-  return ((code == codes) || ...);
-}
-
-/// What may be done about a code of CUDA.
-inline Fault fault_of(cudaError_t code, Asked asked) noexcept {
-  if (is_any_of(code, cudaErrorInsufficientDriver, cudaErrorNoDevice, cudaErrorStubLibrary,
-                cudaErrorSystemDriverMismatch)) {
-    return Fault::no_gpu;
-  }
-  if (code == cudaErrorMemoryAllocation) return Fault::out_of_memory;
-  if (is_any_of(code, cudaErrorPeerAccessUnsupported, cudaErrorPeerAccessNotEnabled,
-                cudaErrorTooManyPeers)) {
-    return Fault::no_peer_access;
-  }
-  // The device is lost whatever was asked of it.
-  if (is_any_of(code, cudaErrorIllegalAddress, cudaErrorIllegalInstruction,
-                cudaErrorMisalignedAddress, cudaErrorInvalidAddressSpace, cudaErrorInvalidPc,
-                cudaErrorHardwareStackError, cudaErrorLaunchFailure, cudaErrorLaunchTimeout,
-                cudaErrorAssert, cudaErrorECCUncorrectable, cudaErrorNvlinkUncorrectable,
-                cudaErrorContextIsDestroyed, cudaErrorDevicesUnavailable,
-                cudaErrorInitializationError, cudaErrorCudartUnloading)) {
-    return Fault::lost;
-  }
-  // Memory that must not be shared is an invalid value to CUDA, among others.
-  if (asked == Asked::sharing) return Fault::ipc_refused;
-  // The system lets no more be pinned (ulimit -l).
-  if (asked == Asked::pinning && code == cudaErrorOperatingSystem) return Fault::out_of_memory;
-  // cudaErrorDeviceUninitialized is CUDA_ERROR_INVALID_CONTEXT, too.
-  const bool is_misuse = is_any_of(
-      code, cudaErrorInvalidValue, cudaErrorInvalidDevice, cudaErrorDeviceUninitialized,
-      cudaErrorInvalidDevicePointer, cudaErrorInvalidMemcpyDirection,
-      cudaErrorInvalidResourceHandle, cudaErrorInvalidConfiguration, cudaErrorInvalidDeviceFunction,
-      cudaErrorNoKernelImageForDevice, cudaErrorNotSupported, cudaErrorNotPermitted,
-      cudaErrorHostMemoryAlreadyRegistered, cudaErrorHostMemoryNotRegistered,
-      cudaErrorStreamCaptureUnsupported, cudaErrorStreamCaptureInvalidated,
-      cudaErrorStreamCaptureMerge, cudaErrorStreamCaptureUnmatched, cudaErrorStreamCaptureUnjoined,
-      cudaErrorStreamCaptureIsolation, cudaErrorStreamCaptureImplicit,
-      cudaErrorStreamCaptureWrongThread, cudaErrorCapturedEvent);
-  return is_misuse ? Fault::misuse : Fault::lost;
-}
-
-/// What a reader of the message can do.
-inline const char* advice_on(Fault fault, cudaError_t code) noexcept {
-  switch (fault) {
-    case Fault::no_gpu:
-      return code == cudaErrorNoDevice
-                 ? "run where there is a GPU, and let this process see it (CUDA_VISIBLE_DEVICES, "
-                   "the container's options)"
-                 : "install an NVIDIA driver that serves this version of CUDA (nvidia-smi shows "
-                   "which it serves), or run on a machine that has one";
-    case Fault::out_of_memory:
-      return "free memory, or ask for less at a time; for pinned memory, raise the limit that "
-             "'ulimit -l' shows";
-    case Fault::no_peer_access:
-      return "these devices cannot reach each other's memory: copy through the host";
-    case Fault::ipc_refused:
-      return "only memory of cudaMalloc can be shared between processes, and only by those that "
-             "see each other (of one container): copy from other memory to such, or through the "
-             "host";
-    case Fault::misuse:
-      return code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction
-                 ? "compile the kernels for this device's architecture, see "
-                   "PAPCOLL_CUDA_ARCHITECTURES"
-                 : "check the addresses, devices, streams and events that it was given, and that "
-                   "they still exist";
-    case Fault::lost:
-      break;
-  }
-  return code == cudaErrorInitializationError
-             ? "a process that was forked after its parent began to use CUDA cannot use it: fork "
-               "before, or start a program anew"
-             : "this or an earlier operation failed, and the process can no longer use the device: "
-               "end it, and look for the cause by compute-sanitizer";
-}
-
-/// CUDA remembers errors, and an unaware caller's next check would find ours. Another error, of
-/// someone else, stays.
-inline void forget(cudaError_t code) noexcept {
-  if (cudaPeekAtLastError() == code) cudaGetLastError();
-}
-
-/// In its lifetime, calls of its thread that a capture of streams elsewhere would forbid are none
-/// of the capture's business, and do not break it.
-class BesideCaptures : Pinned {
- public:
-  BesideCaptures() noexcept { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  ~BesideCaptures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
-
-}  // namespace detail
 
 /// Operations of GPUs by CUDA's runtime: what the calling process sees, in the order of
 /// cudaSetDevice. Every function leaves its thread's current device as it was. Functions may be
@@ -136,7 +34,7 @@ class CudaRuntime : public Api {
 
   int current_device() override {
     int device = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
+    detail::check(cudaGetDevice(&device), "cudaGetDevice");
     return device;
   }
 
@@ -151,7 +49,7 @@ class CudaRuntime : public Api {
     at(to);
     if (from == to) return true;
     int yes = 0;
-    check(cudaDeviceCanAccessPeer(&yes, from, to), "cudaDeviceCanAccessPeer", from);
+    detail::check(cudaDeviceCanAccessPeer(&yes, from, to), "cudaDeviceCanAccessPeer", from);
     return yes != 0;
   }
 
@@ -163,7 +61,7 @@ class CudaRuntime : public Api {
     if (code == cudaErrorPeerAccessAlreadyEnabled) {
       detail::forget(code);
     } else {
-      check(code, "cudaDeviceEnablePeerAccess", from);
+      detail::check(code, "cudaDeviceEnablePeerAccess", from);
     }
   }
 
@@ -171,7 +69,7 @@ class CudaRuntime : public Api {
     const Current current(*this, device);
     const detail::BesideCaptures beside;
     void* base = nullptr;
-    check(cudaMalloc(&base, bytes), "cudaMalloc", device, bytes);
+    detail::check(cudaMalloc(&base, bytes), "cudaMalloc", device, bytes);
     return static_cast<std::byte*>(base);
   }
 
@@ -181,8 +79,8 @@ class CudaRuntime : public Api {
   std::byte* allocate_host(std::size_t bytes) override {
     const detail::BesideCaptures beside;
     void* base = nullptr;
-    check(cudaHostAlloc(&base, bytes, cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc",
-          no_device, bytes, detail::Asked::pinning);
+    detail::check(cudaHostAlloc(&base, bytes, cudaHostAllocPortable | cudaHostAllocMapped),
+                  "cudaHostAlloc", detail::no_device, bytes, detail::Asked::pinning);
     return static_cast<std::byte*>(base);
   }
 
@@ -190,8 +88,8 @@ class CudaRuntime : public Api {
 
   void pin(std::byte* base, std::size_t bytes) override {
     const detail::BesideCaptures beside;
-    check(cudaHostRegister(base, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped),
-          "cudaHostRegister", no_device, bytes, detail::Asked::pinning);
+    detail::check(cudaHostRegister(base, bytes, cudaHostRegisterPortable | cudaHostRegisterMapped),
+                  "cudaHostRegister", detail::no_device, bytes, detail::Asked::pinning);
   }
 
   void unpin(std::byte* base) noexcept override { end(cudaHostUnregister, base); }
@@ -210,7 +108,7 @@ class CudaRuntime : public Api {
     void* values[] = {&type, &handle, &managed, &base, &bytes, &id};
     check_driver(
         driver_.pointer_attributes(6, names, values, reinterpret_cast<unsigned long long>(address)),
-        "cuPointerGetAttributes", no_device);
+        "cuPointerGetAttributes", detail::no_device);
     Place found;
     if (type != CU_MEMORYTYPE_HOST && type != CU_MEMORYTYPE_DEVICE) return found;
     found.memory = managed != 0                   ? Memory::managed
@@ -234,9 +132,9 @@ class CudaRuntime : public Api {
     }
     const Current current(*this, found.device);
     cudaIpcMemHandle_t exported;
-    check(cudaIpcGetMemHandle(&exported, base), "cudaIpcGetMemHandle", found.device, 0,
-          detail::Asked::sharing);
-    return bytes_of<MemoryHandle>(exported);
+    detail::check(cudaIpcGetMemHandle(&exported, base), "cudaIpcGetMemHandle", found.device, 0,
+                  detail::Asked::sharing);
+    return detail::bytes_of<MemoryHandle>(exported);
   }
 
   std::byte* import_memory(int device, const MemoryHandle& handle) override {
@@ -245,9 +143,9 @@ class CudaRuntime : public Api {
     const std::lock_guard lock(imports_mutex_);
     imports_.reserve(imports_.size() + 1);
     void* base = nullptr;
-    check(cudaIpcOpenMemHandle(&base, from_bytes<cudaIpcMemHandle_t>(handle),
-                               cudaIpcMemLazyEnablePeerAccess),
-          "cudaIpcOpenMemHandle", device, 0, detail::Asked::sharing);
+    detail::check(cudaIpcOpenMemHandle(&base, detail::from_bytes<cudaIpcMemHandle_t>(handle),
+                                       cudaIpcMemLazyEnablePeerAccess),
+                  "cudaIpcOpenMemHandle", device, 0, detail::Asked::sharing);
     imports_.push_back({static_cast<std::byte*>(base), device});
     return static_cast<std::byte*>(base);
   }
@@ -267,8 +165,8 @@ class CudaRuntime : public Api {
     const Current current(*this, device);
     const detail::BesideCaptures beside;
     cudaStream_t made = nullptr;
-    check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking), "cudaStreamCreateWithFlags",
-          device);
+    detail::check(cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking),
+                  "cudaStreamCreateWithFlags", device);
     return reinterpret_cast<Stream>(made);
   }
 
@@ -287,11 +185,11 @@ class CudaRuntime : public Api {
     }
     // cudaStreamGetDevice came with 12.8.
     detail::CudaDriver::Context context = nullptr;
-    check_driver(driver_.stream_context(stream, &context), "cuStreamGetCtx", no_device);
+    check_driver(driver_.stream_context(stream, &context), "cuStreamGetCtx", detail::no_device);
     const detail::CurrentContext current(driver_, context);
-    check_driver(current.code(), "cuCtxPushCurrent", no_device);
+    check_driver(current.code(), "cuCtxPushCurrent", detail::no_device);
     int handle = 0;
-    check_driver(driver_.context_device(&handle), "cuCtxGetDevice", no_device);
+    check_driver(driver_.context_device(&handle), "cuCtxGetDevice", detail::no_device);
     return number_of(handle);
   }
 
@@ -300,8 +198,8 @@ class CudaRuntime : public Api {
     const detail::BesideCaptures beside;
     cudaEvent_t made = nullptr;
     const unsigned flags = between_processes ? unsigned{cudaEventInterprocess} : 0U;
-    check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming | flags),
-          "cudaEventCreateWithFlags", device);
+    detail::check(cudaEventCreateWithFlags(&made, cudaEventDisableTiming | flags),
+                  "cudaEventCreateWithFlags", device);
     return reinterpret_cast<Event>(made);
   }
 
@@ -309,16 +207,16 @@ class CudaRuntime : public Api {
 
   EventHandle export_event(Event event) override {
     cudaIpcEventHandle_t exported;
-    check(cudaIpcGetEventHandle(&exported, of(event)), "cudaIpcGetEventHandle", no_device, 0,
-          detail::Asked::sharing);
-    return bytes_of<EventHandle>(exported);
+    detail::check(cudaIpcGetEventHandle(&exported, of(event)), "cudaIpcGetEventHandle",
+                  detail::no_device, 0, detail::Asked::sharing);
+    return detail::bytes_of<EventHandle>(exported);
   }
 
   Event import_event(int device, const EventHandle& handle) override {
     const Current current(*this, device);
     cudaEvent_t opened = nullptr;
-    check(cudaIpcOpenEventHandle(&opened, from_bytes<cudaIpcEventHandle_t>(handle)),
-          "cudaIpcOpenEventHandle", device, 0, detail::Asked::sharing);
+    detail::check(cudaIpcOpenEventHandle(&opened, detail::from_bytes<cudaIpcEventHandle_t>(handle)),
+                  "cudaIpcOpenEventHandle", device, 0, detail::Asked::sharing);
     return reinterpret_cast<Event>(opened);
   }
 
@@ -337,7 +235,7 @@ class CudaRuntime : public Api {
       detail::forget(code);
       return false;
     }
-    check(code, "cudaEventQuery");
+    detail::check(code, "cudaEventQuery");
     return true;
   }
 
@@ -358,14 +256,12 @@ class CudaRuntime : public Api {
     }
     const int device = device_of(stream);
     const Current current(*this, device);
-    check(static_cast<cudaError_t>(
-              reducer.launch(operands, n, reducer.op, at(device).multiprocessors, of(stream))),
-          "cudaLaunchKernel", device);
+    detail::check(static_cast<cudaError_t>(reducer.launch(operands, n, reducer.op,
+                                                          at(device).multiprocessors, of(stream))),
+                  "cudaLaunchKernel", device);
   }
 
  private:
-  static constexpr int no_device = -1;  // unknown: the message names the current one
-
   struct Device {
     int handle = 0;  // a CUdevice
     int multiprocessors = 0;
@@ -390,12 +286,13 @@ class CudaRuntime : public Api {
   };
 
   explicit CudaRuntime(std::size_t count) : devices_(count) {
-    check_driver(driver_.init(0), "cuInit", no_device);
+    check_driver(driver_.init(0), "cuInit", detail::no_device);
     int number = 0;
     for (Device& device : devices_) {
       check_driver(driver_.device(&device.handle, number), "cuDeviceGet", number);
-      check(cudaDeviceGetAttribute(&device.multiprocessors, cudaDevAttrMultiProcessorCount, number),
-            "cudaDeviceGetAttribute", number);
+      detail::check(
+          cudaDeviceGetAttribute(&device.multiprocessors, cudaDevAttrMultiProcessorCount, number),
+          "cudaDeviceGetAttribute", number);
       ++number;
     }
   }
@@ -421,22 +318,6 @@ class CudaRuntime : public Api {
   static cudaEvent_t of(Event event) noexcept { return reinterpret_cast<cudaEvent_t>(event); }
   static std::size_t index(int device) noexcept { return static_cast<std::size_t>(device); }
 
-  template <class Bytes, class Handle>
-  static Bytes bytes_of(const Handle& handle) noexcept {
-    static_assert(sizeof(Bytes) == sizeof(Handle));
-    Bytes made;
-    std::memcpy(made.bytes.data(), &handle, sizeof handle);
-    return made;
-  }
-
-  template <class Handle, class Bytes>
-  static Handle from_bytes(const Bytes& from) noexcept {
-    static_assert(sizeof(Bytes) == sizeof(Handle));
-    Handle made;
-    std::memcpy(&made, from.bytes.data(), sizeof made);
-    return made;
-  }
-
   Device& at(int device) {
     if (device < 0 || index(device) >= devices_.size()) {
       throw device_error(
@@ -451,7 +332,7 @@ class CudaRuntime : public Api {
     for (std::size_t i = 0; i < devices_.size(); ++i) {
       if (devices_[i].handle == handle) return static_cast<int>(i);
     }
-    return no_device;
+    return detail::no_device;
   }
 
   detail::CudaDriver::Context context_of(int number) {
@@ -472,29 +353,18 @@ class CudaRuntime : public Api {
     if (code != cudaSuccess) detail::forget(code);
   }
 
-  void check(cudaError_t code, const char* function, int device = no_device, std::size_t bytes = 0,
-             detail::Asked asked = detail::Asked::any) {
-    if (code == cudaSuccess) [[likely]] {
-      return;
-    }
-    detail::forget(code);
-    fail(detail::fault_of(code, asked), function, bytes, device,
-         papcoll::detail::joined({cudaGetErrorName(code), " (", cudaGetErrorString(code), ")"}),
-         code);
-  }
-
   // The device of a stream is asked for only if something failed.
   void check_in(cudaError_t code, const char* function, Stream stream) {
     if (code == cudaSuccess) [[likely]] {
       return;
     }
     detail::forget(code);
-    int device = no_device;
+    int device = detail::no_device;
     try {
       device = device_of(stream);
     } catch (const device_error&) {  // of an invalid one, no device is known
     }
-    check(code, function, device);
+    detail::check(code, function, device);
   }
 
   // The driver's codes are the runtime's.
@@ -503,24 +373,8 @@ class CudaRuntime : public Api {
       return;
     }
     const auto same = static_cast<cudaError_t>(code);
-    fail(detail::fault_of(same, detail::Asked::any), function, 0, device, driver_.name_of(code),
-         same);
-  }
-
-  [[noreturn, gnu::cold]] static void fail(Fault fault, const char* function, std::size_t bytes,
-                                           int device, const std::string& reason,
-                                           cudaError_t code) {
-    std::string where;
-    if (device != no_device) {
-      where = papcoll::detail::joined({" on device ", device});
-    } else if (cudaGetDevice(&device) == cudaSuccess) {
-      where = papcoll::detail::joined({" (current device: ", device, ")"});
-    }
-    std::string of_bytes;
-    if (bytes != 0) of_bytes = papcoll::detail::joined({" of ", bytes, " bytes"});
-    throw device_error(
-        fault, papcoll::detail::joined({"papcoll: ", function, of_bytes, where, " failed: ", reason,
-                                        "; ", detail::advice_on(fault, code)}));
+    detail::fail(detail::fault_of(same, detail::Asked::any), function, 0, device,
+                 driver_.name_of(code), same);
   }
 
   detail::CudaDriver driver_;

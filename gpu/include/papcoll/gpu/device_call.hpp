@@ -12,7 +12,7 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/call/call_arguments.hpp>
 #include <papcoll/call/request.hpp>
-#include <papcoll/call/team_of.hpp>
+#include <papcoll/call/route.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 #include <papcoll/choice/policies/policy_checks.hpp>
 #include <papcoll/gpu/api.hpp>

@@ -3,7 +3,6 @@
 #include <papcoll/gpu/device_operator.cuh>
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
-
 namespace {
 struct OnDevice {
   template <class T, class Op>

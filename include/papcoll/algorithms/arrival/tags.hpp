@@ -95,7 +95,9 @@ struct MultiLeader : detail::NodeSchedule<MultiLeader, capability::positions,
 };
 
 template <>
-struct ArrivalDriven<StaticOrder, MultiLeader> : detail::DrivenBy<MultiLeader> {};
+struct ArrivalDriven<StaticOrder, MultiLeader> : detail::DrivenBy<MultiLeader> {
+  static constexpr bool combines_in_groups = true;
+};
 
 /// The balanced collectives of one node for large buffers.
 struct PeerSlices
@@ -112,6 +114,7 @@ struct PeerSlices
 template <>
 struct ArrivalDriven<StaticOrder, PeerSlices> : detail::DrivenBy<PeerSlices> {
   static constexpr bool lends_buffers = true;
+  static constexpr bool combines_in_groups = true;
 };
 
 /// Alltoall, gather, scatter, and allgather with any counts, through the node's memory.

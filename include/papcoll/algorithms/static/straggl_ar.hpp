@@ -3,7 +3,7 @@
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/algorithms/static/shapes.hpp>
-#include <papcoll/base/math.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <algorithm>

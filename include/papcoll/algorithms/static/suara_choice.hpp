@@ -12,7 +12,6 @@
 #include <papcoll/algorithms/static/suara_cost.hpp>
 #include <papcoll/algorithms/static/then_bcast.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/math.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/mapping/read_traffic.hpp>

@@ -2,7 +2,6 @@
 
 #include <papcoll/algorithms/closed_forms.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/math.hpp>
 
 #include <algorithm>
 #include <array>

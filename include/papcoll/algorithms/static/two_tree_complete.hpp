@@ -4,7 +4,7 @@
 
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/algorithms/static/shapes.hpp>
-#include <papcoll/base/math.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/schedule.hpp>
 

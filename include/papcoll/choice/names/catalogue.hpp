@@ -15,7 +15,6 @@
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 /// A schedule of two: one that serves `First`, then a bcast.
@@ -23,18 +22,17 @@ template <class Any, Collective First>
 [[gnu::cold]] AnySchedule parse_then_bcast(std::string_view arguments, Catalogue catalogue) {
   const auto parts = split_arguments(arguments);
   if (parts.size() != 2) {
-    detail::throw_error<argument_error>({"papcoll: ", Any::name,
-                                         " needs two schedules, one that serves ", name_of(First),
-                                         " and one that serves bcast, but was given '", arguments,
-                                         "': write ", Any::name, ":Binomial,Chain"});
+    throw_error<argument_error>({"papcoll: ", Any::name, " needs two schedules, one that serves ",
+                                 name_of(First), " and one that serves bcast, but was given '",
+                                 arguments, "': write ", Any::name, ":Binomial,Chain"});
   }
   Any schedule{schedule_named(parts[0], catalogue), schedule_named(parts[1], catalogue)};
   const auto require = [](const AnySchedule& part, Collective c) {
     if (part.serves(c)) return;
-    detail::throw_error<argument_error>(
-        {"papcoll: ", part.name(), " does not serve ", name_of(c), ", which ", Any::name,
-         " needs of its ", (c == First ? "first" : "second"), " schedule: write ", Any::name,
-         ":Binomial,Chain or others of `papcoll list ", name_of(c), "`"});
+    throw_error<argument_error>({"papcoll: ", part.name(), " does not serve ", name_of(c),
+                                 ", which ", Any::name, " needs of its ",
+                                 (c == First ? "first" : "second"), " schedule: write ", Any::name,
+                                 ":Binomial,Chain or others of `papcoll list ", name_of(c), "`"});
   };
   const auto& [first, bcast] = schedule;
   require(first, First);
@@ -55,7 +53,7 @@ inline bool is_no_name(std::string_view text) noexcept {
   const std::string_view after = text.substr(std::min(colon + 1, text.size()));
   const AnySchedule plain = schedule_named(text.substr(0, colon), catalogue);
   if (!plain.serves(Collective::allreduce)) {
-    detail::throw_error<argument_error>(
+    throw_error<argument_error>(
         {"papcoll: ", plain.name(),
          " does not serve allreduce, which Suara needs along each dimension: take "
          "Ring, Rabenseifner, RecursiveDoubling or another of `papcoll list "
@@ -65,7 +63,7 @@ inline bool is_no_name(std::string_view text) noexcept {
     return schedule_named(text, catalogue);
   } catch (const argument_error& e) {
     if (!is_no_name(after)) throw;
-    detail::throw_error<argument_error>(
+    throw_error<argument_error>(
         {e.what(),
          "; where it is a length of the grid, it comes last, after a comma: ", how_to_write_suara});
   }
@@ -82,11 +80,10 @@ inline bool is_no_name(std::string_view text) noexcept {
     extents = parts.back();
     parts.pop_back();
   }
-  const auto given = [&] { return detail::joined({"but was given '", arguments, "': "}); };
+  const auto given = [&] { return joined({"but was given '", arguments, "': "}); };
   if (std::any_of(parts.begin(), parts.end(), is_no_name)) {
-    detail::throw_error<argument_error>(
-        {"papcoll: Suara needs the lengths of its grid last, joined by x, ", given(),
-         how_to_write_suara});
+    throw_error<argument_error>({"papcoll: Suara needs the lengths of its grid last, joined by x, ",
+                                 given(), how_to_write_suara});
   }
   if (parts.size() >= 2) {
     for (const std::string_view part : parts) {
@@ -98,13 +95,13 @@ inline bool is_no_name(std::string_view text) noexcept {
   }
   const std::size_t lengths = schedule.extents.size();
   if (parts.size() < 2 || lengths > parts.size() || (lengths != 0 && lengths + 1 < parts.size())) {
-    detail::throw_error<argument_error>(
+    throw_error<argument_error>(
         {"papcoll: Suara needs a schedule for each of two or more dimensions and, if anything, "
          "the lengths of all of them or of all but the last, ",
          given(), how_to_write_suara});
   }
   if (schedule.folded && lengths == 0) {
-    detail::throw_error<argument_error>(
+    throw_error<argument_error>(
         {"papcoll: Suara chooses by itself whether to fold if it chooses the grid: leave 'folded' "
          "out of '",
          arguments, "', or write the length of a row before it"});

@@ -48,9 +48,9 @@ struct CatalogueRow {
   std::string_view schedule;  ///< and its schedule, without parameters
   std::string_view sentence;
   unsigned needs = 0;  ///< bits of what it requires, see choice/policies/requirements.hpp
-  /// For reductions: the contract kept by default, and the strongest contract kept on request.
-  NumericalContract contract = NumericalContract::reproducible;
-  NumericalContract strongest = NumericalContract::reproducible;
+  /// Of reductions: what it keeps by itself, and what it keeps if the call asks for it.
+  NumericalContract contract = strongest_contract;
+  NumericalContract strongest = strongest_contract;
   bool (*serves)(Collective) noexcept = nullptr;
 
   const ArrivalAlgorithm* algorithm = nullptr;  ///< an arrival-driven algorithm, or
@@ -138,7 +138,7 @@ constexpr unsigned needs_of_call(const CatalogueRow& row, Collective c) noexcept
 /// The contract it keeps in this collective by itself. Where nothing is combined, bits cannot
 /// differ.
 constexpr NumericalContract contract_of(const CatalogueRow& row, Collective c) noexcept {
-  return is_reduction(c) ? row.contract : NumericalContract::reproducible;
+  return is_reduction(c) ? row.contract : strongest_contract;
 }
 
 /// Returns true if the algorithm runs there by tickets that ranks draw without shared memory.

@@ -10,7 +10,6 @@
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
-#include <papcoll/choice/selection/by_caches.hpp>
 #include <papcoll/choice/selection/by_messages.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
@@ -49,10 +48,9 @@ namespace detail {
 /// With two digits.
 [[gnu::cold]] inline std::string shown_hundredths(std::uint64_t hundredths) {
   const std::string digits = std::to_string(hundredths % 100);
-  return detail::joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
+  return joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
 }
 
-/// Microseconds.
 [[gnu::cold]] inline std::string shown_time(std::uint64_t ns) {
   return shown_hundredths((ns + 5) / 10) + " µs";
 }
@@ -63,14 +61,14 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
 
 /// "allreduce.multi_leader (8192)"
 [[gnu::cold]] inline std::string with_value(const ThresholdField& f, const Thresholds& t) {
-  return detail::joined({f.full_name(), " (", f.of(t), ")"});
+  return joined({f.full_name(), " (", f.of(t), ")"});
 }
 
 /// What the closed forms take of the thresholds.
 [[gnu::cold]] inline std::string the_network(const Thresholds& t) {
-  return detail::joined(
-      {with_value(threshold("alpha_ns"), t), ", ", with_value(threshold("gap_ns"), t), ", ",
-       with_value(threshold("beta_as"), t), " and ", with_value(threshold("gamma_as"), t)});
+  return joined({with_value(threshold("alpha_ns"), t), ", ", with_value(threshold("gap_ns"), t),
+                 ", ", with_value(threshold("beta_as"), t), " and ",
+                 with_value(threshold("gamma_as"), t)});
 }
 
 /// Returns why a row of the catalogue cannot run a call; empty if it can.
@@ -86,12 +84,11 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   if (why == nullptr) return {};
   std::string text = with_details(why->why, numbers_of(*why, needs, offers));
   if (why->bit == requirement::common_memory && !team.why_no_shared_memory.empty()) {
-    text += detail::joined({": ", team.why_no_shared_memory});
+    text += joined({": ", team.why_no_shared_memory});
   }
   return text;
 }
 
-/// The call that is asked about.
 [[gnu::cold]] inline Call described_call(Collective collective, std::size_t bytes,
                                          const CallTraits& traits) {
   Call call;
@@ -106,12 +103,11 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
     call.own_counts = collective != Collective::allgather;
   }
   AlgorithmSpec contract = traits.algorithm.spec();
-  if (traits.contract != NumericalContract::rank_consistent) contract.contract = traits.contract;
+  if (traits.contract != default_contract) contract.contract = traits.contract;
   state_contract(call, contract);
   return call;
 }
 
-/// Shares of the vector.
 [[gnu::cold]] inline std::string shown_share(double share) {
   return shown_hundredths(static_cast<std::uint64_t>(std::llround(share * 100)));
 }
@@ -128,29 +124,27 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   const AnySchedule played = schedule.resolved(machine->size(), call.bytes());
   MapPositions& map = order.map() != nullptr ? *order.map() : map_positions;
   const MappedOrder m = map(played, call.collective, *machine, root);
-  const std::string figures =
-      detail::joined({"bytes x hops ", shown_share(m.in_rank_order.byte_hops), " -> ",
-                      shown_share(m.arranged.byte_hops), ", heaviest link ",
-                      shown_share(m.in_rank_order.heaviest_link), " -> ",
-                      shown_share(m.arranged.heaviest_link), " vectors"});
-  const std::string on = detail::joined({" (machine: ", machine->source, ")"});
+  const std::string figures = joined({"bytes x hops ", shown_share(m.in_rank_order.byte_hops),
+                                      " -> ", shown_share(m.arranged.byte_hops), ", heaviest link ",
+                                      shown_share(m.in_rank_order.heaviest_link), " -> ",
+                                      shown_share(m.arranged.heaviest_link), " vectors"});
+  const std::string on = joined({" (machine: ", machine->source, ")"});
   switch (m.verdict) {
     case MappedOrder::Verdict::mapped:
       if (order.map() == nullptr) {
-        return detail::joined({"rank order; along the machine: ", figures, on});
+        return joined({"rank order; along the machine: ", figures, on});
       }
-      return detail::joined({"along the machine: ", figures, on, "; ", order_text(m.order)});
+      return joined({"along the machine: ", figures, on, "; ", order_text(m.order)});
     case MappedOrder::Verdict::worse:
-      return detail::joined({"rank order: along the machine it would be worse, ", figures, on});
+      return joined({"rank order: along the machine it would be worse, ", figures, on});
     case MappedOrder::Verdict::all_talk_to_all:
-      return detail::joined({"rank order: all ranks talk to all", on});
+      return joined({"rank order: all ranks talk to all", on});
     case MappedOrder::Verdict::links_unknown:
-      return detail::joined(
-          {"rank order: by hops it is not known which messages share a link", on});
+      return joined({"rank order: by hops it is not known which messages share a link", on});
     case MappedOrder::Verdict::gains_nothing:
       break;
   }
-  return detail::joined({"rank order: along the machine it would be no better", on});
+  return joined({"rank order: along the machine it would be no better", on});
 }
 
 /// Why a candidate runs, and what the others cost by a model and in calls of this kind: of each
@@ -192,7 +186,6 @@ template <class Describe>
   }
 }
 
-/// Explains a call that runs in the memory of a node.
 [[gnu::cold]] inline void explain_on_node(Explanation& e, const Call& call, const CallTrial& trial,
                                           const SelectionInputs& s, const Chooser& chooser) {
   explain_candidates(e, shortlist(chooser.on_node, call, s), trial, s, "node", [&](std::size_t i) {
@@ -201,13 +194,11 @@ template <class Describe>
   });
 }
 
-/// The name of what goes by nodes.
 [[gnu::cold]] inline std::string name_by_nodes(const HierarchicalSpec& spec) {
   const AnySchedule& among_nodes = spec.inter.schedule;
   return among_nodes ? joined({"Hierarchical:auto,", among_nodes.base_name()}) : "Hierarchical";
 }
 
-/// Explains a call that passes messages.
 [[gnu::cold]] inline void explain_by_messages(Explanation& e, const Call& call,
                                               const CallTrial& trial, const SelectionInputs& s,
                                               const Chooser& chooser) {
@@ -226,7 +217,7 @@ template <class Describe>
 [[gnu::cold]] inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call,
                                             const OrderSource& order = {}) {
   const SelectionInputs& s = team.inputs;
-  const std::string over = detail::joined({"+", team.transport->name});
+  const std::string over = joined({"+", team.transport->name});
   AlgorithmSpec chosen;
   chosen.transport = team.transport;
   chosen.order = order;
@@ -254,11 +245,11 @@ template <class Describe>
     }
     if (rule == nullptr) explain_by_messages(e, call, picked.trial, s, chooser);
   } else if (chosen.arrival != nullptr) {
-    e.algorithm = detail::joined({chosen.arrival->name, over});
+    e.algorithm = joined({chosen.arrival->name, over});
     if (rule == nullptr) explain_on_node(e, call, picked.trial, s, chooser);
   } else {
     e.algorithm = chosen.schedule.name() + over;
-    if (chosen.order) e.algorithm = detail::joined({chosen.order.name(), "+", e.algorithm});
+    if (chosen.order) e.algorithm = joined({chosen.order.name(), "+", e.algorithm});
     if (s.orders != nullptr || chosen.order) {
       e.order = explain_order(team.machine, chosen.schedule, chosen.order, call);
     }
@@ -289,7 +280,7 @@ template <class Describe>
       rows[static_cast<std::size_t>(same - reasons.begin())].append(", ").append(row.name);
     }
   }
-  for (std::size_t i = 0; i < reasons.size(); ++i) rows[i] += detail::joined({": ", reasons[i]});
+  for (std::size_t i = 0; i < reasons.size(); ++i) rows[i] += joined({": ", reasons[i]});
   return rows;
 }
 
@@ -303,8 +294,7 @@ template <class Describe>
   } else {
     e.algorithm = traits.algorithm.name();
     const bool names_transport = given.transport != nullptr || !given.transport_name.empty();
-    if (!names_transport && given.contract == NumericalContract::rank_consistent &&
-        given.hierarchical == nullptr) {
+    if (!names_transport && given.contract == default_contract && given.hierarchical == nullptr) {
       e.algorithm.append("+").append(team.transport->name);
     }
     e.reason = "the call names it";
@@ -313,9 +303,8 @@ template <class Describe>
     }
   }
   const NumericalContract contract =
-      traits.contract != NumericalContract::rank_consistent ? traits.contract : given.contract;
-  if (contract != NumericalContract::rank_consistent &&
-      e.algorithm.find(name_of(contract)) == std::string::npos) {
+      traits.contract != default_contract ? traits.contract : given.contract;
+  if (contract != default_contract && e.algorithm.find(name_of(contract)) == std::string::npos) {
     e.algorithm.append("+").append(name_of(contract));
   }
   e.imbalance = team.inputs.imbalance;

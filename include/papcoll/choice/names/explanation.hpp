@@ -20,7 +20,7 @@ struct CallTraits {
   /// True if the lengths of blocks may differ, as in alltoallv, allgatherv, gatherv and scatterv.
   bool uneven = false;
   /// What is promised of its bits.
-  NumericalContract contract = NumericalContract::rank_consistent;
+  NumericalContract contract = default_contract;
   Algorithm algorithm{};  ///< if one is named
 };
 

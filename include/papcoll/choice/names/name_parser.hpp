@@ -28,7 +28,7 @@ struct ParsedName {
   std::string arrival;    ///< policy; empty: chosen for each call
   std::string schedule;   ///< policy with its parameters; empty: chosen for each call
   std::string transport;  ///< empty: the team's own choice
-  NumericalContract contract = NumericalContract::rank_consistent;
+  NumericalContract contract = default_contract;
 
   OrderSource order;  ///< of PredictedOrder or OnTopology
 
@@ -52,7 +52,7 @@ struct ParsedName {
       add(plan ? plan.name() : std::string(row->name));
     }
     add(transport);
-    if (contract != NumericalContract::rank_consistent) add(name_of(contract));
+    if (contract != default_contract) add(name_of(contract));
     return name;
   }
 
@@ -144,7 +144,6 @@ struct LevelsText {
 // A canonical name has them in the order above, and leaves out what is the default.
 
 namespace papcoll::inline PAPCOLL_ABI {
-
 namespace detail {
 
 /// Reads one name. An object for the sake of the messages, which all quote it.
@@ -168,7 +167,7 @@ class NameParser {
 
  private:
   [[noreturn, gnu::cold]] void fail(const std::string& what) const {
-    detail::throw_error<unknown_algorithm>({"papcoll: algorithm '", text_, "': ", what});
+    throw_error<unknown_algorithm>({"papcoll: algorithm '", text_, "': ", what});
   }
 
   /// By a requirement that is not met.
@@ -185,8 +184,8 @@ class NameParser {
         : name.find_first_of(",; ") != name.npos
             ? "it looks like several names, which are written apart"
             : near_names(name, all_policy_names(catalogue_));
-    if (name != text_) fail(detail::joined({"'", name, "' is no policy: ", hint}));
-    detail::throw_error<unknown_algorithm>({"papcoll: '", name, "' is no policy: ", hint});
+    if (name != text_) fail(joined({"'", name, "' is no policy: ", hint}));
+    throw_error<unknown_algorithm>({"papcoll: '", name, "' is no policy: ", hint});
   }
 
   /// Reads a name of levels, if it is one.
@@ -219,10 +218,10 @@ class NameParser {
       fail_with(e);
     }
     if (texts.size() < 2) {
-      fail(detail::joined({row.name,
-                           " needs an algorithm for each level, from the inside out, two at "
-                           "least: ",
-                           row.name, ":DynamicLeader,Rabenseifner"}));
+      fail(joined({row.name,
+                   " needs an algorithm for each level, from the inside out, two at "
+                   "least: ",
+                   row.name, ":DynamicLeader,Rabenseifner"}));
     }
     for (const std::string_view text : texts) {
       ParsedName part = NameParser{text, catalogue_}.parse();
@@ -230,7 +229,7 @@ class NameParser {
         refuse(requirement::hierarchical_levels_in_order);
       }
       if (part.tickets != nullptr) refuse(requirement::hierarchical_part_draws_no_tickets);
-      if (part.contract != NumericalContract::rank_consistent) {
+      if (part.contract != default_contract) {
         refuse(requirement::hierarchical_part_has_no_contract);
       }
       parsed_.parts.push_back(std::move(part));
@@ -248,7 +247,7 @@ class NameParser {
       set(schedule_, name, requirement::one_schedule);
       if (has_arguments) arguments_ = policy.substr(name.size() + 1);
       if (has_arguments && arguments_.empty()) {
-        fail(detail::joined({"nothing follows the colon of ", name, ": leave the colon out"}));
+        fail(joined({"nothing follows the colon of ", name, ": leave the colon out"}));
       }
       return;
     }
@@ -267,7 +266,7 @@ class NameParser {
     } else {
       fail_unknown(name);
     }
-    if (has_arguments) fail(detail::joined({name, " takes no parameters"}));
+    if (has_arguments) fail(joined({name, " takes no parameters"}));
   }
 
   [[gnu::cold]] void take_predictor(std::string_view text) {
@@ -279,7 +278,7 @@ class NameParser {
   }
 
   [[gnu::cold]] void set(std::string_view& slot, std::string_view name, unsigned only_one) const {
-    if (!slot.empty()) refuse(only_one, {.both = detail::joined({", ", slot, " and ", name})});
+    if (!slot.empty()) refuse(only_one, {.both = joined({", ", slot, " and ", name})});
     slot = name;
   }
 
@@ -326,9 +325,9 @@ class NameParser {
     std::string text;
     for (const CatalogueRow& row : catalogue_) {
       if (row.schedule != schedule_) continue;
-      text += detail::joined({(text.empty() ? "take " : " or "), row.arrival});
+      text += joined({(text.empty() ? "take " : " or "), row.arrival});
       if (row.plan != nullptr && row.arrival != predicted_name)
-        text += detail::joined({" or ", predicted_name, " or ", machine_name});
+        text += joined({" or ", predicted_name, " or ", machine_name});
     }
     return text;
   }
@@ -339,7 +338,7 @@ class NameParser {
     name_order(parsed_.arrival);
     parsed_.schedule = row.schedule;
     if (row.plan == nullptr) {
-      if (!arguments_.empty()) fail(detail::joined({row.schedule, " takes no parameters"}));
+      if (!arguments_.empty()) fail(joined({row.schedule, " takes no parameters"}));
       return;
     }
     try {

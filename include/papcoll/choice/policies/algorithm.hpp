@@ -41,7 +41,7 @@ struct AlgorithmSpec {
   std::string_view transport_name;          ///< looked up by this, if `transport` is null; borrowed
   FindTransport* find_transport = nullptr;  ///< null: `transport` is there, or all is chosen
   /// What is promised of the bits.
-  NumericalContract contract = NumericalContract::rank_consistent;
+  NumericalContract contract = default_contract;
 
   /// Returns true if the algorithm is left open.
   bool is_automatic() const noexcept {
@@ -110,7 +110,7 @@ namespace detail {
 /// Tells the call what its contract asks of algorithms.
 inline void state_contract(Call& call, const AlgorithmSpec& s) noexcept {
   call.contract = s.contract;
-  call.rank_order = !call.reducer.commutative || traits_of(s.contract).in_rank_order;
+  call.rank_order = !call.reducer.commutative || needs_rank_order(s.contract);
 }
 
 }  // namespace detail

@@ -36,7 +36,7 @@ inline std::uint32_t hierarchical_id(const HierarchicalSpec& c) {
     std::string text;
     if (s->arrival != nullptr) text += s->arrival->name;
     if (s->schedule) text += s->schedule.name();
-    if (s->order) text += detail::joined({"+", s->order.name()});
+    if (s->order) text += joined({"+", s->order.name()});
     text += "+";
     text += s->transport != nullptr ? s->transport->name : s->transport_name;
     for (const char one : text) h = (h ^ static_cast<unsigned char>(one)) * 16777619U;

@@ -3,9 +3,9 @@
 #include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/config.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
-#include <papcoll/choice/policies/declared.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
 #include <papcoll/transport/transport_policy.hpp>
 
@@ -14,10 +14,58 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
+// Declared, so that a call that names one where its header is not included says so.
+struct BinaryTree;
+struct Binomial;
+struct Bruck;
+struct Chain;
+struct ClairvoyantTree;
+struct Dissemination;
+struct DirectAllgather;
+struct KNomial;
+struct Linear;
+struct NeighbourExchange;
+struct Pairwise;
+struct PreReducedRing;
+struct Rabenseifner;
+struct RecursiveDoubling;
+struct RecursiveHalving;
+struct ReduceScatterGather;
+struct ReorderedTwoTree;
+struct Ring;
+struct ScatterAllgather;
+struct SortedLinearTree;
+struct SpreadOut;
+struct StragglAR;
+struct ThreeStage;
+struct TwoTreeComplete;
+struct TwoTreeSanders;
+struct Accumulator;
+struct BlockCopies;
+struct CombiningTree;
+struct Exchange;
+struct LeaderFan;
+struct MultiLeader;
+struct PeerSlices;
+struct PrefixRuns;
+struct SplitTail;
+
 template <class Intra, class Inter>
 struct Hierarchical;
 
 namespace detail {
+
+template <class P>
+inline constexpr bool is_complete = requires {
+  sizeof(P);
+};
+
+/// True if an arrival policy implies a schedule whose header is not included.
+template <class P>
+inline constexpr bool implies_what_is_not_included = false;
+template <class P>
+requires requires { typename P::default_schedule; }
+inline constexpr bool implies_what_is_not_included<P> = !is_complete<typename P::default_schedule>;
 
 /// Stands for "not given".
 struct Unnamed {};
@@ -44,8 +92,7 @@ inline constexpr bool is_hierarchical = false;
 template <class Intra, class Inter>
 inline constexpr bool is_hierarchical<Hierarchical<Intra, Inter>> = true;
 
-/// What a set of policies with a hierarchical algorithm names: see
-/// choice/policies/hierarchical.hpp.
+/// What a set of policies with a hierarchical algorithm says: see hierarchical.hpp.
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
 struct HierarchicalPolicies;
 
@@ -77,7 +124,7 @@ constexpr NumericalContract contract_kept() {
   if constexpr (requires { S::contract; }) {
     return S::contract;
   } else {
-    return NumericalContract::reproducible;
+    return strongest_contract;
   }
 }
 
@@ -89,8 +136,7 @@ struct arguments_are_policies {
                 "a schedule, a transport, a contract, in any order); the element type is deduced");
 };
 
-/// True for a type that is no StaticSchedule because it lacks one of the members; arrival-driven
-/// ones list what they serve.
+/// Is it no StaticSchedule for want of a member? Arrival-driven ones say what they serve.
 template <class S>
 inline constexpr bool lacks_a_member =
     PolicyOfKind<S, SchedulePolicyKind> && !StaticSchedule<S> &&
@@ -98,7 +144,6 @@ inline constexpr bool lacks_a_member =
      (
          requires { S::sentence; } && !requires { S::serves(Collective::bcast); }));
 
-/// Reports the missing member.
 template <class S>
 struct schedule_is_complete {
   static constexpr bool ok = true;
@@ -131,7 +176,7 @@ struct schedule_is_complete<S> {
                 "order: give it a member `static constexpr bool commutative_only`");
 };
 
-/// Returns the requirement that is not met, or null: of each kind there may be one policy.
+/// The requirement that is not met where two policies are of one kind; or null.
 template <class... Ps>
 constexpr const Requirement* why_malformed() noexcept {
   unsigned unmet = 0;

@@ -166,8 +166,8 @@ constexpr std::size_t chunk_bytes_for_blocks(int ranks) noexcept {
 struct AlgorithmNeeds {
   unsigned bits = 0;   ///< of requirements that are the same for all calls
   bool serves = true;  ///< the call's collective
-  NumericalContract strongest = NumericalContract::reproducible;  ///< that it can keep
-  int most_ranks = std::numeric_limits<int>::max();               ///< that may share memory
+  NumericalContract strongest = strongest_contract;  ///< that it can keep
+  int most_ranks = std::numeric_limits<int>::max();  ///< that may share memory
 };
 
 /// What a call is, as far as algorithms differ in it.
@@ -207,7 +207,7 @@ constexpr const Requirement* why_not(const AlgorithmNeeds& algorithm, const Call
   if (team.chunk_bytes < chunk_bytes_for_blocks(team.ranks)) met &= ~requirement::room_for_ranks;
   unsigned unmet = algorithm.bits & ~met;
   if (!algorithm.serves) unmet |= requirement::served_collective;
-  if (call.contract > algorithm.strongest) unmet |= requirement::weaker_contract;
+  if (!keeps(algorithm.strongest, call.contract)) unmet |= requirement::weaker_contract;
   if (team.ranks > algorithm.most_ranks) unmet |= requirement::few_ranks;
   return unmet == 0 ? nullptr : first_requirement(unmet);
 }
@@ -221,10 +221,8 @@ constexpr AlgorithmNeeds needs_of_algorithm(const ArrivalTraits& a) noexcept {
                requirement::compiled_site | requirement::small_elements;
   needs.bits |= a.takes_counts ? requirement::room_for_ranks : requirement::equal_blocks;
   needs.most_ranks = a.most_ranks;
-  if (a.contract != NumericalContract::reproducible && !a.keeps_order_on_request) {
-    needs.bits |= requirement::commutative_operator;
-    needs.strongest = a.contract;
-  }
+  if (!a.keeps_order_on_request) needs.strongest = a.contract;
+  if (!needs_rank_order(needs.strongest)) needs.bits |= requirement::commutative_operator;
   return needs;
 }
 
@@ -377,5 +375,4 @@ constexpr void refuse_policies() noexcept {
 }
 
 }  // namespace detail
-
 }  // namespace papcoll::inline PAPCOLL_ABI

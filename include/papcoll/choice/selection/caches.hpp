@@ -97,8 +97,7 @@ struct SuaraOfLength {
   double seconds = std::numeric_limits<double>::infinity();
 };
 
-/// What was found for the lengths that were asked for last: a search takes a quarter of a
-/// millisecond among 1,000 ranks.
+/// What was found for the lengths that were asked for last, since a search takes long.
 class SuaraCache {
  public:
   /// Null if nothing is known.

@@ -5,10 +5,10 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/choice/selection/call_kind.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/selection_contents.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/runtime/setup/selection_texts.hpp>
 

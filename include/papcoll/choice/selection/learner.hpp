@@ -4,7 +4,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/choice/selection/call_kind.hpp>
+#include <papcoll/choice/selection/selection_inputs.hpp>
 
 #include <algorithm>
 #include <array>
@@ -18,15 +18,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// same on all ranks of a team.
 ///
 /// A kind begins with the first of its list. In some bursts of calls, which the number of the call
-/// draws, half of the blocking ones and one in 16 of the others, another one runs; each rank
-/// records what the call cost it, and at each look of ArrivalMonitor, or exchange of
-/// RemoteArrivalMonitor, all see the same costs. Whoever is much slower is dropped after a few
-/// samples; among the others the median decides once each has enough. Of a kind whose choice is
-/// made a call is timed now and then: if its cost is clearly another than it was, its candidates
-/// are tried again, but not soon after the last time, and not those that were very slow. Those that
-/// were not far behind are tried again all the same, once, since the first calls of a candidate
-/// meet cold memory; and after long, once, those that may run but were not promising: what was
-/// expected of them may have been wrong.
+/// draws, another one runs; each rank notes what the call cost it, and at each look of
+/// ArrivalMonitor, or exchange of RemoteArrivalMonitor, all see the same costs. Whoever is much
+/// slower is dropped after a few samples; among the others the median decides once each has enough.
+/// Afterwards a call is timed now and then: if its cost is clearly another than it was, candidates
+/// are tried again, but for the very slow. Those that were not far behind are tried again once all
+/// the same, and after long, once, those that were not promising.
 ///
 ///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second
@@ -37,7 +34,20 @@ namespace papcoll::inline PAPCOLL_ABI {
 class CallLearner final : public CostListener {
  public:
   static constexpr std::size_t most_kinds = 128;
+
+  // How much is tried, and how sure a choice is. What trying costs is measured by
+  // benchmarks/parts/regret_bench.cpp, and what wrong choices cost by benchmarks/auto_grid.py.
   static constexpr std::uint32_t burst = 4;  ///< calls in a row that run the same candidate
+  static constexpr std::uint32_t one_request_in = 16;  ///< so seldom a request tries another one
+  static constexpr std::uint32_t samples_to_compare = 3;
+  static constexpr std::uint32_t samples_to_watch = 8;  ///< of the choice, before it is looked at
+  static constexpr std::uint32_t unlisted_after = 128;  ///< calls without a sample
+  static constexpr std::uint32_t confirmed_after = 16;  ///< looks: the first calls cost more
+  static constexpr std::uint32_t widened_after = 256;   ///< looks: then all that may run are tried
+  static constexpr std::uint32_t forgotten_after =
+      4096;                                          ///< looks: then another kind takes its place
+  static constexpr std::uint32_t first_pause = 256;  ///< looks before it is tried again
+  static constexpr std::uint32_t longest_pause = 1U << 20U;  ///< it doubles each time
 
   /// What a call of a kind runs, whose number on the board or among all calls is `epoch`.
   CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
@@ -63,21 +73,22 @@ class CallLearner final : public CostListener {
     // The costs of requests are exchanged seldom, and of few.
     constexpr CallKind::Bits request = CallKind::by_messages_bit | CallKind::non_blocking_bit;
     if ((kind & request) == request) {
-      if (drawn % 16 > 1) trial.candidates = 0;
-      if (n != 0 && drawn % 16 == 0) trial.candidate = others[drawn / 16 % n];
+      const std::uint32_t turn = drawn % one_request_in;
+      if (turn > 1) trial.candidates = 0;
+      if (n != 0 && turn == 0) trial.candidate = others[drawn / one_request_in % n];
     } else if (n != 0 && drawn % 2 == 0) {
       trial.candidate = others[drawn / 2 % n];
     }
     return trial;
   }
 
-  /// Returns true if the choice for a kind is made, so that pick() returns the same until a look.
+  /// Does pick() say the same of a kind until a look?
   bool is_settled(std::uint16_t kind) const noexcept {
     const Kind* const k = find(kind);
     return k != nullptr && k->is_settled;
   }
 
-  /// What is known of one that was tried.
+  /// One that was tried.
   struct Tried {
     std::uint8_t candidate = 0;
     std::uint32_t calls = 0;  ///< whose cost was counted
@@ -85,7 +96,6 @@ class CallLearner final : public CostListener {
     bool is_dropped = false;
     bool is_best = false;
   };
-  /// Calls f for the candidates of a kind that were tried, in the order of the first trials.
   template <class F>
   void each_tried(std::uint16_t kind, F&& f) const {
     const Kind* const k = find(kind);
@@ -178,7 +188,6 @@ class CallLearner final : public CostListener {
     }
   }
 
-  /// Discards what was learned.
   void forget() noexcept {
     count_ = 0;
     ++changes_;
@@ -222,9 +231,9 @@ class CallLearner final : public CostListener {
     std::uint32_t seen = 0;     ///< the look before that with its last sample
     std::uint32_t since = 0;    ///< the look at which the choice was made
     std::uint32_t again = 0;    ///< the first look at which it may be tried again
-    std::uint32_t pause = 256;  ///< looks between two times
-    std::uint32_t cost = 0;     ///< of the best, when the choice was made
-    std::uint32_t calls = 0;    ///< whose cost was counted
+    std::uint32_t pause = first_pause;
+    std::uint32_t cost = 0;   ///< of the best, when the choice was made
+    std::uint32_t calls = 0;  ///< whose cost was counted
     static constexpr int most_tried = 6;
     std::array<Samples, most_tried> tried{};
 
@@ -240,15 +249,13 @@ class CallLearner final : public CostListener {
                          [id](const Samples& s) { return s.id == id && s.is_dropped; });
     }
 
-    /// Returns true if pick() may return something else.
     bool settle(std::uint32_t looks, std::uint32_t to_warm_up) noexcept {
       if (is_settled) return watch(looks);
       const std::uint8_t before = best;
       bool is_another = false;
-      constexpr std::uint32_t few = 3;
       std::uint32_t least = UINT32_MAX;
       for (const Samples& s : tried) {
-        if (s.is_dropped || s.count < few || s.median() >= least) continue;
+        if (s.is_dropped || s.count < samples_to_compare || s.median() >= least) continue;
         least = s.median();
         best = s.id;
       }
@@ -261,11 +268,12 @@ class CallLearner final : public CostListener {
         if (s.id == Samples::none) continue;
         ++known;
         if (s.is_dropped) continue;
-        constexpr std::uint32_t long_unseen = 128;  // calls: it is listed no more
-        const bool unlisted = s.id != best && calls - s.last > long_unseen;
+        // Twice as slow is too slow as long as memory may be cold, and 9/8 afterwards; 4 times
+        // shows at once.
+        const bool unlisted = s.id != best && calls - s.last > unlisted_after;
         const bool much = s.count >= 2 && s.median() / 4 > least;
         const std::uint32_t more = is_warm ? least / 8 : least;
-        const bool clearly = s.count >= few + 1 && s.median() - least > more;
+        const bool clearly = s.count > samples_to_compare && s.median() - least > more;
         if (unlisted || (s.id != best && (much || clearly))) {
           s.is_dropped = is_another = true;
           s.is_far = s.median() > least + least / 2;
@@ -286,15 +294,14 @@ class CallLearner final : public CostListener {
       return true;
     }
 
-    /// Returns true if the choice is to be made again.
+    /// Returns whether the choice is to be made again.
     bool watch(std::uint32_t looks) noexcept {
-      constexpr std::uint32_t soon = 16;  // looks: the first calls cost more than later ones
       if (was_told && again == 0) {
         since = looks;
-        again = looks + soon;
+        again = looks + confirmed_after;
         return false;
       }
-      if (!is_confirmed && looks - since >= soon) {
+      if (!is_confirmed && looks - since >= confirmed_after) {
         is_confirmed = true;
         const bool some_were_near =
             std::any_of(tried.begin(), tried.end(), [this](const Samples& s) {
@@ -303,20 +310,18 @@ class CallLearner final : public CostListener {
         if (some_were_near) reopen(false);
         return some_were_near;
       }
-      constexpr std::uint32_t long_after = 256;
-      if (!is_wide && looks - since >= long_after) {
+      if (!is_wide && looks - since >= widened_after) {
         is_wide = true;
         is_settled = was_told = false;
         return true;
       }
-      constexpr std::uint32_t enough = 8;
       Samples& s = *samples_of(best);
-      if (s.count < enough) return false;
+      if (s.count < samples_to_watch) return false;
       const std::uint32_t now = s.median();
       s.clear();
       const bool is_as_it_was = now <= cost + cost / 2 && cost <= now + now / 2;
       if (is_as_it_was || looks - again > UINT32_MAX / 2) return false;
-      pause = std::min<std::uint32_t>(2 * pause, 1U << 20U);
+      pause = std::min(2 * pause, longest_pause);
       again = looks + pause;
       is_wide = false;
       reopen(true);
@@ -365,16 +370,14 @@ class CallLearner final : public CostListener {
     return i < count_ ? &kinds_[i] : nullptr;
   }
 
-  /// Returns null if there is no room, and no kind that was not seen for long. From where a kind
-  /// begins pick() returns something else for it.
+  /// Null: there is no room, and no kind that was not seen for long.
   Kind* find_or_begin(const CallTrial& trial) noexcept {
     std::size_t i = place_of(trial.kind);
     if (i < count_) return &kinds_[i];
     if (count_ < most_kinds) {
       ++count_;
     } else {
-      constexpr std::uint32_t long_ago = 4096;
-      for (i = 0; i < count_ && looks_ - kinds_[i].seen <= long_ago;) ++i;
+      for (i = 0; i < count_ && looks_ - kinds_[i].seen <= forgotten_after;) ++i;
       if (i == count_) return nullptr;
     }
     ++changes_;

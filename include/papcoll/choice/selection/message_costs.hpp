@@ -10,7 +10,6 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/math.hpp>
 #include <papcoll/choice/selection/caches.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -38,8 +37,8 @@ const AnySchedule& made_once(int number, Make make) {
 }
 
 // An alltoall by messages, of blocks of one length: Bruck with the radix that the model of a round
-// finds the quickest, or every block by itself, as many at a time as keep the ports busy. Bruck is
-// quicker for short blocks, and for longer ones the more ranks there are (benchmarks/RESULTS.md).
+// finds the quickest, or every block by itself, as many at a time as keep the ports busy.
+// benchmarks/reproduce/alltoall.py simulates it beside other radices.
 
 /// A round in which a position sends n messages, of so many bytes together, and receives as many,
 /// all at once, in seconds. Their latencies pass at the same time; the processor is busy for half

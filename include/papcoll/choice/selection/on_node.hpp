@@ -63,9 +63,11 @@ inline NodeWork by_leader(const NodeLoad& l) noexcept {
   return l.one(2, l.combined_by_leader() + l.write(l.bytes), l.write(l.bytes) + l.read(l.bytes));
 }
 
-/// The candidates, in the order of their numbers. What each does is in its header; the formulas
-/// compute its work from the load. A template, so that a program compiles the algorithms of the
-/// collectives it calls.
+/// In the order of their numbers. What each does is in its header; the formulas say what that is
+/// of the load. The first number of each, rounds, is a signal for each time that a rank waits for
+/// another, and a fraction more where lines are shared. `benchmarks/auto_grid.py --bench-options
+/// '--selection repeatable'` measures what a choice by these formulas loses. A template, so that a
+/// program compiles the algorithms of the collectives it calls.
 template <Collective C>
 inline constexpr auto candidates_on_node = [] {
   using Load = const NodeLoad&;
@@ -248,14 +250,20 @@ inline constexpr auto candidates_on_node = [] {
   }
 }();
 
+/// Less is copied twice in less time than a system call takes; papcoll-bench shows it by PeerSlices
+/// with --peer-access copied and staged.
+inline constexpr std::size_t pulled_above = 8192;
+
+/// What is expected of blocks whose lengths are not known yet: any may come.
+inline constexpr std::size_t unknown_block_bytes = 65536;
+
 /// Returns the bytes of a block, in the mean if lengths differ. If lengths are known to their own
 /// ranks only: as in earlier calls, or a default if there were none.
 inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept {
   if (!call.is_uneven()) return call.bytes();
   if (!call.own_counts) return call.bytes() / static_cast<std::size_t>(s.size);
-  constexpr std::size_t any = 65536;
   const std::size_t before = s.learner != nullptr ? s.learner->block_bytes(call.collective) : 0;
-  return before != 0 ? before : any;
+  return before != 0 ? before : unknown_block_bytes;
 }
 
 /// Returns true if the candidate may run the call, with the same bits as any other that may.
@@ -265,23 +273,17 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
   if (call.is_uneven() && !a.takes_counts) return false;
   if (s.size > a.most_ranks) return false;
   const bool pulls = c.reach == PeerReach::pulled;
-  constexpr std::size_t pulled_above = 8192;  // less is copied twice in less than a system call
   const bool may_pull = s.pulls && bytes_of(call, s) > pulled_above;
   if (pulls ? !may_pull || is_in_arena(call, s) : may_pull && s.prefers_pulls && a.lends_buffers)
     return false;
   const bool may_be_long = call.is_uneven() || call.bytes() >= BlockCopies::chunked_from;
   if (c.reach == PeerReach::chunked && (is_in_arena(call, s) || !may_be_long)) return false;
   // Where each rank has a place in each chunk, a chunk must be long enough.
-  if (a.id == arrival_traits<StaticOrder, BlockCopies>.id &&
-      s.chunk_bytes < chunk_bytes_for_blocks(s.size)) {
-    return false;
-  }
+  if (a.takes_counts && s.chunk_bytes < chunk_bytes_for_blocks(s.size)) return false;
   if (!is_reduction(call.collective) || is_prefix_reduction(call.collective)) return true;
-  if (a.contract < call.contract) return false;
+  if (!keeps(a.contract, call.contract)) return false;
   if (!call.by_conditions()) {
-    const bool by_groups = s.cache_groups > 1 &&
-                           (a.lends_buffers || a.id == arrival_traits<StaticOrder, MultiLeader>.id);
-    return !a.lends_results && !by_groups;
+    return !a.lends_results && !(a.combines_in_groups && s.cache_groups > 1);
   }
   return !call.rank_order || a.keeps_order_on_request;
 }

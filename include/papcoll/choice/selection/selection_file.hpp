@@ -2,10 +2,9 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/function_ref.hpp>
+#include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/choice/selection/call_kind.hpp>
 #include <papcoll/choice/selection/json.hpp>
 #include <papcoll/choice/selection/selection_contents.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
@@ -58,7 +57,6 @@ inline constexpr std::array kind_traits{
     KindTrait{"by_messages", CallKind::by_messages_bit},
     KindTrait{"non_blocking", CallKind::by_messages_bit | CallKind::non_blocking_bit}};
 
-/// Reads a selection file.
 class SelectionFileReader {
  public:
   [[gnu::cold]] SelectionFileReader(std::string_view text, std::string_view source,

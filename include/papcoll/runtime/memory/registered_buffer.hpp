@@ -2,7 +2,6 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/on_exit.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>

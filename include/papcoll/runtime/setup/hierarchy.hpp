@@ -1,7 +1,6 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/kept_memory.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/board.hpp>

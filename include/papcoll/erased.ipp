@@ -1,13 +1,13 @@
 #pragma once
 
+#include <papcoll/automatic.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/call/automatic.hpp>
 #include <papcoll/call/blocks.hpp>
-#include <papcoll/call/erased.hpp>
 #include <papcoll/call/layouts.hpp>
+#include <papcoll/erased.hpp>
 #include <papcoll/runtime/call_records.hpp>
 #include <papcoll/runtime/team.hpp>
 
@@ -108,9 +108,9 @@ struct ErasedLayout {
   std::size_t block = 0;      ///< elements of each, unless it is a list
   std::ptrdiff_t stride = 0;  ///< from one to the next
   bool is_list = false;
-  detail::Vector<std::int64_t> lengths;   ///< of a list, elements
-  detail::Vector<std::ptrdiff_t> places;  ///< of a list, as many if it is right
-  BufferView view;                        ///< of a list
+  Vector<std::int64_t> lengths;   ///< of a list, elements
+  Vector<std::ptrdiff_t> places;  ///< of a list, as many if it is right
+  BufferView view;                ///< of a list
 
   /// The layout of so many elements of `size` bytes, which are not 0.
   BufferLayout of(const char* name, std::size_t count, std::size_t size) const {
@@ -217,23 +217,21 @@ PAPCOLL_DECL Persistent prepare_erased(ErasedCall&& c, const Algorithm& algorith
 namespace erased {
 
 PAPCOLL_DECL Element::Element(ElementType type) noexcept
-    : Element(papcoll::detail::find_element_numbers(static_cast<std::size_t>(type))) {}
+    : Element(detail::find_element_numbers(static_cast<std::size_t>(type))) {}
 
 PAPCOLL_DECL Element::Element(std::size_t size, std::uint32_t number) noexcept
-    : Element(
-          papcoll::detail::ElementNumbers{size, papcoll::detail::caller_bits(number, 21) << 18U}) {}
+    : Element(detail::ElementNumbers{size, detail::caller_bits(number, 21) << 18U}) {}
 
 PAPCOLL_DECL Operator::Operator(const Reducer& reducer) noexcept
-    : ErasedElements(reducer, papcoll::detail::types_of(reducer)) {}
+    : ErasedElements(reducer, detail::types_of(reducer)) {}
 
 PAPCOLL_DECL Operator::Operator(const Reducer& reducer, const Element& element,
                                 std::uint32_t number) noexcept
-    : ErasedElements(reducer, element.numbers().types |
-                                  papcoll::detail::caller_bits(number, 17) << 1U |
+    : ErasedElements(reducer, element.numbers().types | detail::caller_bits(number, 17) << 1U |
                                   (reducer.commutative ? 1U : 0U)) {}
 
 PAPCOLL_DECL Operator reducer(ElementType type, Operation operation) noexcept {
-  using namespace papcoll::detail;
+  using namespace detail;
   const PairRow* const row =
       find_pair_row(static_cast<std::size_t>(type), static_cast<std::size_t>(operation));
   if (row == nullptr || row->kernels[0] == nullptr) return Reducer{};
@@ -244,7 +242,7 @@ PAPCOLL_DECL Operator reducer(ElementType type, Operation operation) noexcept {
 }
 
 PAPCOLL_DECL Layout Layout::strided(std::size_t block, std::ptrdiff_t stride) {
-  auto parts = detail::make_shared<papcoll::detail::ErasedLayout>();
+  auto parts = detail::make_shared<detail::ErasedLayout>();
   parts->block = block;
   parts->stride = stride;
   Layout layout;
@@ -253,7 +251,7 @@ PAPCOLL_DECL Layout Layout::strided(std::size_t block, std::ptrdiff_t stride) {
 }
 
 PAPCOLL_DECL Layout Layout::of_blocks(const counts& lengths, const counts& displacements) {
-  auto parts = detail::make_shared<papcoll::detail::ErasedLayout>();
+  auto parts = detail::make_shared<detail::ErasedLayout>();
   parts->is_list = true;
   for (std::size_t i = 0; i < displacements.size(); ++i) {
     parts->places.push_back(static_cast<std::ptrdiff_t>(displacements[i]));
@@ -273,5 +271,4 @@ PAPCOLL_DECL Layout Layout::of_blocks(const counts& lengths, const counts& displ
 }
 
 }  // namespace erased
-
 }  // namespace papcoll::inline PAPCOLL_ABI
