@@ -7,6 +7,8 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/schedule/builder.hpp>
 #include <papcoll/schedule/mapping_hint.hpp>
+#include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/traffic.hpp>
 
 #include <array>
@@ -59,7 +61,9 @@ inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collect
 /// read off emit() of all positions: a schedule in which each takes as many steps as there are
 /// positions says it, or its positions stay in rank order;
 /// `resolved(size, bytes)`, the schedule (an AnySchedule) that is played for a whole vector of so
-/// many bytes among `size` positions, where it stands for another one by what these are.
+/// many bytes among `size` positions, where it stands for another one by what these are;
+/// `plan(shape, order)`, the plan of a rank, if it is not written by emit(), which then only says
+/// what is served.
 template <class S>
 concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && RegularPolicy<S> &&
     requires(const S& s) {
@@ -103,6 +107,7 @@ struct ScheduleTable {
   AnySchedule (*resolved)(const void*, int size, std::size_t bytes) = nullptr;
   MappingHint (*mapping_hint)(const void*, Collective, int size) = nullptr;
   void (*traffic)(const void*, Collective, Traffic&) = nullptr;
+  Plan (*plan)(const void*, const Shape&, const Order&) = nullptr;
   std::array<void (*)(const void*, Builder&), collective_count> emit{};
 
   bool serves(Collective c) const noexcept { return emit[static_cast<std::size_t>(c)] != nullptr; }
@@ -221,6 +226,12 @@ class AnySchedule {
     return table_ == &detail::schedule_table<S>() ? static_cast<const S*>(self_) : nullptr;
   }
 
+  /// Does it make its plans by itself, not by emit()?
+  bool makes_plans() const noexcept { return table_->plan != nullptr; }
+  /// Of one that does: the plan of rank shape.rank; the schedule must serve the collective.
+  Plan plan(const Shape& shape, const Order& order) const {
+    return table_->plan(self_, shape, order);
+  }
   /// Writes the steps of b's position; the schedule must serve c.
   void emit(Collective c, Builder& b) const { table_->emit[static_cast<std::size_t>(c)](self_, b); }
 
@@ -273,6 +284,9 @@ struct ScheduleMembers {
   [[gnu::cold]] static void traffic(const void* self, Collective c, Traffic& told) {
     schedule_of<S>(self).traffic(c, told);
   }
+  [[gnu::cold]] static Plan plan(const void* self, const Shape& shape, const Order& order) {
+    return schedule_of<S>(self).plan(shape, order);
+  }
 };
 
 template <class S, std::size_t I>
@@ -321,6 +335,9 @@ constexpr ScheduleTable made_table(std::index_sequence<I...>) noexcept {
   }
   if constexpr (requires(const S& s, Collective c, Traffic& told) { s.traffic(c, told); }) {
     t.traffic = Members::traffic;
+  }
+  if constexpr (requires(const S& s, const Shape& shape, const Order& o) { s.plan(shape, o); }) {
+    t.plan = Members::plan;
   }
   return t;
 }

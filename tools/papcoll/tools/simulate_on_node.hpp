@@ -36,9 +36,10 @@ inline bool decides_by_arrivals(const ParsedName& algorithm) {
 inline const VirtualAlgorithm& virtual_algorithm(const ParsedName& algorithm) {
   const VirtualAlgorithm* const found = find_virtual_algorithm(algorithm.row->name);
   if (found != nullptr) return *found;
-  throw argument_error("papcoll: " + std::string(algorithm.row->name) +
-                       " is not one of the library's own, and not compiled for virtual time: see "
-                       "simulate_on_node() in <papcoll/simulate/virtual_node.hpp>");
+  throw argument_error(
+      "papcoll: " + std::string(algorithm.row->name) +
+      " is not compiled for virtual time: register it by papcoll::RegisteredArrival of "
+      "<papcoll/simulate/virtual_node.hpp>");
 }
 
 /// What is simulated of one of them.
