@@ -191,14 +191,18 @@ class VerifyCommand final : public Command {
     command_->add_option("--max-ranks", max_ranks_, "Prove 1 to this many ranks")
         ->transform(whole(1, most_ranks))
         ->capture_default_str();
-    command_->add_option("ALGORITHM,--algorithm", names_, "Only these, such as KNomial:5")
+    command_
+        ->add_option(
+            "ALGORITHM,--algorithm", names_,
+            "Only these, such as KNomial:5 or Hierarchical:Linear,Ring (on several groupings)")
         ->check(one_name());
     json_.add_to(*command_, "an array, an object for each schedule and collective");
     constexpr unsigned most_threads = 1024;
     command_->add_option("--jobs", threads_, "Schedules to prove at a time (default: processors)")
         ->transform(whole(1, most_threads));
-    command_->footer(examples(
-        {"verify Ring --max-ranks 8", "verify KNomial:5 --max-ranks 8 --json=proof.json"}));
+    command_->footer(
+        examples({"verify Ring --max-ranks 8", "verify Hierarchical:Linear,Ring --max-ranks 8",
+                  "verify KNomial:5 --max-ranks 8 --json=proof.json"}));
   }
 
   bool is_given() const override { return command_->parsed(); }

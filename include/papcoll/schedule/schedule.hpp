@@ -76,6 +76,58 @@ concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && RegularPolicy<S>
   };
 } && detail::serves_any<S>;
 
+namespace detail {
+
+/// Is it meant as a static schedule? Arrival-driven ones say what they serve.
+template <class S>
+inline constexpr bool emits_or_describes = serves_any<S> ||
+                                           (
+                                               requires { S::sentence; } &&
+                                               !requires { S::serves(Collective::bcast); });
+
+/// Is no StaticSchedule, for want of one of its members.
+template <class S>
+inline constexpr bool lacks_a_member = !StaticSchedule<S> && emits_or_describes<S> &&
+                                       (!Policy<S> || PolicyOfKind<S, SchedulePolicyKind>);
+
+/// Says which.
+template <class S>
+struct schedule_is_complete {
+  static constexpr bool ok = true;
+};
+template <class S>
+requires lacks_a_member<S>
+struct schedule_is_complete<S> {
+  static constexpr bool ok = false;
+  static constexpr bool has_name = requires {
+    { S::name } -> std::convertible_to<std::string_view>;
+  };
+  static constexpr bool has_sentence = requires {
+    { S::sentence } -> std::convertible_to<std::string_view>;
+  };
+  static_assert(Policy<S>,
+                "papcoll: this schedule is no policy: give it a member "
+                "`using policy_kind = papcoll::SchedulePolicyKind`");
+  static_assert(has_name,
+                "papcoll: this schedule has no name: give it a member "
+                "`static constexpr std::string_view name`");
+  static_assert(has_sentence,
+                "papcoll: this schedule has no sentence about itself: give it a member "
+                "`static constexpr std::string_view sentence`");
+  static_assert(RegularPolicy<S>,
+                "papcoll: this schedule is no regular value: it is made without arguments, copied "
+                "and compared; `bool operator==(const S&) const = default` compares it");
+  static_assert(serves_any<S>,
+                "papcoll: this schedule emits the steps of no collective: give it a public member "
+                "function for one, such as `void emit(papcoll::Bcast, papcoll::Builder&) const`; "
+                "or, if it is driven by arrivals, `static bool serves(papcoll::Collective)`");
+  static_assert(!Policy<S> || !has_name || !has_sentence || !RegularPolicy<S> || !serves_any<S>,
+                "papcoll: this schedule does not say whether it combines contributions out of rank "
+                "order: give it a member `static constexpr bool commutative_only`");
+};
+
+}  // namespace detail
+
 /// What schedules without parameters may have as their base: all of a type are equal.
 struct PlainSchedule {
   using policy_kind = SchedulePolicyKind;
@@ -148,6 +200,12 @@ class AnySchedule {
   template <StaticSchedule S>
   requires TypedSchedule<S> AnySchedule(S schedule)  // NOLINT(google-explicit-constructor)
       : AnySchedule(schedule.at_run_time()) {}
+
+  /// None: the compiler says which member is missing.
+  template <class S>
+  requires detail::lacks_a_member<S> AnySchedule(S /*schedule*/) {  // NOLINT(*-explicit-*)
+    static_cast<void>(detail::schedule_is_complete<S>::ok);
+  }
 
   /// The schedule with its default parameters; no allocation, but for the first TypedSchedule.
   template <StaticSchedule S>

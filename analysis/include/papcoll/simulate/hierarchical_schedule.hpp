@@ -257,27 +257,19 @@ class HierarchicalPlan {
     const bool serves =
         part && part.serves(call.collective) && (!call.own_counts || part.own_parts_only());
     const Order order = static_order(s);
-    append(make_plan(serves ? part : chosen(level, s), s, order), order, ranks, call);
+    append(make_plan(serves ? part : chosen(level, s.size, call), s, order), order, ranks, call);
   }
 
-  /// What a call chooses that passes messages.
-  AnySchedule chosen(std::size_t level, const Shape& s) const {
+  /// What a call among so many ranks chooses that passes messages.
+  AnySchedule chosen(std::size_t level, int ranks, Call call) const {
     static constexpr Thresholds thresholds{};
-    Call call;
-    call.collective = s.collective;
-    call.count = s.count;
-    if (!s.counts.empty()) call.counts = s.counts.data();
-    call.own_counts = call.counts != nullptr && s.collective == Collective::alltoall;
-    call.reducer.size = s.element_size;
-    call.reducer.commutative = s.commutative;
-    call.rank_order = !s.commutative;
     SelectionInputs inputs;
-    inputs.size = inputs.nodes = s.size;
+    inputs.size = inputs.nodes = ranks;
     inputs.by_messages = true;
     inputs.between_nodes = level == schedule_.groups.size();
     inputs.thresholds = &thresholds;
     AlgorithmSpec spec;
-    choose(spec, call, inputs, chooser_of(s.collective));
+    choose(spec, call, inputs, chooser_of(call.collective));
     return spec.schedule;
   }
 
