@@ -38,9 +38,8 @@ class DrawCommand final : public Command {
         ->check(svg_name())
         ->type_name("FILE.svg");
     command_->footer(examples({"draw Bruck --ranks 8 --collective allgather -o bruck.svg",
-                               "draw KNomial:4 --ranks 16 -o knomial.svg",
-                               "draw Hierarchical:Linear,Ring --ranks 8 --machine nodes=4,cores=2 "
-                               "-o nodes.svg"}));
+                               "draw Hierarchical:KNomial:4,Ring --ranks 16 --machine "
+                               "nodes=4,cores=4 -o nodes.svg"}));
   }
 
   bool is_given() const override { return command_->parsed(); }

@@ -97,8 +97,8 @@ class ExplainCommand final : public Command {
     on_host_ = {oversubscribed, wait, contract, tuning, command_->get_option("--algorithm")};
     json_.add_to(*command_, "an object");
     command_->footer(examples({"explain allreduce --ranks 4 --bytes 64k",
-                               "explain allgatherv --ranks 4 --bytes 1k --algorithm Bruck",
-                               "explain alltoall --ranks 64 --nodes 4 --bytes 1k --json"}));
+                               "explain alltoallv --ranks 64 --nodes 4 --bytes 1k --algorithm "
+                               "Bruck --json"}));
   }
 
   bool is_given() const override { return command_->parsed(); }

@@ -75,9 +75,8 @@ class SimulateCommand final : public Command {
             "the time is another, messages overlap that the form counts one after the other, or\n"
             "wait for what it does not count.\n\n") +
         examples({"simulate Ring --ranks 16 --bytes 1M",
-                  "simulate Hierarchical:Binomial,Ring --ranks 16 --bytes 1M --machine "
-                  "nodes=4,cores=4",
-                  "simulate Ring all --ranks 16 --bytes 64k --arrival one-late --spread 100us"}));
+                  "simulate Hierarchical:Linear,Ring all --ranks 16 --bytes 64k --machine "
+                  "nodes=4,cores=4 --arrival one-late --spread 100us"}));
   }
 
   bool is_given() const override { return command_->parsed(); }

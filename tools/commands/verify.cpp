@@ -201,8 +201,8 @@ class VerifyCommand final : public Command {
     command_->add_option("--jobs", threads_, "Schedules to prove at a time (default: processors)")
         ->transform(whole(1, most_threads));
     command_->footer(
-        examples({"verify Ring --max-ranks 8", "verify Hierarchical:Linear,Ring --max-ranks 8",
-                  "verify KNomial:5 --max-ranks 8 --json=proof.json"}));
+        examples({"verify Ring --max-ranks 8",
+                  "verify Hierarchical:KNomial:5,Ring --max-ranks 8 --json=proof.json"}));
   }
 
   bool is_given() const override { return command_->parsed(); }
