@@ -1,4 +1,6 @@
-// Schedules of which each lacks one member, named without an arrival policy.
+// Schedules of which each lacks one member, named without an arrival policy, made a value, or
+// registered.
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/core.hpp>
 
 #include <string_view>
@@ -8,7 +10,8 @@
 // EXPECT: papcoll: this schedule is no regular value
 // EXPECT: papcoll: this schedule does not say whether it combines contributions out of rank order
 // EXPECT: papcoll: this schedule emits the steps of no collective
-// ERRORS: 6
+// EXPECT: papcoll: this schedule is no policy: give it a member
+// ERRORS: 9
 
 enum class Member { name, sentence, equality, commutative_only };
 
@@ -66,6 +69,21 @@ class Private : public Emitting {
   void emit(papcoll::Barrier, papcoll::Builder&) const {}
 };
 
+struct Kindless {
+  static constexpr std::string_view name = "Kindless";
+  static constexpr std::string_view sentence = "Says not that it is a schedule.";
+  static constexpr bool commutative_only = false;
+  void emit(papcoll::Barrier, papcoll::Builder&) const {}
+  friend bool operator==(const Kindless&, const Kindless&) = default;
+#ifdef PAPCOLL_TEST_CONTROL
+  using policy_kind = papcoll::SchedulePolicyKind;
+#endif
+};
+template <int>
+struct Nameless : Lacking<Member::name> {
+  friend bool operator==(const Nameless&, const Nameless&) = default;
+};
+
 void calls(papcoll::ThreadTeam::Rank& comm) {
   papcoll::barrier<Lacking<Member::name>>(comm);
   papcoll::barrier<Lacking<Member::sentence>>(comm);
@@ -73,4 +91,7 @@ void calls(papcoll::ThreadTeam::Rank& comm) {
   papcoll::barrier<Lacking<Member::commutative_only>>(comm);
   papcoll::barrier<NotConst>(comm);
   papcoll::barrier<Private>(comm);
+  static_cast<void>(papcoll::AnySchedule{Kindless{}});
+  static_cast<void>(papcoll::AnySchedule{Nameless<0>{}});
+  static_cast<void>(papcoll::static_row<Nameless<1>>());
 }

@@ -71,6 +71,24 @@ TEST_CASE("draw: every static schedule, every collective it serves") {
   }
 }
 
+TEST_CASE("draw: a hierarchy is drawn whole, whatever it serves") {
+  for (std::size_t i = 0; i < collective_count; ++i) {
+    const std::string collective{name_of(static_cast<Collective>(i))};
+    std::vector<const char*> words{"draw",         "Hierarchical:Linear,Ring",
+                                   "--collective", collective.c_str(),
+                                   "--ranks",      "7",
+                                   "--machine",    "nodes=3,cores=3",
+                                   "--placement",  "by-node",
+                                   "-o",           "-"};
+    if (collective != "barrier") words.insert(words.end(), {"--bytes", "64"});
+    const Outcome o = run(words);
+    INFO(collective << o.err);
+    REQUIRE(o.status == 0);
+    CHECK(contains(o.out, "Hierarchical:Linear,Ring " + collective));
+    CHECK(svg::messages(svg::Reader{o.out}.elements()) >= 6);
+  }
+}
+
 TEST_CASE("draw: into a file") {
   const std::string file = "/tmp/papcoll_draw_test." + std::to_string(getpid()) + ".svg";
   const Outcome o =
@@ -104,7 +122,7 @@ TEST_CASE("draw: refusals") {
   refused({"draw", "DynamicLeader", "--ranks", "4", "-o", "-"},
           "decides by who arrives when, so it has no plan to draw: name a static schedule");
   refused({"draw", "Hierarchical", "--ranks", "4", "-o", "-"},
-          "made of other algorithms: draw those of them that are schedules");
+          "Hierarchical: which ranks are on a node? Write --machine");
   refused({"draw", "Ring+ShmTransport", "--ranks", "4", "-o", "-"}, "write Ring+MpiTransport");
   refused({"draw", "MpiTransport", "--ranks", "4", "-o", "-"}, "names no schedule to draw");
   refused({"draw", "Ring", "--ranks", "4", "-o", "a.b/x.PNG"},

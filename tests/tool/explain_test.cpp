@@ -92,6 +92,70 @@ TEST_CASE("explain: what would run, and why") {
           "there is no MPI_Iallreduce: did you mean allreduce?");
 }
 
+TEST_CASE("explain --algorithm: what it requires, and whether it can run the call") {
+  const auto says = [](std::vector<const char*> arguments, std::string_view beginning,
+                       std::string_view more) {
+    arguments.insert(arguments.begin(), {"explain", "--bytes", "1k", "--algorithm"});
+    const Outcome o = run(std::move(arguments));
+    INFO(o.out << o.err);
+    CHECK(o.status == 0);
+    CHECK(o.out.starts_with(beginning));
+    CHECK(contains(o.out, more));
+  };
+  says(
+      {"Ring", "allreduce", "--ranks", "4"},
+      "Ring+ShmTransport\n  because    the call names it\n  requires   an operator that commutes; ",
+      "\n  arrivals   ");
+  says({"Ring", "allreduce", "--ranks", "4", "--op", "other"}, "Ring+ShmTransport\n  because  ",
+       "\n  cannot run Ring combines contributions out of rank order, and this operator is not "
+       "known "
+       "to commute: ");
+  says(
+      {"DynamicLeader", "bcast", "--ranks", "4", "--nodes", "2"}, "DynamicLeader",
+      "cannot run DynamicLeader reads its peers' memory, and the ranks that run it have no memory");
+  says({"DynamicLeader", "bcast", "--ranks", "4"}, "DynamicLeader+ShmTransport",
+       "\n  requires   all ranks on one node, and ");
+  says({"Ring+MpiTransport", "bcast", "--ranks", "4"}, "Ring+MpiTransport",
+       "cannot run Ring does not serve bcast, only allreduce");
+  says({"MpiTransport", "allreduce", "--ranks", "4"}, "RecursiveDoubling+MpiTransport",
+       "ranks pass messages");
+  says({"Hierarchical:DynamicLeader,Ring", "allreduce", "--ranks", "8", "--nodes", "2"},
+       "Hierarchical:DynamicLeader,Ring\n  because    the call names it\n  requires   a blocking",
+       "\n  arrivals");
+  says({"Hierarchical:DynamicLeader,Exchange", "allreduce", "--ranks", "8", "--nodes", "2"},
+       "Hierarchical:DynamicLeader,Exchange",
+       "cannot run Exchange within Hierarchical reads its peers' memory");
+  says({"Hierarchical", "allreduce", "--ranks", "8", "--nodes", "2", "--nonblocking"},
+       "Hierarchical\n", "cannot run Hierarchical moves only while its rank waits");
+  refused({"explain", "allreduce", "--ranks", "4", "--bytes", "8", "--algorithm", "Rnig"},
+          "did you mean Ring");
+}
+
+TEST_CASE("explain: calls whose blocks differ") {
+  const auto chosen = [](const char* collective, const char* nodes) {
+    const Outcome o =
+        run({"explain", collective, "--ranks", "4", "--nodes", nodes, "--bytes", "64", "--json"});
+    INFO(o.err);
+    REQUIRE(o.status == 0);
+    const json all = json::parse(o.out);
+    CHECK(all.at("collective") == collective);
+    return all.at("algorithm").get<std::string>();
+  };
+  for (const char* const collective : {"allgatherv", "gatherv", "scatterv", "alltoallv"}) {
+    CHECK(chosen(collective, "1") == "BlockCopies+ShmTransport");
+  }
+  CHECK(chosen("allgatherv", "4") == "Ring+MpiTransport");
+  CHECK(chosen("gatherv", "4") == "Linear+MpiTransport");
+  CHECK(chosen("alltoallv", "4") == "SpreadOut+MpiTransport");
+  const Outcome bruck =
+      run({"explain", "MPI_Alltoallv", "--ranks", "4", "--bytes", "64", "--algorithm", "Bruck"});
+  CHECK(contains(bruck.out,
+                 "cannot run Bruck passes blocks on for other ranks, and the call has counts"));
+  const Outcome exchange =
+      run({"explain", "allgatherv", "--ranks", "4", "--bytes", "64", "--algorithm", "Exchange"});
+  CHECK(contains(exchange.out, "cannot run Exchange takes of each rank as many elements"));
+}
+
 TEST_CASE("explain: by the thresholds of a tuning file") {
   const std::string file = "/tmp/papcoll_explain_test." + std::to_string(getpid());
   std::FILE* const out = std::fopen(file.c_str(), "w");

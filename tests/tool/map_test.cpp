@@ -105,6 +105,8 @@ TEST_CASE("map: a machine that a file describes") {
   const std::string alone =
       directory.write("alone.network", "node a\nnode b\nswitch s\nlink a s\nlink b s\n");
   const std::string sentence = alone + " describes a network alone: add a line of places";
+  refused({"map", "Hierarchical:Linear,Ring", "--machine", "nodes=2,cores=2"},
+          "follows the machine by its nodes: map those of its parts that are schedules");
   refused({"map", "Ring", "--machine", alone.c_str()}, sentence);
   for (const char* ranks : {"1", "6"}) {
     refused({"simulate", "Ring", "--ranks", ranks, "--bytes", "64k", "--machine", alone.c_str()},

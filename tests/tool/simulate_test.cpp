@@ -176,6 +176,31 @@ TEST_CASE("simulate, several algorithms: a table, the fastest first") {
           "Bruck does not serve allreduce");
 }
 
+TEST_CASE("simulate: a hierarchy on the nodes of a machine") {
+  const auto call = [](const char* name, const char* collective) {
+    return simulated({name, "--collective", collective, "--ranks", "8", "--bytes", "64",
+                      "--machine", "nodes=4,cores=2"});
+  };
+  // Two ranks of a node combine, four nodes double, and two ranks share the result.
+  const json sum = call("Hierarchical:Linear,RecursiveDoubling", "allreduce");
+  CHECK(sum["algorithm"] == "Hierarchical:Linear,RecursiveDoubling");
+  CHECK(sum["messages"] == 4 + 4 * 2 + 4);
+  CHECK(call("Hierarchical", "bcast")["messages"] == 7);
+  // The steps of the path are in all three phases.
+  const json steps = sum["critical_path"]["steps"];
+  CHECK(std::count_if(steps.begin(), steps.end(),
+                      [](const json& s) { return s["act"] == "receive"; }) == 1 + 2 + 1);
+  // By a file of link costs, and of three levels.
+  const Written links{R"({"ranks_per_node": 2, "within": {"latency": 0}, "between": {}})"};
+  const json by_file = simulated({"Hierarchical:Linear,RecursiveDoubling", "--ranks", "8",
+                                  "--bytes", "64", "--link-costs", links.name()});
+  CHECK(by_file["messages"] == sum["messages"]);
+  CHECK(by_file["time"] < sum["time"]);
+  const json racks = simulated({"Hierarchical:Linear,Linear,RecursiveDoubling", "--ranks", "8",
+                                "--bytes", "64", "--machine", "nodes=4,cores=2,leaf=2"});
+  CHECK(racks["messages"] == 4 + 2 + 2 + 2 + 4);
+}
+
 TEST_CASE("simulate: refusals") {
   const auto call = [](std::vector<const char*> more, std::string_view message) {
     more.insert(more.begin(), {"simulate", "Binomial", "--ranks", "4", "--bytes", "8"});
@@ -184,8 +209,21 @@ TEST_CASE("simulate: refusals") {
   refused({"simulate", "Binomial", "--ranks", "4"}, "--bytes is required");
   refused({"simulate", "Binomial", "--bytes", "8"}, "--ranks");
   refused({"simulate", "Dissemination", "--ranks", "4", "--bytes", "8"}, "moves no data");
-  refused({"simulate", "Hierarchical", "--ranks", "4", "--bytes", "8"},
-          "is made of other algorithms: simulate those of them that are schedules");
+  refused({"simulate", "Hierarchical:Binomial,Ring", "--ranks", "4", "--bytes", "8"},
+          "Hierarchical:Binomial,Ring: which ranks are on a node? Write --machine or --link-costs");
+  const auto hierarchy = [](const char* name, std::string_view message) {
+    refused({"simulate", name, "--ranks", "4", "--bytes", "8", "--machine", "nodes=2,cores=2"},
+            message);
+  };
+  hierarchy("Hierarchical:DynamicLeader,Ring",
+            "DynamicLeader decides by who arrives when, and the plan of a hierarchy is made of "
+            "static schedules in rank order: write one in its place, such as Binomial, or auto; "
+            "`papcoll simulate` takes it alone, on one node");
+  hierarchy("Hierarchical:Binomial,PredictedOrder+Ring", "PredictedOrder+Ring goes by an order");
+  hierarchy("Hierarchical:Binomial,Ring,Ring,Ring", "a machine has levels for three algorithms");
+  refused({"simulate", "Hierarchical", "--ranks", "4", "--bytes", "8", "--machine",
+           "nodes=2,cores=2", "--order", "machine"},
+          "follows the machine by its nodes: leave --order out");
   refused({"simulate", "Ring+ShmTransport", "--ranks", "4", "--bytes", "8"},
           "papcoll: Ring+ShmTransport: the simulator times messages, as MpiTransport passes them, "
           "and not ShmTransport: write Ring+MpiTransport");

@@ -52,6 +52,29 @@ TEST_CASE("verify --algorithm: with parameters, several times") {
   }
 }
 
+TEST_CASE("verify: a hierarchy on several groupings") {
+  const Outcome o = run({"verify", "Hierarchical:Binomial,Ring", "--max-ranks", "6", "--json"});
+  REQUIRE(o.status == 0);
+  const json all = json::parse(o.out);
+  REQUIRE(all.size() == 3 * collective_count);
+  CHECK(all[0].at("name") == "Hierarchical:Binomial,Ring");
+  CHECK(all[0].at("groups") == "nodes of 2");
+  for (const json& one : all) CHECK(one.at("proven") == true);
+  const Outcome three = run({"verify", "Hierarchical:Linear,Ring,Binomial", "--max-ranks", "5"});
+  CHECK(contains(three.out,
+                 "proven  Hierarchical:Linear,Ring,Binomial allreduce, 3 nodes in turn, "
+                 "1 to 5 ranks"));
+  CHECK_FALSE(contains(three.out, "alltoall"));
+}
+
+TEST_CASE("verify: a fault in a part of a hierarchy is found") {
+  constexpr std::array rows{static_row<Careless>(), static_row<Ring>(), detail::hierarchical_row()};
+  const Outcome o = run({"verify", "Hierarchical:Careless,Ring", "--max-ranks", "4"}, rows);
+  CHECK(o.status == 1);
+  CHECK(contains(o.out, "FAULT   Hierarchical:Careless,Ring allreduce, nodes of 3: missing"));
+  CHECK(contains(o.out, "proven  Hierarchical:Careless,Ring allreduce, nodes of 2"));
+}
+
 TEST_CASE("verify: names without an option, as those of list, simulate and draw") {
   const Outcome o = run({"verify", "Ring", "Bruck", "--max-ranks", "4"});
   REQUIRE(o.status == 0);

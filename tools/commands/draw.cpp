@@ -24,7 +24,9 @@ class DrawCommand final : public Command {
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand(
         "draw", "A picture (SVG) of a static schedule: its trees or rounds, and its simulation");
-    command_->add_option("ALGORITHM,--algorithm", name_, "As KNomial:5 or PredictedOrder+Ring")
+    command_
+        ->add_option("ALGORITHM,--algorithm", name_,
+                     "As KNomial:5, PredictedOrder+Ring or Hierarchical:Linear,Ring")
         ->required();
     constexpr int most_ranks = 128;
     constexpr std::size_t usual_bytes = std::size_t{1} << 20U;
@@ -36,7 +38,8 @@ class DrawCommand final : public Command {
         ->check(svg_name())
         ->type_name("FILE.svg");
     command_->footer(examples({"draw Bruck --ranks 8 --collective allgather -o bruck.svg",
-                               "draw KNomial:4 --ranks 16 -o knomial.svg"}));
+                               "draw Hierarchical:KNomial:4,Ring --ranks 16 --machine "
+                               "nodes=4,cores=4 -o nodes.svg"}));
   }
 
   bool is_given() const override { return command_->parsed(); }

@@ -1,7 +1,8 @@
-// `papcoll explain`: what a call without a named algorithm would run, and why, by the code that
+// `papcoll explain`: what a call would run, and why, or why not, by the code that
 // answers papcoll::explain(comm, …) in a program. It needs no MPI.
 
 #include <papcoll/base/text.hpp>
+#include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
 #include <papcoll/choice/selection/automatic.hpp>
@@ -16,6 +17,7 @@
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
 #include <papcoll/tools/options/json_option.hpp>
+#include <papcoll/tools/options/named_schedule.hpp>
 #include <papcoll/tools/options/written.hpp>
 #include <papcoll/topology/processor_set.hpp>
 
@@ -38,10 +40,19 @@ namespace {
 /// The command's options, and what follows from them.
 class ExplainCommand final : public Command {
  public:
+  explicit ExplainCommand(Catalogue catalogue) : catalogue_(catalogue) {}
+
   void add_to(CLI::App& app) {
     command_ = app.add_subcommand("explain", "What a call would run, and why, without running it");
-    command_->add_option("COLLECTIVE,--collective", collective_, "allreduce, reduce, bcast, …")
+    command_
+        ->add_option("COLLECTIVE,--collective", collective_,
+                     "allreduce, reduce, bcast, …; also allgatherv, gatherv, scatterv, alltoallv")
         ->required();
+    command_
+        ->add_option("--algorithm", algorithm_,
+                     "That the call names: what it requires, and whether it can run it")
+        ->check(not_empty())
+        ->type_name("NAME");
     constexpr int most_ranks = (1 << 20) - 1;
     command_->add_option("--ranks", ranks_, "Ranks of the communicator")
         ->required()
@@ -54,7 +65,7 @@ class ExplainCommand final : public Command {
             ->add_option("--bytes", bytes_,
                          "REQUIRED but for barrier. Of the call, as it counts: 8, 64k,\n"
                          "4M; of a block for allgather, gather, scatter, alltoall and\n"
-                         "reduce_scatter")
+                         "reduce_scatter; in the mean, where blocks differ")
             ->transform(as_bytes());
     command_->add_option("--type", type_, "double, float, int32, int64 or uint8")
         ->capture_default_str();
@@ -82,25 +93,30 @@ class ExplainCommand final : public Command {
         "--tuning", tuning_,
         "A selection file (default: the one that PAPCOLL_TUNING names, if any)");
     tuning->check(not_empty());
-    on_host_ = {oversubscribed, wait, contract, tuning};
+    on_host_ = {oversubscribed, wait, contract, tuning, command_->get_option("--algorithm")};
     json_.add_to(*command_, "an object");
     command_->footer(examples({"explain allreduce --ranks 4 --bytes 64k",
-                               "explain alltoall --ranks 64 --nodes 4 --bytes 1k --json"}));
+                               "explain alltoallv --ranks 64 --nodes 4 --bytes 1k --algorithm "
+                               "Bruck --json"}));
   }
 
   bool is_given() const override { return command_->parsed(); }
 
   /// The exit status; throws argument_error and system_error.
   int run() override {
-    const auto collective =
-        static_cast<Collective>(place_of(collective_, collective_names, "collective"));
     CallTraits traits;
+    const Collective collective = read_collective(traits.uneven);
     traits.element_size = type_sizes[place_of(type_, type_names, "--type")];
     traits.commutative = place_of(op_, op_names, "--op") + 1 < op_names.size();
     traits.non_blocking = non_blocking_;
     traits.contract =
         static_cast<NumericalContract>(place_of(contract_, contract_names, "--contract"));
     require_sense(collective, traits.element_size);
+    ParsedName named;
+    if (!algorithm_.empty()) {
+      named = algorithm_named(algorithm_, catalogue_);
+      traits.algorithm = algorithm(algorithm_, catalogue_);
+    }
     if (buffers_ == "device") return show_on_device(collective, traits.commutative);
     const Call call = detail::described_call(collective, bytes_, traits);
     Options options;
@@ -109,12 +125,13 @@ class ExplainCommand final : public Command {
     detail::KeptChoices kept;
     const SelectionFile tuning =
         files.empty() ? SelectionFile{} : kept.take(detail::SelectionTexts{files});
-    TeamFacts team = facts(tuning);
+    TeamFacts team = facts(tuning, named.transport == transport(false).name);
+    team.inputs.by_messages |= static_cast<bool>(named.order);
     CallLearner learner;
     if (!kept.calls.empty()) take_learned(kept, call, learner, team.inputs);
     Explanation e = detail::explain_choice(team, call, traits);
     e.kept = kept.note;
-    show(collective, call, e);
+    show({collective, non_blocking_, traits.uneven}, call, e);
     return all_well;
   }
 
@@ -146,6 +163,17 @@ class ExplainCommand final : public Command {
                    [](const ContractTraits& c) { return c.name; });
     return names;
   }();
+
+  /// `uneven`: it is that of blocks that differ.
+  Collective read_collective(bool& uneven) const {
+    std::string name = plain_name(collective_);
+    for (const Collective c :
+         {Collective::allgather, Collective::gather, Collective::scatter, Collective::alltoall}) {
+      uneven = name == std::string(name_of(c)) + "v";
+      if (uneven) return c;
+    }
+    return static_cast<Collective>(place_of(collective_, collective_names, "collective"));
+  }
 
   template <std::size_t N>
   static std::size_t place_of(const std::string& written,
@@ -188,10 +216,11 @@ class ExplainCommand final : public Command {
     return one_node ? memory : messages;
   }
 
-  TeamFacts facts(const SelectionFile& tuning) const {
+  /// `by_messages`: the call names a transport that passes them.
+  TeamFacts facts(const SelectionFile& tuning, bool by_messages) const {
     const bool one_node = nodes_ == 1;
     TeamFacts f;
-    f.transport = &transport(one_node);
+    f.transport = &transport(one_node && !by_messages);
     f.on_one_node = one_node;
     if (!one_node) f.why_no_shared_memory = "the ranks are on " + std::to_string(nodes_) + " nodes";
     f.memory = one_node ? std::string("shared by all ranks; buffers are ") +
@@ -283,14 +312,16 @@ class ExplainCommand final : public Command {
     return all_well;
   }
 
-  void show(Collective collective, const Call& call, const Explanation& e) const {
+  void show(Called called, const Call& call, const Explanation& e) const {
     const bool written = json_.write([&] {
-      return Json{{"collective", name_of(collective)},
+      return Json{{"collective", called.name()},
                   {"ranks", ranks_},
                   {"nodes", nodes_},
                   {"bytes", call.bytes()},
                   {"algorithm", e.algorithm},
                   {"reason", e.reason},
+                  {"refusal", e.refusal},
+                  {"required", e.required},
                   {"mean_wait_us", static_cast<double>(e.imbalance.waiting) / 1000},
                   {"imbalanced_above_us", static_cast<double>(e.imbalanced_from) / 1000},
                   {"memory", e.memory},
@@ -300,9 +331,11 @@ class ExplainCommand final : public Command {
     if (!written) print(e.text());
   }
 
+  Catalogue catalogue_;
   CLI::App* command_ = nullptr;
   CLI::Option* bytes_option_ = nullptr;
   std::string collective_;
+  std::string algorithm_;
   int ranks_ = 1;
   int nodes_ = 1;
   std::size_t bytes_ = 0;
@@ -320,8 +353,8 @@ class ExplainCommand final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_explain(CLI::App& app, Catalogue) {
-  auto command = std::make_unique<ExplainCommand>();
+std::unique_ptr<Command> make_explain(CLI::App& app, Catalogue catalogue) {
+  auto command = std::make_unique<ExplainCommand>(catalogue);
   command->add_to(app);
   return command;
 }

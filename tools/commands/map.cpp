@@ -98,6 +98,11 @@ class MapCommand final : public Command {
   /// The exit status; throws papcoll::error.
   int run() override {
     const ParsedName algorithm = schedule_to("map", name_, catalogue_);
+    if (algorithm.row->is_hierarchical) {
+      throw argument_error("papcoll: " + algorithm.text() +
+                           " follows the machine by its nodes: map those of its parts that are "
+                           "schedules");
+    }
     require_no_other_order(algorithm);
     Case c{
         algorithm.plan.name(), algorithm.plan, collective_meant(algorithm.plan, collective_), {}};

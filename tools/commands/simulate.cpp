@@ -53,7 +53,9 @@ class SimulateCommand final : public Command {
         app.add_subcommand("simulate", "How long a call takes by an algorithm, and why so long");
     command_
         ->add_option("ALGORITHM,--algorithm", names_,
-                     "REQUIRED. A static schedule, as KNomial:5 or PredictedOrder+Ring, or one\n"
+                     "REQUIRED. A static schedule, as KNomial:5 or PredictedOrder+Ring, a\n"
+                     "hierarchy of them on the nodes of a machine, as Hierarchical:Linear,Ring, or "
+                     "one\n"
                      "that decides by who arrives when, on one node, as DynamicLeader. Several:\n"
                      "a table, the fastest first; all, behind one: those that serve the collective")
         ->type_name("NAME")
@@ -73,7 +75,8 @@ class SimulateCommand final : public Command {
             "the time is another, messages overlap that the form counts one after the other, or\n"
             "wait for what it does not count.\n\n") +
         examples({"simulate Ring --ranks 16 --bytes 1M",
-                  "simulate Ring all --ranks 16 --bytes 64k --arrival one-late --spread 100us"}));
+                  "simulate Hierarchical:Linear,Ring all --ranks 16 --bytes 64k --machine "
+                  "nodes=4,cores=4 --arrival one-late --spread 100us"}));
   }
 
   bool is_given() const override { return command_->parsed(); }

@@ -33,6 +33,7 @@ namespace {
 struct Claim {
   AnySchedule schedule;
   const CatalogueRow* row;
+  std::string groups{};  ///< of a hierarchy, in words
 };
 
 /// All static schedules of the catalogue, with all parameters that their rows want proven.
@@ -50,9 +51,38 @@ std::vector<Claim> all_claims(Catalogue catalogue) {
   return claims;
 }
 
-Claim claim_named(const std::string& name, Catalogue catalogue) {
+/// Adds the schedule of that name; of a hierarchy, it on several groupings of the ranks. Groups of
+/// more than two levels are pairs of those within.
+void add_claims(std::vector<Claim>& claims, const std::string& name, int ranks,
+                Catalogue catalogue) {
   ParsedName parsed = schedule_to("verify", name, catalogue, ", or leave it out to verify all");
-  return {std::move(parsed.plan), parsed.row};
+  const auto* const hierarchy = parsed.plan.target<HierarchicalSchedule>();
+  if (hierarchy == nullptr) return claims.push_back({std::move(parsed.plan), parsed.row});
+  struct Grouping {
+    const char* words;
+    int (*node_of)(int rank);
+  };
+  for (const Grouping& g : {Grouping{"nodes of 2", [](int r) { return r / 2; }},
+                            Grouping{"nodes of 3", [](int r) { return r / 3; }},
+                            Grouping{"3 nodes in turn", [](int r) { return r % 3; }}}) {
+    HierarchicalSchedule one = *hierarchy;
+    for (int members = ranks; one.groups.size() + 1 < one.parts.size();) {
+      std::vector<int>& colours = one.groups.emplace_back();
+      for (int m = 0; m < members; ++m) {
+        colours.push_back(one.groups.size() == 1 ? g.node_of(m) : m / 2);
+      }
+      members = Groups::by_colour(colours).count();
+    }
+    claims.push_back({one, parsed.row, g.words});
+  }
+}
+
+/// The collectives to prove of it.
+std::vector<Collective> to_prove(const Claim& claim) {
+  std::vector<Collective> all = collectives_of(*claim.row);
+  const auto* const hierarchy = claim.schedule.target<HierarchicalSchedule>();
+  if (hierarchy != nullptr && hierarchy->parts.size() > 2) std::erase(all, Collective::alltoall);
+  return all;
 }
 
 /// One line that is written over, on a terminal, above which others are printed. Any thread may
@@ -132,7 +162,7 @@ class SharedJobs {
 
 Json index_or_null(std::size_t i) { return i == Verdict::nowhere ? Json{} : Json(i); }
 
-Json reported(const std::string& name, Collective c, int max_ranks, const Proof& proof) {
+Json reported(const Claim& claim, Collective c, int max_ranks, const Proof& proof) {
   Json fault;
   if (!proof) {
     const Verdict& v = proof.verdict;
@@ -143,9 +173,11 @@ Json reported(const std::string& name, Collective c, int max_ranks, const Proof&
              {"element", index_or_null(v.element)},
              {"sentence", v.sentence}};
   }
-  return {{"collective", name_of(c)},         {"name", name},
-          {"max_ranks", max_ranks},           {"cases", proof.cases},
-          {"proven", proof.verdict.proven()}, {"fault", std::move(fault)}};
+  Json all{{"collective", name_of(c)},         {"name", claim.schedule.name()},
+           {"max_ranks", max_ranks},           {"cases", proof.cases},
+           {"proven", proof.verdict.proven()}, {"fault", std::move(fault)}};
+  if (!claim.groups.empty()) all["groups"] = claim.groups;
+  return all;
 }
 
 class VerifyCommand final : public Command {
@@ -159,14 +191,18 @@ class VerifyCommand final : public Command {
     command_->add_option("--max-ranks", max_ranks_, "Prove 1 to this many ranks")
         ->transform(whole(1, most_ranks))
         ->capture_default_str();
-    command_->add_option("ALGORITHM,--algorithm", names_, "Only these, such as KNomial:5")
+    command_
+        ->add_option(
+            "ALGORITHM,--algorithm", names_,
+            "Only these, such as KNomial:5 or Hierarchical:Linear,Ring (on several groupings)")
         ->check(one_name());
     json_.add_to(*command_, "an array, an object for each schedule and collective");
     constexpr unsigned most_threads = 1024;
     command_->add_option("--jobs", threads_, "Schedules to prove at a time (default: processors)")
         ->transform(whole(1, most_threads));
-    command_->footer(examples(
-        {"verify Ring --max-ranks 8", "verify KNomial:5 --max-ranks 8 --json=proof.json"}));
+    command_->footer(
+        examples({"verify Ring --max-ranks 8",
+                  "verify Hierarchical:KNomial:5,Ring --max-ranks 8 --json=proof.json"}));
   }
 
   bool is_given() const override { return command_->parsed(); }
@@ -174,17 +210,19 @@ class VerifyCommand final : public Command {
   /// The exit status; throws argument_error.
   int run() override {
     std::vector<Claim> claims;
-    for (const std::string& name : names_) claims.push_back(claim_named(name, catalogue_));
+    for (const std::string& name : names_) add_claims(claims, name, max_ranks_, catalogue_);
     if (names_.empty()) claims = all_claims(catalogue_);
 
     std::vector<std::pair<const Claim*, Collective>> jobs;
     for (const Claim& claim : claims) {
-      for (const Collective c : collectives_of(*claim.row)) jobs.emplace_back(&claim, c);
+      for (const Collective c : to_prove(claim)) jobs.emplace_back(&claim, c);
     }
     ProgressLine progress;
     const std::string ranks = "1 to " + std::to_string(max_ranks_) + " ranks";
     const auto name_of_job = [&](std::size_t i) {
-      return jobs[i].first->schedule.name() + " " + std::string(name_of(jobs[i].second));
+      const auto& [claim, c] = jobs[i];
+      return claim->schedule.name() + " " + std::string(name_of(c)) +
+             (claim->groups.empty() ? "" : ", " + claim->groups);
     };
     SharedJobs<Proof> proofs{
         jobs.size(), threads_, [&](std::size_t i) {
@@ -204,8 +242,7 @@ class VerifyCommand final : public Command {
       const Proof proof = proofs.take(i);
       ++(proof ? proven : faults);
       if (json_.is_given()) {
-        report.push_back(
-            reported(jobs[i].first->schedule.name(), jobs[i].second, max_ranks_, proof));
+        report.push_back(reported(*jobs[i].first, jobs[i].second, max_ranks_, proof));
       }
       if (json_.is_alone()) continue;
       if (proof) {

@@ -31,6 +31,7 @@ namespace detail {
 
 [[gnu::cold]] inline Plan plan_one_block(const AnySchedule& schedule, const Shape& shape,
                                          const Order& order) {
+  if (schedule.makes_plans()) return schedule.plan(shape, order);
   PlanAssembler sink{shape, order};
   Builder builder{sink, {0, shape.vector_size()}};
   schedule.emit(shape.collective, builder);

@@ -6,6 +6,8 @@
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/schedule/builder.hpp>
+#include <papcoll/schedule/order.hpp>
+#include <papcoll/schedule/plan.hpp>
 #include <papcoll/schedule/schedule_traits.hpp>
 
 #include <array>
@@ -58,7 +60,9 @@ inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collect
 /// read off emit() of all positions: a schedule in which each takes as many steps as there are
 /// positions says it, or its positions stay in rank order;
 /// `resolved(size, bytes)`, the schedule (an AnySchedule) that is played for a whole vector of so
-/// many bytes among `size` positions, where it stands for another one by what these are.
+/// many bytes among `size` positions, where it stands for another one by what these are;
+/// `plan(shape, order)`, the plan of a rank, if it is not written by emit(), which then only says
+/// what is served.
 template <class S>
 concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && RegularPolicy<S> &&
     requires(const S& s) {
@@ -70,6 +74,58 @@ concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && RegularPolicy<S>
     { s.commutative_only() } -> std::same_as<bool>;
   };
 } && detail::serves_any<S>;
+
+namespace detail {
+
+/// Is it meant as a static schedule? Arrival-driven ones say what they serve.
+template <class S>
+inline constexpr bool emits_or_describes = serves_any<S> ||
+                                           (
+                                               requires { S::sentence; } &&
+                                               !requires { S::serves(Collective::bcast); });
+
+/// Is no StaticSchedule, for want of one of its members.
+template <class S>
+inline constexpr bool lacks_a_member = !StaticSchedule<S> && emits_or_describes<S> &&
+                                       (!Policy<S> || PolicyOfKind<S, SchedulePolicyKind>);
+
+/// Says which.
+template <class S>
+struct schedule_is_complete {
+  static constexpr bool ok = true;
+};
+template <class S>
+requires lacks_a_member<S>
+struct schedule_is_complete<S> {
+  static constexpr bool ok = false;
+  static constexpr bool has_name = requires {
+    { S::name } -> std::convertible_to<std::string_view>;
+  };
+  static constexpr bool has_sentence = requires {
+    { S::sentence } -> std::convertible_to<std::string_view>;
+  };
+  static_assert(Policy<S>,
+                "papcoll: this schedule is no policy: give it a member "
+                "`using policy_kind = papcoll::SchedulePolicyKind`");
+  static_assert(has_name,
+                "papcoll: this schedule has no name: give it a member "
+                "`static constexpr std::string_view name`");
+  static_assert(has_sentence,
+                "papcoll: this schedule has no sentence about itself: give it a member "
+                "`static constexpr std::string_view sentence`");
+  static_assert(RegularPolicy<S>,
+                "papcoll: this schedule is no regular value: it is made without arguments, copied "
+                "and compared; `bool operator==(const S&) const = default` compares it");
+  static_assert(serves_any<S>,
+                "papcoll: this schedule emits the steps of no collective: give it a public member "
+                "function for one, such as `void emit(papcoll::Bcast, papcoll::Builder&) const`; "
+                "or, if it is driven by arrivals, `static bool serves(papcoll::Collective)`");
+  static_assert(!Policy<S> || !has_name || !has_sentence || !RegularPolicy<S> || !serves_any<S>,
+                "papcoll: this schedule does not say whether it combines contributions out of rank "
+                "order: give it a member `static constexpr bool commutative_only`");
+};
+
+}  // namespace detail
 
 /// What schedules without parameters may have as their base: all of a type are equal.
 struct PlainSchedule {
@@ -102,6 +158,7 @@ struct ScheduleTable {
   AnySchedule (*resolved)(const void*, int size, std::size_t bytes) = nullptr;
   MappingHint (*mapping_hint)(const void*, Collective, int size) = nullptr;
   void (*traffic)(const void*, Collective, Traffic&) = nullptr;
+  Plan (*plan)(const void*, const Shape&, const Order&) = nullptr;
   std::array<void (*)(const void*, Builder&), collective_count> emit{};
 
   bool serves(Collective c) const noexcept { return emit[static_cast<std::size_t>(c)] != nullptr; }
@@ -142,6 +199,12 @@ class AnySchedule {
   template <StaticSchedule S>
   requires TypedSchedule<S> AnySchedule(S schedule)  // NOLINT(google-explicit-constructor)
       : AnySchedule(schedule.at_run_time()) {}
+
+  /// None: the compiler says which member is missing.
+  template <class S>
+  requires detail::lacks_a_member<S> AnySchedule(S /*schedule*/) {  // NOLINT(*-explicit-*)
+    static_cast<void>(detail::schedule_is_complete<S>::ok);
+  }
 
   /// The schedule with its default parameters; no allocation, but for the first TypedSchedule.
   template <StaticSchedule S>
@@ -221,6 +284,12 @@ class AnySchedule {
     return table_ == &detail::schedule_table<S>() ? static_cast<const S*>(self_) : nullptr;
   }
 
+  /// Does it make its plans by itself, not by emit()?
+  bool makes_plans() const noexcept { return table_->plan != nullptr; }
+  /// Of one that does: the plan of rank shape.rank; the schedule must serve the collective.
+  Plan plan(const Shape& shape, const Order& order) const {
+    return table_->plan(self_, shape, order);
+  }
   /// Writes the steps of b's position; the schedule must serve c.
   void emit(Collective c, Builder& b) const { table_->emit[static_cast<std::size_t>(c)](self_, b); }
 
@@ -273,6 +342,9 @@ struct ScheduleMembers {
   [[gnu::cold]] static void traffic(const void* self, Collective c, Traffic& told) {
     schedule_of<S>(self).traffic(c, told);
   }
+  [[gnu::cold]] static Plan plan(const void* self, const Shape& shape, const Order& order) {
+    return schedule_of<S>(self).plan(shape, order);
+  }
 };
 
 template <class S, std::size_t I>
@@ -321,6 +393,9 @@ constexpr ScheduleTable made_table(std::index_sequence<I...>) noexcept {
   }
   if constexpr (requires(const S& s, Collective c, Traffic& told) { s.traffic(c, told); }) {
     t.traffic = Members::traffic;
+  }
+  if constexpr (requires(const S& s, const Shape& shape, const Order& o) { s.plan(shape, o); }) {
+    t.plan = Members::plan;
   }
   return t;
 }

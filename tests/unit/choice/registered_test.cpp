@@ -1,11 +1,14 @@
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
+#include <papcoll/simulate/virtual_node.hpp>
 #include <papcoll/verify/sweep.hpp>
 
 #include <algorithm>
 #include <string_view>
 
+#include "../../../examples/09_write_your_own_arrival_algorithm/last_combines.hpp"
+#include "../simulate/virtual_costs.hpp"
 #include "catch.hpp"
 
 namespace {
@@ -43,4 +46,20 @@ TEST_CASE("a registered algorithm has a name like any other", "[catalogue]") {
       papcoll::arrival_row<papcoll::ArrivalOrder, papcoll::SplitTail>();
   CHECK(split.name == "SplitTail");
   CHECK(split.algorithm != nullptr);
+}
+
+TEST_CASE("a registered arrival-driven algorithm runs in virtual time, too", "[catalogue]") {
+  static const papcoll::RegisteredArrival<papcoll::ArrivalOrder, LastCombines> registered;
+  CHECK(papcoll::algorithm("LastCombines").name() == "LastCombines");
+  const papcoll::VirtualAlgorithm* const own = papcoll::find_virtual_algorithm("LastCombines");
+  REQUIRE(own != nullptr);
+  papcoll::Shape shape;
+  shape.collective = papcoll::Collective::allreduce;
+  shape.size = 3;
+  shape.count = 8;
+  shape.element_size = 8;
+  const papcoll::Simulated run =
+      papcoll::simulate_on_node(*own, shape, virtual_costs(), {0, 0, 5e-6});
+  CHECK(run.tail() > 0);
+  CHECK(run.tail() < 5e-6);
 }

@@ -1,4 +1,5 @@
 #include <papcoll/algorithms/static/binomial.hpp>
+#include <papcoll/algorithms/static/bruck.hpp>
 #include <papcoll/algorithms/static/chain.hpp>
 #include <papcoll/algorithms/static/linear.hpp>
 #include <papcoll/algorithms/static/pipelined.hpp>
@@ -10,6 +11,7 @@
 #include <papcoll/draw/draw.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -84,6 +86,15 @@ TEST_CASE("draw: a round is one message out and one in") {
   CHECK(graph_of(Linear{}, shape_of(Collective::allgather, 8)).rounds == 7);
   CHECK(graph_of(RecursiveDoubling{}, shape_of(Collective::allreduce, 16)).rounds == 4);
   CHECK(graph_of(Rabenseifner{}, shape_of(Collective::allreduce, 16)).rounds == 8);
+  // What goes around the end of the vector is two messages of one round.
+  for (int ranks = 2; ranks <= 17; ++ranks) {
+    const auto doublings =
+        static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(ranks - 1)));
+    INFO(ranks);
+    CHECK(graph_of(Bruck{}, shape_of(Collective::allgather, ranks)).rounds == doublings);
+    CHECK(graph_of(Bruck{}, shape_of(Collective::alltoall, ranks)).rounds == doublings);
+  }
+  CHECK(graph_of(PipelinedChain{}, shape_of(Collective::bcast, 2)).rounds == 1);
 }
 
 TEST_CASE("draw: parts are those of the vector, whatever memory they stand in") {

@@ -20,7 +20,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// One message of a block.
+/// One message of a block, or an arrow that stands for several.
 struct DrawnMessage {
   int from = 0;  ///< ranks
   int to = 0;
@@ -28,6 +28,7 @@ struct DrawnMessage {
   bool combined = false;  ///< the receiver combines it with what it has
   std::size_t round = 0;
   std::vector<Range> further{};  ///< the other ranges
+  std::size_t messages = 1;
 };
 
 /// The pieces in which a schedule moves the vector: the finest that no message divides.
@@ -70,9 +71,11 @@ class Pieces {
     return std::to_string(r.lo) + "–" + std::to_string(r.hi - 1);
   }
 
-  /// The name of a message's elements; "3, …" if it has several ranges.
+  /// The same of a message; "7–8, 0" around the end of the vector, "3, …" of several ranges.
   std::string name(const DrawnMessage& m) const {
-    return name(m.elements) + (m.further.empty() ? "" : ", …");
+    if (m.further.empty()) return name(m.elements);
+    const bool around = m.further.size() == 1 && m.further.front().lo == 0;
+    return name(m.elements) + ", " + (around ? name(m.further.front()) : "…");
   }
 
  private:
@@ -152,11 +155,12 @@ class ElementMap {
 
 /// Runs the plans of all ranks in rounds: in each, a rank sends at most one message and receives at
 /// most one, those first that come first in its plan. A message goes in the first round in which
-/// both its ends may start and are free.
+/// both its ends may start and are free. Two count as one that carry a run around the end of the
+/// vector.
 class Rounds {
  public:
   Rounds(const JointPlan& joint, const Matching& matching, Shape shape)
-      : joint_(&joint), matching_(&matching) {
+      : joint_(&joint), matching_(&matching), vector_size_(shape.vector_size()) {
     for (std::size_t r = 0; r < joint.ranks(); ++r) {
       shape.rank = static_cast<int>(r);
       maps_.emplace_back(shape);
@@ -227,22 +231,30 @@ class Rounds {
   void play(std::size_t round) {
     std::sort(ready_.begin(), ready_.end(),
               [](const Ready& a, const Ready& b) { return a.is_before(b); });
-    std::vector<bool> sends(joint_->ranks());
+    std::vector<std::size_t> sends(joint_->ranks());  // the message's number, from 1 on; 0: none
     std::vector<bool> receives(joint_->ranks());
     std::vector<Ready> later;
     std::vector<StepId> startable;
     for (const Ready& m : std::exchange(ready_, {})) {
-      if (sends[m.send.rank] || receives[m.receive.rank]) {
+      std::size_t& sent = sends[m.send.rank];
+      if (sent != 0 ? !goes_on_around(messages_[sent - 1], m) : receives[m.receive.rank]) {
         later.push_back(m);
         continue;
       }
-      sends[m.send.rank] = receives[m.receive.rank] = true;
+      receives[m.receive.rank] = true;
       deliver(m, round);
+      sent = messages_.size();
       complete(m.send, startable);
       complete(m.receive, startable);
     }
     ready_ = std::move(later);
     start(std::move(startable));
+  }
+
+  bool goes_on_around(const DrawnMessage& before, const Ready& m) const {
+    const Step& s = step(m.send);
+    return before.to == static_cast<int>(m.receive.rank) && before.elements.hi == vector_size_ &&
+           maps_[m.send.rank].read(s.a, s.n).front().lo == 0;
   }
 
   void deliver(const Ready& m, std::size_t round) {
@@ -272,6 +284,7 @@ class Rounds {
 
   const JointPlan* joint_;
   const Matching* matching_;
+  std::size_t vector_size_;
   std::vector<ElementMap> maps_;
   std::vector<std::uint32_t> waits_for_;
   std::vector<bool> is_startable_;

@@ -14,9 +14,20 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 using DrawnRound = std::vector<DrawnMessage>;
 
+/// Of each round an arrow for each rank that sends.
 inline std::vector<DrawnRound> rounds_of(const MessageGraph& graph) {
   std::vector<DrawnRound> rounds(graph.rounds);
-  for (const DrawnMessage& m : graph.messages) rounds[m.round].push_back(m);
+  for (const DrawnMessage& m : graph.messages) {
+    DrawnRound& round = rounds[m.round];
+    const auto same = std::find_if(round.begin(), round.end(),
+                                   [&m](const DrawnMessage& o) { return o.from == m.from; });
+    if (same == round.end()) {
+      round.push_back(m);
+    } else {
+      same->further.push_back(m.elements);
+      ++same->messages;
+    }
+  }
   return rounds;
 }
 
@@ -80,13 +91,15 @@ inline std::vector<RoundRun> round_runs(const std::vector<DrawnRound>& rounds) {
 class RoundsPanel {
  public:
   RoundsPanel(const MessageGraph& graph, const Order& order) : graph_(&graph), order_(&order) {
-    for (const DrawnMessage& m : graph.messages) {
-      pitch_ = std::max(pitch_, width_of(graph.pieces.name(m), small) + 12);
+    const std::vector<DrawnRound> rounds = rounds_of(graph);
+    for (const DrawnRound& round : rounds) {
+      for (const DrawnMessage& m : round) {
+        pitch_ = std::max(pitch_, width_of(graph.pieces.name(m), small) + 12);
+      }
     }
     pitch_ = std::max(pitch_, std::min(widest_pitch, usual_width / order.size()));
     left_ = numbers + 10 + pitch_ / 2;
     const double right = column(order.size() - 1) + pitch_ / 2;
-    const std::vector<DrawnRound> rounds = rounds_of(graph);
     double y = heading;
     std::size_t shown = 0;
     std::size_t next = 0;  // of all rounds
@@ -125,7 +138,8 @@ class RoundsPanel {
 
   static std::string caption(const MessageGraph& graph) {
     return "Columns are ranks. In a round every rank sends at most one message and receives at "
-           "most one; a message goes as soon as what it carries is there. In the boxes: " +
+           "most one, or two that carry what goes around the end of the vector; a message goes as "
+           "soon as what it carries is there. In the boxes: " +
            (graph.pieces.size() > 1 ? "which of the vector's pieces (0–" +
                                           std::to_string(graph.pieces.size() - 1) + ") it carries."
                                     : std::string("all of the vector."));
@@ -162,7 +176,7 @@ class RoundsPanel {
     std::size_t messages = 0;
     bool same_pieces = true;
     for (std::size_t i = run.first; i < run.first + run.rounds; ++i) {
-      messages += rounds[i].size();
+      for (const DrawnMessage& m : rounds[i]) messages += m.messages;
       same_pieces = same_pieces && are_alike(rounds[i], rounds[i - run.period], true);
     }
     const std::string words =
@@ -184,7 +198,8 @@ class RoundsPanel {
     const Point end{column_of(m.to), y + height - 5};
     svg.begin("message", {{"data-from", std::to_string(m.from)},
                           {"data-to", std::to_string(m.to)},
-                          {"data-piece", label}});
+                          {"data-piece", label},
+                          {"data-messages", std::to_string(m.messages)}});
     const double w = width_of(label, small) + 6;
     svg.arrow({x, y + chip}, end, kind);
     svg.rect({x - w / 2, y + 2}, w, chip - 2, kind + "-box");

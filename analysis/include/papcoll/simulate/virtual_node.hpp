@@ -9,6 +9,7 @@
 #include <papcoll/base/floating_order.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/text.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/simulate/node_costs.hpp>
@@ -90,12 +91,25 @@ void run_in_virtual_time(VirtualSite& site, VirtualCores& cores, const Call& cal
   cores.wait([&] { return run.step(site, call); });
 }
 
+}  // namespace detail
+
+/// The algorithm that a schedule is under an arrival policy, compiled for virtual time.
+template <class Arrival, class Schedule>
+VirtualAlgorithm virtual_algorithm() {
+  return {arrival_traits<Arrival, Schedule>,
+          &detail::run_in_virtual_time<typename ArrivalDriven<Arrival, Schedule>::Run>};
+}
+
+namespace detail {
+
 template <class... Listed>
 std::vector<VirtualAlgorithm> virtual_algorithms_of(ArrivalAlgorithmList<Listed...>) {
-  return {VirtualAlgorithm{
-      arrival_traits<typename Listed::Arrival, typename Listed::Schedule>,
-      &run_in_virtual_time<
-          typename ArrivalDriven<typename Listed::Arrival, typename Listed::Schedule>::Run>}...};
+  return {virtual_algorithm<typename Listed::Arrival, typename Listed::Schedule>()...};
+}
+
+inline std::vector<VirtualAlgorithm>& all_virtual_algorithms() {
+  static std::vector<VirtualAlgorithm> all = virtual_algorithms_of(ArrivalAlgorithms{});
+  return all;
 }
 
 inline Reducer sum_of_size(std::size_t bytes) noexcept {
@@ -113,12 +127,21 @@ inline Reducer sum_of_size(std::size_t bytes) noexcept {
 
 }  // namespace detail
 
-/// Those of the library, in the order of listings.
+/// Those of the library, in the order of listings, and those that are registered.
 inline const std::vector<VirtualAlgorithm>& virtual_algorithms() {
-  static const std::vector<VirtualAlgorithm> all =
-      detail::virtual_algorithms_of(ArrivalAlgorithms{});
-  return all;
+  return detail::all_virtual_algorithms();
 }
+
+/// Registers an arrival-driven algorithm of a program's own by its name, as Registered does, and
+/// for virtual time, so that `papcoll simulate` runs it, too. At namespace scope, in one file:
+///
+///     static const papcoll::RegisteredArrival<papcoll::ArrivalOrder, Mine> mine;
+template <class Arrival, class Schedule>
+struct RegisteredArrival : Registered {
+  RegisteredArrival() : Registered(arrival_row<Arrival, Schedule>()) {
+    detail::all_virtual_algorithms().push_back(virtual_algorithm<Arrival, Schedule>());
+  }
+};
 
 /// One of them by its name. Null if there is none.
 inline const VirtualAlgorithm* find_virtual_algorithm(std::string_view name) {

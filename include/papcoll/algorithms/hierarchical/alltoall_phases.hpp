@@ -77,11 +77,6 @@ class AlltoallPhases {
     return team_.memory(which, std::max<std::size_t>(bytes, 1));
   }
 
-  static void copy(std::byte* to, const std::byte* from, std::size_t n) {
-    if (n == 0) return;
-    with_known_bytes(n, [&](std::size_t bytes) { std::memcpy(to, from, bytes); });
-  }
-
   /// A call of one phase, of bytes.
   [[gnu::noinline]] Call phase(Collective c, const std::byte* in, std::byte* out) const noexcept {
     Call p;
@@ -204,7 +199,7 @@ class AlltoallPhases {
       unpack(call_.out, call_.out_view, shown, own_received_ / call_.reducer.size,
              call_.reducer.size);
     } else if (alone()) {
-      copy(call_.out, shown, own_received_);
+      team_.copy(call_.out, shown, own_received_);
     }
   }
 
@@ -249,7 +244,7 @@ class AlltoallPhases {
         for_each_run(others, [&](std::size_t first, std::size_t last) {
           const std::size_t at = sent_.at(i * ranks_ + first);
           const std::size_t n = sent_.at(i * ranks_ + last) - at;
-          copy(to, gathered + at, n);
+          team_.copy(to, gathered + at, n);
           to += n;
         });
       }
@@ -266,7 +261,7 @@ class AlltoallPhases {
         const auto s = static_cast<std::size_t>(sender);
         for (std::size_t i = 0; i < members_.size(); ++i) {
           const std::size_t n = received_.length(i * ranks_ + s);
-          copy(to + received_.at(i * ranks_ + s), from, n);
+          team_.copy(to + received_.at(i * ranks_ + s), from, n);
           from += n;
         }
       }

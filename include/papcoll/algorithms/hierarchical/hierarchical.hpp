@@ -1,5 +1,6 @@
 #pragma once
 
+#include <papcoll/base/buffer_view.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
@@ -9,6 +10,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <string_view>
 #include <type_traits>
 
@@ -124,6 +126,22 @@ class HierarchyTeam : Pinned {
   virtual void hop(int from, int to, const Call& call) = 0;
   /// Memory of this rank until the end of the call; four pieces, `which` is 0, 1, 2 or 3.
   virtual std::byte* memory(int which, std::size_t bytes) = 0;
+  /// Copies between any of these buffers of this rank.
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+    if (records_copies_) [[unlikely]]
+      return record_copy(to, from, bytes);
+    if (bytes == 0) return;
+    detail::with_known_bytes(bytes, [&](std::size_t n) { std::memcpy(to, from, n); });
+  }
+
+ protected:
+  /// `records_copies`: nothing is moved, but told to record_copy().
+  explicit HierarchyTeam(bool records_copies = false) noexcept : records_copies_(records_copies) {}
+
+ private:
+  virtual void record_copy(std::byte* /*to*/, const std::byte* /*from*/, std::size_t /*bytes*/) {}
+
+  bool records_copies_;
 };
 
 namespace detail {

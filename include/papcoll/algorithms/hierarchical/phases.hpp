@@ -8,7 +8,6 @@
 #include <papcoll/topology/groups.hpp>
 
 #include <cstddef>
-#include <cstring>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -201,7 +200,7 @@ class HierarchicalPhases {
     }
     if (!exclusive) return team_.intra(phase(Collective::scan, own, call_.out));
     if (!alone()) team_.intra(phase(Collective::exscan, own, call_.out));
-    if (below != nullptr) std::memcpy(call_.out, below, call_.bytes());
+    if (below != nullptr) team_.copy(call_.out, below, call_.bytes());
   }
 
   // --- collectives in which ranks have parts of their own
@@ -240,10 +239,7 @@ class HierarchicalPhases {
         const std::size_t by_rank =
             bytes(std::accumulate(each.begin(), each.begin() + r, std::size_t{0}));
         const std::size_t n = bytes(each[static_cast<std::size_t>(r)]);
-        if (n != 0) {
-          std::memcpy(to + (to_ranks ? by_rank : by_group), from + (to_ranks ? by_group : by_rank),
-                      n);
-        }
+        team_.copy(to + (to_ranks ? by_rank : by_group), from + (to_ranks ? by_group : by_rank), n);
         by_group += n;
       }
     }

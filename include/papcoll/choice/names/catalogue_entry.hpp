@@ -103,6 +103,14 @@ constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
   return row;
 }
 
+/// None: the compiler says which member is missing.
+template <class S>
+requires detail::lacks_a_member<S>
+constexpr CatalogueRow static_row() {
+  static_cast<void>(detail::schedule_is_complete<S>::ok);
+  return {};
+}
+
 /// The row of a static schedule that needs predicted arrivals. They change from run to run, and the
 /// order of combination with them, unless the call asks for rank order.
 template <StaticSchedule S>

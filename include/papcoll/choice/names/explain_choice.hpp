@@ -71,24 +71,99 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
                  with_value(threshold("gamma_as"), t)});
 }
 
-/// Returns why a row of the catalogue cannot run a call; empty if it can.
+/// The first requirement of an algorithm that a call of such a team does not meet; null: none.
+struct Unmet {
+  const Requirement* why = nullptr;
+  RefusalDetails details{};
+};
+[[gnu::cold]] inline Unmet unmet_by(const AlgorithmNeeds& needs, const TeamFacts& team,
+                                    const CallFacts& call, int ranks, bool shares) {
+  TeamOffers offers{.ranks = ranks, .chunk_bytes = team.inputs.chunk_bytes};
+  if (!shares) offers.bits &= ~requirement::common_memory;
+  const Requirement* const why = why_not(needs, call, offers);
+  return {why, why == nullptr ? RefusalDetails{} : numbers_of(*why, needs, offers)};
+}
+
+/// Why a row of the catalogue cannot run a call, or nothing if it can.
 [[gnu::cold]] inline std::string reason_against(const CatalogueRow& row, const TeamFacts& team,
                                                 const Call& call, bool non_blocking) {
   AlgorithmNeeds needs;
   needs.bits = row.is_hierarchical ? hierarchical_needs(call.collective).bits : row.needs;
   needs.strongest = row.strongest;
   if (row.algorithm != nullptr) needs.most_ranks = row.algorithm->most_ranks;
-  TeamOffers offers{.ranks = team.inputs.size, .chunk_bytes = team.inputs.chunk_bytes};
-  if (!team.on_one_node) offers.bits &= ~requirement::common_memory;
-  const Requirement* const why = why_not(needs, facts_of(call, non_blocking), offers);
+  const auto [why, details] =
+      unmet_by(needs, team, facts_of(call, non_blocking), team.inputs.size, team.on_one_node);
   if (why == nullptr) return {};
-  std::string text = with_details(why->why, numbers_of(*why, needs, offers));
+  std::string text = with_details(why->why, details);
   if (why->bit == requirement::common_memory && !team.why_no_shared_memory.empty()) {
     text += joined({": ", team.why_no_shared_memory});
   }
   return text;
 }
 
+/// What an algorithm that is named requires in a call, and its name.
+[[gnu::cold]] inline std::pair<AlgorithmNeeds, std::string> needs_of_named(
+    const AlgorithmSpec& named, const Call& call) {
+  if (named.hierarchical != nullptr) {
+    return {hierarchical_needs(call.collective), std::string(hierarchical_name)};
+  }
+  if (named.tickets != nullptr) {
+    return {needs_in_call(*named.tickets, call), std::string(named.tickets->name)};
+  }
+  if (named.arrival != nullptr) {
+    return {needs_in_call(*named.arrival, call), std::string(named.arrival->name)};
+  }
+  if (named.schedule) return {needs_in_call(named.schedule, call), named.schedule.name()};
+  return {};
+}
+
+/// The same of the parts of a hierarchy, of which those outside share no memory.
+[[gnu::cold]] inline Unmet unmet_by_parts(const HierarchicalSpec& hierarchical,
+                                          const TeamFacts& team, CallFacts call,
+                                          const Call& whole) {
+  call.uneven = call.own_counts = false;  // what a part does not serve is chosen for it
+  const SelectionInputs& s = team.inputs;
+  for (const AlgorithmSpec* part : {&hierarchical.intra, &hierarchical.inter}) {
+    const bool inner = part == &hierarchical.intra;
+    if (!inner && part->hierarchical != nullptr) {
+      return unmet_by_parts(*part->hierarchical, team, call, whole);
+    }
+    auto [needs, name] = needs_of_named(*part, whole);
+    needs.serves = true;
+    Unmet unmet =
+        unmet_by(needs, team, call, inner ? s.largest_node : s.nodes, inner || team.on_one_node);
+    unmet.details.algorithm = name + " within Hierarchical";
+    if (unmet.why != nullptr) return unmet;
+  }
+  return {};
+}
+
+/// What a named algorithm requires, and why it cannot run the call, if it cannot.
+[[gnu::cold]] inline void explain_named(Explanation& e, const AlgorithmSpec& named,
+                                        const TeamFacts& team, const Call& call,
+                                        bool non_blocking) {
+  auto [needs, name] = needs_of_named(named, call);
+  unsigned asked = needs.bits;
+  if (named.schedule && named.schedule.commutative_only())
+    asked |= requirement::commutative_operator;
+  if (!is_reduction(call.collective)) asked &= ~requirement::commutative_operator;
+  for (const Requirement& r : requirements) {
+    if (r.asks != nullptr && (asked & r.bit) != 0) e.required.emplace_back(r.asks);
+  }
+  const CallFacts facts = facts_of(call, non_blocking);
+  Unmet unmet = unmet_by(needs, team, facts, team.inputs.size, team.on_one_node);
+  unmet.details.algorithm = name;
+  if (unmet.why == nullptr && named.hierarchical != nullptr) {
+    unmet = unmet_by_parts(*named.hierarchical, team, facts, call);
+  }
+  if (unmet.why == nullptr) return;
+  tell_served(unmet.details, *unmet.why, call.collective, [&](Collective c) {
+    return named.arrival != nullptr ? named.arrival->serves(c) : named.schedule.serves(c);
+  });
+  e.refusal = refusal(*unmet.why, unmet.details);
+}
+
+/// The call that is asked about.
 [[gnu::cold]] inline Call described_call(Collective collective, std::size_t bytes,
                                          const CallTraits& traits) {
   Call call;
@@ -298,6 +373,7 @@ template <class Describe>
       e.algorithm.append("+").append(team.transport->name);
     }
     e.reason = "the call names it";
+    explain_named(e, given, team, call, traits.non_blocking);
     if (given.schedule && given.order) {
       e.order = explain_order(team.machine, given.schedule, given.order, call);
     }
@@ -318,7 +394,10 @@ template <class Describe>
 
 template <class>
 [[gnu::cold]] std::string Explanation::text_of(const Explanation& e) {
-  std::string t = detail::joined({e.algorithm, "\n  because    ", e.reason, "\n  arrivals   "});
+  std::string t = detail::joined({e.algorithm, "\n  because    ", e.reason, "\n"});
+  if (!e.refusal.empty()) t += detail::joined({"  cannot run ", e.refusal, "\n"});
+  for (const std::string& r : e.required) t += detail::joined({"  requires   ", r, "\n"});
+  t += "  arrivals   ";
   const std::string wait =
       detail::joined({"mean wait for the last ", detail::shown_time(e.imbalance.waiting)});
   if (e.imbalance.seen != 0) {

@@ -28,6 +28,8 @@ struct CallTraits {
 struct Explanation {
   std::string algorithm;  ///< "Exchange+ShmTransport"
   std::string reason;     ///< thresholds by their names, with their values
+  std::string refusal;    ///< why the algorithm that the call names cannot run it; else empty
+  std::vector<std::string> required;  ///< what that algorithm requires
   /// What all ranks have learnt of arrivals in calls of this kind; nothing was seen where ranks
   /// share no memory.
   Imbalance imbalance;

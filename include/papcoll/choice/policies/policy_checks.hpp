@@ -136,46 +136,6 @@ struct arguments_are_policies {
                 "a schedule, a transport, a contract, in any order); the element type is deduced");
 };
 
-/// Is it no StaticSchedule for want of a member? Arrival-driven ones say what they serve.
-template <class S>
-inline constexpr bool lacks_a_member =
-    PolicyOfKind<S, SchedulePolicyKind> && !StaticSchedule<S> &&
-    (serves_any<S> ||
-     (
-         requires { S::sentence; } && !requires { S::serves(Collective::bcast); }));
-
-template <class S>
-struct schedule_is_complete {
-  static constexpr bool ok = true;
-};
-template <class S>
-requires lacks_a_member<S>
-struct schedule_is_complete<S> {
-  static constexpr bool ok = false;
-  static constexpr bool has_name = requires {
-    { S::name } -> std::convertible_to<std::string_view>;
-  };
-  static constexpr bool has_sentence = requires {
-    { S::sentence } -> std::convertible_to<std::string_view>;
-  };
-  static_assert(has_name,
-                "papcoll: this schedule has no name: give it a member "
-                "`static constexpr std::string_view name`");
-  static_assert(has_sentence,
-                "papcoll: this schedule has no sentence about itself: give it a member "
-                "`static constexpr std::string_view sentence`");
-  static_assert(RegularPolicy<S>,
-                "papcoll: this schedule is no regular value: it is made without arguments, copied "
-                "and compared; `bool operator==(const S&) const = default` compares it");
-  static_assert(serves_any<S>,
-                "papcoll: this schedule emits the steps of no collective: give it a public member "
-                "function for one, such as `void emit(papcoll::Bcast, papcoll::Builder&) const`; "
-                "or, if it is driven by arrivals, `static bool serves(papcoll::Collective)`");
-  static_assert(!has_name || !has_sentence || !RegularPolicy<S> || !serves_any<S>,
-                "papcoll: this schedule does not say whether it combines contributions out of rank "
-                "order: give it a member `static constexpr bool commutative_only`");
-};
-
 /// The requirement that is not met where two policies are of one kind; or null.
 template <class... Ps>
 constexpr const Requirement* why_malformed() noexcept {

@@ -11,7 +11,6 @@
 #include <papcoll/runtime/team.hpp>
 
 #include <cstddef>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -104,10 +103,9 @@ class HierarchyTeamOf final : public HierarchyTeam {
 
  private:
   /// `team` is null where this rank is alone.
-  void run(TeamCore* team, const AlgorithmSpec& part, const Call& call) const {
+  void run(TeamCore* team, const AlgorithmSpec& part, const Call& call) {
     if (team != nullptr) return run_part(*team, part, call, chooser_.of_phase(call.collective));
-    const std::size_t bytes = call.bytes();
-    if (bytes != 0 && !call.in_place()) std::memcpy(call.out, call.in, bytes);
+    if (!call.in_place()) copy(call.out, call.in, call.bytes());
   }
 
   TeamCore& team_;

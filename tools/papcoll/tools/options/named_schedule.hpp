@@ -6,6 +6,7 @@
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/schedule/schedule.hpp>
+#include <papcoll/simulate/hierarchical_schedule.hpp>
 #include <papcoll/tools/common.hpp>
 #include <papcoll/tools/device_rows.hpp>
 #include <papcoll/tools/options/written.hpp>
@@ -39,9 +40,27 @@ inline ParsedName algorithm_named(const std::string& name, Catalogue catalogue) 
   return parse_name(name, catalogue);
 }
 
-/// The name of a static schedule, such as KNomial:5 or PredictedOrder+Ring. Throws
-/// unknown_algorithm for what is no algorithm, and argument_error for what has no plan to `verb`;
-/// `or_else` is something else to do than to name one.
+/// `Hierarchical` of the schedules that a name's parts are; its groups are not known yet. Throws
+/// argument_error if they are no schedules in rank order.
+inline HierarchicalSchedule hierarchy_named(const ParsedName& named) {
+  HierarchicalSchedule schedule;
+  for (const ParsedName& part : named.parts) {
+    if (part.order || (part.row != nullptr && !part.plan)) {
+      throw argument_error(
+          "papcoll: " + named.text() + ": " + part.text() +
+          (part.order ? " goes by an order" : " decides by who arrives when") +
+          ", and the plan of a hierarchy is made of static schedules in rank order: write one in "
+          "its place, such as Binomial, or auto" +
+          (part.order ? "" : "; `papcoll simulate` takes it alone, on one node"));
+    }
+    schedule.parts.push_back(part.plan);
+  }
+  return schedule;
+}
+
+/// The name of a static schedule, such as KNomial:5 or PredictedOrder+Ring, or of a hierarchy of
+/// them. Throws unknown_algorithm for what is no algorithm, and argument_error for what has no plan
+/// to `verb`; `or_else` is something else to do than to name one.
 inline ParsedName schedule_to(const std::string& verb, const std::string& name, Catalogue catalogue,
                               const std::string& or_else = {}) {
   ParsedName parsed = algorithm_named(name, catalogue);
@@ -49,11 +68,7 @@ inline ParsedName schedule_to(const std::string& verb, const std::string& name, 
     throw argument_error("papcoll: '" + name + "' names no schedule to " + verb +
                          ": name one, such as Ring" + or_else);
   }
-  if (parsed.row->is_hierarchical) {
-    throw argument_error("papcoll: " + std::string(parsed.row->name) +
-                         " is made of other algorithms: " + verb +
-                         " those of them that are schedules");
-  }
+  if (parsed.row->is_hierarchical) parsed.plan = hierarchy_named(parsed);
   if (!parsed.plan) {
     throw argument_error("papcoll: " + std::string(parsed.row->name) +
                          " decides by who arrives when, so it has no plan to " + verb +

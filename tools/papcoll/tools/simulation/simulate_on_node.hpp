@@ -36,9 +36,10 @@ inline bool decides_by_arrivals(const ParsedName& algorithm) {
 inline const VirtualAlgorithm& virtual_algorithm(const ParsedName& algorithm) {
   const VirtualAlgorithm* const found = find_virtual_algorithm(algorithm.row->name);
   if (found != nullptr) return *found;
-  throw argument_error("papcoll: " + std::string(algorithm.row->name) +
-                       " is not one of the library's own, and not compiled for virtual time: see "
-                       "simulate_on_node() in <papcoll/simulate/virtual_node.hpp>");
+  throw argument_error(
+      "papcoll: " + std::string(algorithm.row->name) +
+      " is not compiled for virtual time: register it by papcoll::RegisteredArrival of "
+      "<papcoll/simulate/virtual_node.hpp>");
 }
 
 /// What is simulated of one of them.
@@ -103,10 +104,8 @@ class SimulatedOnNode {
     std::string text =
         detail::call_text(std::string(algorithm.row->name), call_.shape()) + " on one node\n";
     const auto line = [&text](const std::string& title, double seconds, const std::string& what) {
-      const std::string time = detail::duration_text(seconds);
-      const std::size_t letters = time.size() - (time.find("µ") == std::string::npos ? 0 : 1);
-      text += "  " + title + std::string(title.size() < 10 ? 10 - title.size() : 0, ' ') +
-              std::string(letters < 10 ? 10 - letters : 0, ' ') + time + "  " + what + "\n";
+      text += "  " + padded(title, 10, false) + padded(detail::duration_text(seconds), 10, true) +
+              "  " + what + "\n";
     };
     line("time", run.time(), "from the first arrival to the last exit");
     line("tail", run.tail(), "from the last arrival to the last exit");

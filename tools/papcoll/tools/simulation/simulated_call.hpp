@@ -14,6 +14,7 @@
 #include <papcoll/model/log_gops.hpp>
 #include <papcoll/pattern/generators.hpp>
 #include <papcoll/pattern/trace.hpp>
+#include <papcoll/simulate/hierarchical_schedule.hpp>
 #include <papcoll/simulate/link_costs.hpp>
 #include <papcoll/simulate/simulate.hpp>
 #include <papcoll/tools/common.hpp>
@@ -187,6 +188,10 @@ class SimulatedCall {
 
   /// Refuses --order machine for one that has an order of its own. Throws argument_error.
   void require_effect_of_order(const ParsedName& algorithm) const {
+    if (order_ == "machine" && algorithm.row->is_hierarchical) {
+      throw argument_error("papcoll: --order machine: " + algorithm.text() +
+                           " follows the machine by its nodes: leave --order out");
+    }
     if (order_ != "machine" || algorithm.arrival != PredictedOrder<>::name) return;
     throw argument_error("papcoll: --order machine: the order of " + algorithm.text() +
                          " is that of the arrivals, and follows the machine where ranks are "
@@ -203,6 +208,11 @@ class SimulatedCall {
       c.chosen = c.schedule.resolved(shape_.size, bytes_).name();
     }
     c.grid = suara_grid_text(c.schedule, shape_.size, bytes_);
+    if (const auto* const hierarchy = c.schedule.target<HierarchicalSchedule>()) {
+      c.schedule = on_nodes(*hierarchy);
+      c.order = Order::identity(shape_.size);
+      return c;
+    }
     constexpr std::string_view predicted = PredictedOrder<>::name;
     const bool along = order_ == "machine" || algorithm.arrival == OnTopology::name;
     if (along && machine_spec_.empty()) {
@@ -232,6 +242,29 @@ class SimulatedCall {
   const SimulateOptions& options() const noexcept { return options_; }
 
  private:
+  /// A hierarchy on the nodes of the machine: of more than two levels, on its leaf switches, too.
+  HierarchicalSchedule on_nodes(HierarchicalSchedule hierarchy) const {
+    const std::size_t levels = hierarchy.parts.size() - 1;
+    if (machine_spec_.empty() && (topology_.empty() || levels > 1)) {
+      throw argument_error("papcoll: " + AnySchedule(hierarchy).name() +
+                           ": which ranks are on a node? Write " +
+                           (levels > 1 ? "--machine" : "--machine or --link-costs") + ", too");
+    }
+    if (machine_spec_.empty()) {
+      hierarchy.groups = {read_nodes(topology_, ranks_)};
+    } else if (levels == 1) {
+      hierarchy.groups = machine_.groups({Level::node});
+    } else if (levels == 2) {
+      hierarchy.groups = machine_.groups({Level::node, Level::leaf_switch});
+    } else {
+      throw argument_error("papcoll: " + AnySchedule(hierarchy).name() +
+                           ": a machine has levels for three algorithms: within nodes, among those "
+                           "of a leaf switch, and among leaf switches");
+    }
+    hierarchy.window = window_;
+    return hierarchy;
+  }
+
   /// A latency of its own for each pair of ranks, by the hops between them.
   LinkCosts links_of_machine() const {
     constexpr int most = 2048;
