@@ -160,19 +160,13 @@ void add_persistent(std::vector<std::string>& algorithms) {
 void take_file(Options& options, MeasuredThing measured) {
   std::string file = std::exchange(options.output, {});
   switch (measured) {
-    case MeasuredThing::tuning:
-      options.tune = std::move(file);
-      break;
-    case MeasuredThing::model:
-      options.fit = std::move(file);
-      break;
+    case MeasuredThing::tuning: options.tune = std::move(file); break;
+    case MeasuredThing::model: options.fit = std::move(file); break;
     case MeasuredThing::links:
       options.measures_links = true;
       options.links = std::move(file);
       break;
-    case MeasuredThing::node_costs:
-      options.node_costs = std::move(file);
-      break;
+    case MeasuredThing::node_costs: options.node_costs = std::move(file); break;
   }
 }
 

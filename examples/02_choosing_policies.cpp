@@ -32,8 +32,7 @@ bool is_sum(const std::vector<long>& data, int size) {
 // Policies as template arguments: checked by the compiler. A set that cannot work does not compile,
 // and the message says why: allreduce<Ring, Binomial> has two schedules, allreduce<DynamicLeader,
 // MpiTransport> would read its peers' memory over messages.
-template <class... Policies>
-bool run(papcoll::Communicator& comm, const char* name) {
+template <class... Policies> bool run(papcoll::Communicator& comm, const char* name) {
   std::vector<long> data = contribution(comm.rank());
   papcoll::allreduce<Policies...>(comm, data);
   const bool right = is_sum(data, comm.size());

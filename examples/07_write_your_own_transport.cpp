@@ -94,8 +94,7 @@ struct FileTransport {
   }
 };
 
-template <class Schedule>
-bool run(papcoll::Communicator& comm) {
+template <class Schedule> bool run(papcoll::Communicator& comm) {
   messages = 0;
   std::vector<double> data(1000, comm.rank() + 1);
   papcoll::allreduce<Schedule, FileTransport>(comm, data);

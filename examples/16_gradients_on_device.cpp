@@ -87,8 +87,7 @@ void gradient_of(const Data& data, const Weights& weights, float* gradient) {
 }
 
 /// The largest difference from the wanted weights after training.
-template <class Transport>
-float train(papcoll::Communicator& comm) {
+template <class Transport> float train(papcoll::Communicator& comm) {
   gpu::Api& api = Transport::Provider::api();
   const int device = api.current_device();
   const gpu::OwnedStream stream{api, api.make_stream(device)};

@@ -49,8 +49,7 @@ double pi_by_chance(papcoll::Communicator& comm) {
 }
 
 // Nanoseconds of a call, in the quickest of some rows.
-template <class Call>
-double time_of(papcoll::Communicator& comm, Call&& call) {
+template <class Call> double time_of(papcoll::Communicator& comm, Call&& call) {
   constexpr int calls = 500;
   double quickest = 1e9;
   for (int row = 0; row < 10; ++row) {

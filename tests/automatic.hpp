@@ -78,8 +78,7 @@ class Log {
   }
   void add(std::uint64_t x) { hash_ = (hash_ ^ x) * 0x100000001b3ULL; }
 
-  template <class Comm>
-  bool is_that_of_all(Comm& comm) const {
+  template <class Comm> bool is_that_of_all(Comm& comm) const {
     const std::uint64_t mine = hash_ + entries_;
     return papcoll::allreduce(comm, mine, papcoll::min) ==
            papcoll::allreduce(comm, mine, papcoll::max);

@@ -65,8 +65,7 @@ struct Layout {
   }
 
   /// Fills block r with what `from(r)` has for `to(r)`.
-  template <class From, class To>
-  Layout& fill(From from, To to) {
+  template <class From, class To> Layout& fill(From from, To to) {
     for (int r = 0; r < static_cast<int>(counts.size()); ++r) {
       for (std::size_t i = 0; i < length(r); ++i) block(r)[i] = element(from(r), to(r), i);
     }
@@ -75,8 +74,7 @@ struct Layout {
 };
 
 /// Calls of one rank of a team.
-template <class Comm>
-class Calls {
+template <class Comm> class Calls {
  public:
   Calls(Comm& comm, papcoll::Algorithm algorithm)
       : comm_(comm), algorithm_(std::move(algorithm)), me_(comm.rank()), size_(comm.size()) {}
@@ -266,8 +264,7 @@ class Calls {
            (c != papcoll::Collective::alltoall || spec.schedule.own_parts_only());
   }
 
-  template <class V>
-  void compare(const char* what, const V& found, const V& wanted) {
+  template <class V> void compare(const char* what, const V& found, const V& wanted) {
     if (!wrong_.empty() || found == wanted) return;
     wrong_ = what;
     if (found.size() != wanted.size()) {

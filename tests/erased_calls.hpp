@@ -14,21 +14,15 @@
 enum class ErasedForm { blocking, non_blocking, persistent };
 
 // Calls space::name(…), space::iname(…) or space::name_init(…).
-#define CALL_IN_FORM(form, space, name, ...) \
-  switch (form) {                            \
-    case ErasedForm::blocking:               \
-      space::name(__VA_ARGS__);              \
-      break;                                 \
-    case ErasedForm::non_blocking:           \
-      space::i##name(__VA_ARGS__).wait();    \
-      break;                                 \
-    case ErasedForm::persistent:             \
-      space::name##_init(__VA_ARGS__)();     \
+#define CALL_IN_FORM(form, space, name, ...)                                  \
+  switch (form) {                                                             \
+    case ErasedForm::blocking: space::name(__VA_ARGS__); break;               \
+    case ErasedForm::non_blocking: space::i##name(__VA_ARGS__).wait(); break; \
+    case ErasedForm::persistent: space::name##_init(__VA_ARGS__)();           \
   }
 
 /// Makes one call of every collective, out of place and in place, and keeps what came.
-template <class Comm>
-class ErasedCalls {
+template <class Comm> class ErasedCalls {
  public:
   /// Of `count` elements, of each rank or for each.
   ErasedCalls(Comm& comm, std::size_t count) : comm_(comm), n_(count) {
@@ -262,8 +256,7 @@ class ErasedCalls {
 #undef CALL_IN_FORM
 
 /// What is wrong with the calls of this rank, whichever ranks make erased ones; empty: nothing.
-template <class Comm>
-std::string problems_of_erased_calls(Comm& comm, std::size_t count) {
+template <class Comm> std::string problems_of_erased_calls(Comm& comm, std::size_t count) {
   std::string problems;
   ErasedCalls<Comm> calls{comm, count};
   const auto expected = calls.results(ErasedForm::blocking, false);

@@ -47,8 +47,7 @@ struct Matrix {
 
 inline int larger(int p, int q) { return p > q ? p : q; }
 
-template <class Comm>
-class Forms {
+template <class Comm> class Forms {
  public:
   Forms(Comm& comm, int rank, int size) : comm_(comm), me_(rank), size_(size) {}
 
@@ -545,8 +544,7 @@ class Forms {
   std::string problems_;
 };
 
-template <class Comm>
-std::string problems(Comm& comm, int rank, int size) {
+template <class Comm> std::string problems(Comm& comm, int rank, int size) {
   return Forms<Comm>{comm, rank, size}.problems();
 }
 

@@ -26,23 +26,16 @@ class Array {
     if ((kind_ == part_of_three || kind_ == turned) && count % 6 != 0) kind_ = column;
     const auto n = static_cast<std::ptrdiff_t>(count);
     switch (kind_) {
-      case one_piece:
-        set({count, 1, 1}, {1, 1, 1}, 0);
-        break;
-      case column:
-        set({count, 1, 1}, {3, 1, 1}, 0);
-        break;
-      case backwards:
-        set({count, 1, 1}, {-2, 1, 1}, count == 0 ? 0 : 2 * (n - 1));
-        break;
+      case one_piece: set({count, 1, 1}, {1, 1, 1}, 0); break;
+      case column: set({count, 1, 1}, {3, 1, 1}, 0); break;
+      case backwards: set({count, 1, 1}, {-2, 1, 1}, count == 0 ? 0 : 2 * (n - 1)); break;
       case part_of_three:  // of an array of (any, 4, 5)
         set({count / 6, 3, 2}, {20, 5, 1}, 0);
         break;
       case turned:  // the same order of elements, of which neighbours are n / 6 + 1 apart
         set({count / 6, 2, 3}, {1, n / 6 + 1, 2 * (n / 6 + 1)}, 0);
         break;
-      default:
-        set_list(count);
+      default: set_list(count);
     }
     std::size_t end = 0;
     for (const std::size_t p : places_) end = p + 1 > end ? p + 1 : end;
@@ -50,8 +43,7 @@ class Array {
   }
 
   /// Calls f with the buffer.
-  template <class F>
-  void with(F&& f) {
+  template <class F> void with(F&& f) {
     if (kind_ == list) {
       f(papcoll::indexed(all_.data() + 5, lengths_, displacements_));
     } else {
@@ -60,14 +52,12 @@ class Array {
     }
   }
   /// Element i is element(i), and gaps are gaps.
-  template <class F>
-  void fill(F&& element) {
+  template <class F> void fill(F&& element) {
     all_.assign(all_.size(), gap);
     for (std::size_t i = 0; i < places_.size(); ++i) all_[places_[i]] = element(i);
   }
   /// Are these the elements from first to last, and is what lies between as it was?
-  template <class F>
-  bool holds(std::size_t first, std::size_t last, F&& element) const {
+  template <class F> bool holds(std::size_t first, std::size_t last, F&& element) const {
     std::size_t gaps = all_.size();
     for (const long x : all_) gaps -= x == gap ? 1 : 0;
     bool right = gaps == places_.size();
@@ -115,8 +105,7 @@ class Array {
   std::vector<long> all_;
 };
 
-template <class Comm>
-class Runner {
+template <class Comm> class Runner {
  public:
   explicit Runner(Comm& comm) : comm_(comm), me_(comm.rank()), size_(comm.size()) {}
 
@@ -226,25 +215,21 @@ class Runner {
            c, "in place");
   }
 
-#define PAPCOLL_IN_FORM(collective, ...)                          \
-  switch (form_) {                                                \
-    case blocking:                                                \
-      papcoll::collective(comm_, __VA_ARGS__);                    \
-      break;                                                      \
-    case non_blocking:                                            \
-      papcoll::i##collective(comm_, __VA_ARGS__).wait();          \
-      break;                                                      \
-    case persistent: {                                            \
-      auto call = papcoll::collective##_init(comm_, __VA_ARGS__); \
-      call();                                                     \
-      refill_();                                                  \
-      if (any_schedule()) {                                       \
-        call.start();                                             \
-        call.wait();                                              \
-        refill_();                                                \
-      }                                                           \
-      call();                                                     \
-    }                                                             \
+#define PAPCOLL_IN_FORM(collective, ...)                                         \
+  switch (form_) {                                                               \
+    case blocking: papcoll::collective(comm_, __VA_ARGS__); break;               \
+    case non_blocking: papcoll::i##collective(comm_, __VA_ARGS__).wait(); break; \
+    case persistent: {                                                           \
+      auto call = papcoll::collective##_init(comm_, __VA_ARGS__);                \
+      call();                                                                    \
+      refill_();                                                                 \
+      if (any_schedule()) {                                                      \
+        call.start();                                                            \
+        call.wait();                                                             \
+        refill_();                                                               \
+      }                                                                          \
+      call();                                                                    \
+    }                                                                            \
   }
 
 #define PAPCOLL_CHECK(collective, expected, right, ...)                             \

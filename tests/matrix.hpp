@@ -124,8 +124,7 @@ inline std::vector<Candidate> candidates_along_machine(std::string_view transpor
 
 /// Elements between two guards, which tell if somebody writes beyond the ends. They lie in a
 /// `Storage`, which is made as a vector of them.
-template <class Storage>
-class GuardedIn {
+template <class Storage> class GuardedIn {
  public:
   static constexpr std::ptrdiff_t guard = 3;
 
@@ -158,8 +157,7 @@ class GuardedIn {
 using Guarded = GuardedIn<std::vector<Piece>>;
 
 /// One rank's runs through the matrix on one team, with buffers of a kind.
-template <class Comm, class Guarded = matrix::Guarded>
-class Runner {
+template <class Comm, class Guarded = matrix::Guarded> class Runner {
  public:
   explicit Runner(Comm& comm) : comm_(comm), me_(comm.rank()), ranks_(comm.size()) {}
 
@@ -216,31 +214,21 @@ class Runner {
     collective_ = c;
     case_ = &k;
     switch (c) {
-      case Collective::allreduce:
-        strided_allreduce(k, op);
-        return allreduce(k, op);
-      case Collective::reduce:
-        return reduce(k, op);
-      case Collective::bcast:
-        return bcast(k);
+      case Collective::allreduce: strided_allreduce(k, op); return allreduce(k, op);
+      case Collective::reduce: return reduce(k, op);
+      case Collective::bcast: return bcast(k);
       case Collective::allgather:
         if (candidate.takes_any_layout()) allgatherv(k);
         return allgather(k);
       case Collective::reduce_scatter:
         reduce_scatter_blocks(k, op);
         return reduce_scatter_counts(k, op);
-      case Collective::gather:
-        return gather(k);
-      case Collective::scatter:
-        return scatter(k);
-      case Collective::barrier:
-        return papcoll::barrier(comm_, candidate.algorithm);
-      case Collective::alltoall:
-        return alltoall(k);
-      case Collective::scan:
-        return scan(k, op);
-      case Collective::exscan:
-        return exscan(k, op);
+      case Collective::gather: return gather(k);
+      case Collective::scatter: return scatter(k);
+      case Collective::barrier: return papcoll::barrier(comm_, candidate.algorithm);
+      case Collective::alltoall: return alltoall(k);
+      case Collective::scan: return scan(k, op);
+      case Collective::exscan: return exscan(k, op);
     }
   }
 
@@ -293,8 +281,7 @@ class Runner {
     }
   }
 
-  template <class Op>
-  void allreduce(const Case& k, const Op& op) {
+  template <class Op> void allreduce(const Case& k, const Op& op) {
     Guarded in{k.count};
     in.fill(me_);
     if (k.in_place) {
@@ -308,8 +295,7 @@ class Runner {
   }
 
   /// Blocks of two elements in rows of five, out of place into single ones in rows of three.
-  template <class Op>
-  void strided_allreduce(const Case& k, const Op& op) {
+  template <class Op> void strided_allreduce(const Case& k, const Op& op) {
     Guarded in{k.count * 5};
     Guarded out{k.count * 6};
     for (std::size_t i = 0; i < 2 * k.count; ++i) {
@@ -334,8 +320,7 @@ class Runner {
     if (!in.guards_hold() || !out.guards_hold()) complain("was written beyond the ends");
   }
 
-  template <class Op>
-  void scan(const Case& k, const Op& op) {
+  template <class Op> void scan(const Case& k, const Op& op) {
     const auto lower = static_cast<std::uint32_t>((std::uint64_t{2} << me_) - 1);
     Guarded in{k.count};
     in.fill(me_);
@@ -349,8 +334,7 @@ class Runner {
     expect("output", out, lower);
   }
 
-  template <class Op>
-  void exscan(const Case& k, const Op& op) {
+  template <class Op> void exscan(const Case& k, const Op& op) {
     const std::uint32_t below = (1U << me_) - 1;
     Guarded in{k.count};
     in.fill(me_);
@@ -383,8 +367,7 @@ class Runner {
     }
   }
 
-  template <class Op>
-  void reduce(const Case& k, const Op& op) {
+  template <class Op> void reduce(const Case& k, const Op& op) {
     const papcoll::root to{k.root};
     const bool is_root = me_ == k.root;
     Guarded in{k.count};
@@ -449,8 +432,7 @@ class Runner {
     }
   }
 
-  template <class Op>
-  void reduce_scatter_blocks(const Case& k, const Op& op) {
+  template <class Op> void reduce_scatter_blocks(const Case& k, const Op& op) {
     Guarded in{total(k.count)};
     in.fill(me_);
     if (k.in_place) {
@@ -464,8 +446,7 @@ class Runner {
   }
 
   /// Uneven blocks, some of them empty.
-  template <class Op>
-  void reduce_scatter_counts(const Case& k, const Op& op) {
+  template <class Op> void reduce_scatter_counts(const Case& k, const Op& op) {
     std::vector<std::size_t> each;
     std::size_t all = 0;
     std::size_t before = 0;

@@ -64,8 +64,7 @@ struct Blocks {
 };
 
 /// A call that one rank makes wrongly and the others rightly.
-template <class Comm>
-struct Mistake {
+template <class Comm> struct Mistake {
   papcoll::Collective collective;
   std::string says;  ///< part of the message
   std::function<void(Comm&, Buffers&, bool wrong, const Algorithm&)> call;
@@ -80,8 +79,7 @@ inline bool may_have_blocks(papcoll::Collective c) {
          papcoll::is_prefix_reduction(c);
 }
 
-template <class Comm>
-std::vector<Mistake<Comm>> all() {
+template <class Comm> std::vector<Mistake<Comm>> all() {
   using papcoll::Collective;
   using B = Buffers;
   return {
@@ -410,8 +408,7 @@ std::vector<Mistake<Comm>> all() {
 }
 
 /// Calls that are right by themselves and do not match: `odd` is true on one rank.
-template <class Comm>
-std::vector<Mistake<Comm>> mismatches() {
+template <class Comm> std::vector<Mistake<Comm>> mismatches() {
   using papcoll::Collective;
   using B = Buffers;
   return {
@@ -467,16 +464,14 @@ std::vector<Mistake<Comm>> mismatches() {
 }
 
 /// A call that shows if the team still works.
-template <class Comm>
-void work(Comm& comm) {
+template <class Comm> void work(Comm& comm) {
   const int sum = papcoll::allreduce(comm, comm.rank() + 1);
   if (sum != comm.size() * (comm.size() + 1) / 2) throw std::logic_error("a wrong sum");
 }
 
 /// A rank that leaves a call before the others have come hears of a mismatch within four calls.
 /// Makes them, and gives what came of `first`, the call, or else of the first that failed.
-template <class Comm>
-Outcome heard(Comm& comm, Outcome first) {
+template <class Comm> Outcome heard(Comm& comm, Outcome first) {
   for (int i = 0; i < 4; ++i) {
     Outcome next = outcome_of([&] { papcoll::barrier(comm); });
     if (first.is_fine()) first = std::move(next);

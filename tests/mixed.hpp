@@ -23,13 +23,10 @@ class Delays {
 
   void maybe() {
     switch (random_() % 16) {
-      case 0:
-        return std::this_thread::sleep_for(std::chrono::microseconds{random_() % 200});
+      case 0: return std::this_thread::sleep_for(std::chrono::microseconds{random_() % 200});
       case 1:
-      case 2:
-        return std::this_thread::yield();
-      default:
-        return;
+      case 2: return std::this_thread::yield();
+      default: return;
     }
   }
 

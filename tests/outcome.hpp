@@ -22,8 +22,7 @@ struct Outcome {
 };
 
 /// Runs f() and names what it threw.
-template <class F>
-Outcome outcome_of(F&& f) {
+template <class F> Outcome outcome_of(F&& f) {
   try {
     f();
     return {};

@@ -29,8 +29,7 @@ using papcoll::Persistent;
 using Ints = std::vector<int>;
 
 /// All forms of all collectives that an algorithm serves, `repeats` times each.
-template <class Comm>
-class Runner {
+template <class Comm> class Runner {
  public:
   Runner(Comm& comm, papcoll::Algorithm algorithm, int repeats)
       : comm_(comm),

@@ -64,8 +64,7 @@ class Candidates {
 /// What a rank saw of the order in force, call by call.
 class Log {
  public:
-  template <class Comm>
-  void note(Comm& comm, const papcoll::AnyPredictor& predictor) {
+  template <class Comm> void note(Comm& comm, const papcoll::AnyPredictor& predictor) {
     const papcoll::Predictions& p = comm.core().predictions(predictor);
     add(p.generation());
     for (const int r : p.forecast().ranks()) add(static_cast<std::uint32_t>(r));
@@ -79,8 +78,7 @@ class Log {
 };
 
 /// Did all ranks note the same?
-template <class Comm>
-bool all_agree(Comm& comm, const Log& log) {
+template <class Comm> bool all_agree(Comm& comm, const Log& log) {
   std::uint64_t hash = log.entries().size();
   for (const std::uint64_t x : log.entries()) hash = (hash ^ x) * 0x100000001b3ULL;
   const auto least = papcoll::allreduce(comm, hash, papcoll::min);
@@ -156,8 +154,7 @@ std::string calls_in_changing_order(Comm& one, Comm& other, std::string_view tra
 }
 
 /// The order comes out as told, takes effect when it should, and stays out where it must.
-template <class Comm>
-std::string order_as_told(Comm& comm, std::string_view transport) {
+template <class Comm> std::string order_as_told(Comm& comm, std::string_view transport) {
   std::string text;
   const auto expect = [&](bool right, const char* what) {
     if (!right) text += std::string(what) + "\n";

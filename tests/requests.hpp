@@ -28,8 +28,7 @@ using papcoll::Request;
 using papcoll::root;
 
 /// One request of each collective, with the data it works on.
-template <class Comm>
-class All {
+template <class Comm> class All {
  public:
   /// Element i of rank r's contribution is salt + 1000 r + i.
   All(Comm& comm, std::size_t count, int salt)
@@ -225,8 +224,7 @@ std::string driven_from_another_call(Comm& comm, std::size_t count,
 }
 
 /// Requests that go out of scope, or are assigned to, wait for themselves.
-template <class Comm>
-std::string never_waited_for(Comm& comm, std::size_t count) {
+template <class Comm> std::string never_waited_for(Comm& comm, std::size_t count) {
   std::vector<int> data(count, 1);
   std::vector<int> other(count, 2);
   {
@@ -267,8 +265,7 @@ std::string many_at_once(Comm& comm, std::size_t number, const papcoll::Algorith
 }
 
 /// Nothing to do is done at once.
-template <class Comm>
-std::string empty_ones(Comm& comm) {
+template <class Comm> std::string empty_ones(Comm& comm) {
   All<Comm> a{comm, 0, 5};
   a.start(comm, {});
   for (std::size_t k = 0; k + 1 < All<Comm>::kinds; ++k) {

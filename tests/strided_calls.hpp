@@ -10,8 +10,7 @@
 #include <vector>
 
 /// What one rank makes of them; all ranks make the same calls.
-template <class C>
-class StridedCalls {
+template <class C> class StridedCalls {
  public:
   explicit StridedCalls(C& comm) : comm_(comm), me_(comm.rank()), size_(comm.size()) {}
 
@@ -68,13 +67,11 @@ class StridedCalls {
       const auto block = static_cast<std::ptrdiff_t>(i / part.block);
       return part.data[block * part.stride + static_cast<std::ptrdiff_t>(i % part.block)];
     }
-    template <class F>
-    void fill(F&& element) {
+    template <class F> void fill(F&& element) {
       for (std::size_t i = 0; i < part.size(); ++i) (*this)[i] = element(i);
     }
     /// Are these its elements, and the gaps untouched?
-    template <class F>
-    bool holds(F&& element) const {
+    template <class F> bool holds(F&& element) const {
       std::size_t gaps = 0;
       for (const Piece& p : all) gaps += p == gap ? 1 : 0;
       for (std::size_t i = 0; i < part.size(); ++i) {

@@ -6,8 +6,7 @@
 #include <string>
 
 /// Runs body(rank) on each rank of a team; what the ranks say was wrong, one after the other.
-template <class Body>
-std::string problems(papcoll::ThreadTeam& team, Body&& body) {
+template <class Body> std::string problems(papcoll::ThreadTeam& team, Body&& body) {
   std::mutex mutex;
   std::string text;
   team.run([&](papcoll::ThreadTeam::Rank& comm) {

@@ -38,8 +38,7 @@ class TraceWriter {
     put(header.library, "Some MPI 1.0");
   }
 
-  template <std::size_t n>
-  static void put(std::array<char, n>& field, std::string_view text) {
+  template <std::size_t n> static void put(std::array<char, n>& field, std::string_view text) {
     field.fill(0);
     std::copy_n(text.begin(), std::min(text.size(), n - 1), field.begin());
   }

@@ -35,8 +35,7 @@ inline std::vector<double> block_weights(Counts counts, std::size_t blocks, std:
   std::mt19937_64 random(seed);
   std::vector<double> weights(blocks, 1);
   switch (counts) {
-    case Counts::equal:
-      break;
+    case Counts::equal: break;
     case Counts::power_law:
       for (std::size_t i = 0; i < blocks; ++i) weights[i] = 1 / static_cast<double>(i + 1);
       for (std::size_t i = blocks; i > 1; --i) std::swap(weights[i - 1], weights[random() % i]);

@@ -105,12 +105,9 @@ std::size_t Candidates::size() const { return state_->algorithms.size(); }
 
 Memory Candidates::allocate(BufferKind kind, std::size_t bytes) const {
   switch (kind) {
-    case BufferKind::ordinary:
-      return allocate_private(bytes);
-    case BufferKind::arena:
-      return allocate_shared(bytes, state_->comm);
-    case BufferKind::registered:
-      return allocate_registered(bytes, state_->comm);
+    case BufferKind::ordinary: return allocate_private(bytes);
+    case BufferKind::arena: return allocate_shared(bytes, state_->comm);
+    case BufferKind::registered: return allocate_registered(bytes, state_->comm);
   }
   std::abort();
 }

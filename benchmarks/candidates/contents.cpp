@@ -13,12 +13,10 @@ namespace {
 /// round numbers, are not mistaken for one another; short, so that expected results are tabulated.
 constexpr std::size_t period = 251;
 
-template <class T>
-using Table = std::array<T, period>;
+template <class T> using Table = std::array<T, period>;
 
 /// The input of one rank. For a product only three ranks of any five or more contribute a 2.
-template <class T>
-Table<T> inputs(const Problem& problem, int rank, unsigned round) {
+template <class T> Table<T> inputs(const Problem& problem, int rank, unsigned round) {
   Table<T> table;
   const auto r = static_cast<std::size_t>(rank);
   const bool product = is_reduction(problem.collective) && problem.op == Op::prod;
@@ -30,24 +28,18 @@ Table<T> inputs(const Problem& problem, int rank, unsigned round) {
   return table;
 }
 
-template <class T>
-T combine(Op op, T a, T b) {
+template <class T> T combine(Op op, T a, T b) {
   switch (op) {
-    case Op::sum:
-      return static_cast<T>(a + b);
-    case Op::prod:
-      return static_cast<T>(a * b);
-    case Op::min:
-      return std::min(a, b);
-    case Op::max:
-      return std::max(a, b);
+    case Op::sum: return static_cast<T>(a + b);
+    case Op::prod: return static_cast<T>(a * b);
+    case Op::min: return std::min(a, b);
+    case Op::max: return std::max(a, b);
   }
   return a;
 }
 
 /// The inputs that belong in this rank's result, combined.
-template <class T>
-Table<T> reduced(const Problem& problem, unsigned round) {
+template <class T> Table<T> reduced(const Problem& problem, unsigned round) {
   Table<T> result = inputs<T>(problem, 0, round);
   const int last = papcoll::contributors(problem.collective, problem.rank, problem.ranks).last;
   for (int rank = 1; rank < last; ++rank) {
@@ -63,8 +55,7 @@ Table<T> reduced(const Problem& problem, unsigned round) {
 constexpr std::byte rubbish{0xa5};
 
 /// The elements of a buffer, numbered without its gaps.
-template <class T>
-struct Elements {
+template <class T> struct Elements {
   T* data;
   Layout layout{};
   std::size_t first = 0;  ///< the number of element 0
@@ -92,8 +83,7 @@ std::optional<std::string> compare(const Elements<const T>& got, std::size_t cou
 }
 
 /// Where this rank's own contribution stands in the only buffer of a call in place.
-template <class T>
-Elements<T> own_block(const Problem& problem, const Elements<T>& output) {
+template <class T> Elements<T> own_block(const Problem& problem, const Elements<T>& output) {
   const bool gathers = problem.collective == Collective::allgather ||
                        (problem.collective == Collective::gather && problem.is_root());
   if (!gathers) return output;
@@ -127,8 +117,7 @@ void fill_uneven(const Problem& problem, const Elements<T>& input, const Element
   }
 }
 
-template <class T>
-void fill(const Problem& problem, const Buffers& buffers, unsigned round) {
+template <class T> void fill(const Problem& problem, const Buffers& buffers, unsigned round) {
   std::fill_n(buffers.output(), buffers.output_bytes(), rubbish);
   const Elements<T> input{reinterpret_cast<T*>(buffers.input()), problem.layout};
   const Elements<T> output{reinterpret_cast<T*>(buffers.output()), problem.layout};
@@ -217,11 +206,9 @@ std::optional<std::string> verify(const Problem& problem, const Buffers& buffers
   const std::size_t n = problem.count;
   const std::size_t own_first = static_cast<std::size_t>(problem.rank) * n;
   switch (problem.collective) {
-    case Collective::barrier:
-      return std::nullopt;
+    case Collective::barrier: return std::nullopt;
     case Collective::allreduce:
-    case Collective::scan:
-      return compare(output, n, 0, reduced<T>(problem, round));
+    case Collective::scan: return compare(output, n, 0, reduced<T>(problem, round));
     case Collective::exscan:
       if (problem.rank > 0) return compare(output, n, 0, reduced<T>(problem, round));
       return std::nullopt;
@@ -229,8 +216,7 @@ std::optional<std::string> verify(const Problem& problem, const Buffers& buffers
       if (problem.is_root()) return compare(output, n, 0, reduced<T>(problem, round));
       if (!problem.in_place) return std::nullopt;
       return compare(output, n, 0, inputs<T>(problem, problem.rank, round));
-    case Collective::bcast:
-      return compare(output, n, 0, inputs<T>(problem, problem.root, round));
+    case Collective::bcast: return compare(output, n, 0, inputs<T>(problem, problem.root, round));
     case Collective::reduce_scatter:
       return compare(output, n, own_first, reduced<T>(problem, round));
     case Collective::scatter:
@@ -242,8 +228,7 @@ std::optional<std::string> verify(const Problem& problem, const Buffers& buffers
       if (!problem.is_root()) return std::nullopt;
       break;
     case Collective::allgather:
-    case Collective::alltoall:
-      break;
+    case Collective::alltoall: break;
   }
   // Blocks of all ranks; of alltoall, those that they have for this one.
   const std::size_t theirs = problem.collective == Collective::alltoall ? own_first : 0;

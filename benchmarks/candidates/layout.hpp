@@ -27,8 +27,7 @@ struct Layout {
   }
 
   /// For papcoll.
-  template <class T>
-  papcoll::Strided<T> of(T* data, std::size_t count) const {
+  template <class T> papcoll::Strided<T> of(T* data, std::size_t count) const {
     return papcoll::strided(data, count / block, block, static_cast<std::ptrdiff_t>(stride));
   }
 };

@@ -10,8 +10,7 @@ namespace bench {
 namespace {
 
 /// In and Out are what papcoll takes as buffers.
-template <class In, class Out>
-struct Arguments {
+template <class In, class Out> struct Arguments {
   papcoll::Communicator& comm;
   In in;
   Out out;
@@ -38,23 +37,17 @@ std::function<void()> reduction_with(Collective collective, const Arguments<In, 
     case Collective::reduce_scatter:
       if (a.in_place) return [=] { papcoll::reduce_scatter(a.comm, a.out, op, a.algorithm); };
       return [=] { papcoll::reduce_scatter(a.comm, a.in, a.out, op, a.algorithm); };
-    default:
-      std::abort();
+    default: std::abort();
   }
 }
 
 /// Calls f(operator).
-template <class F>
-std::function<void()> with_op(Op op, const F& f) {
+template <class F> std::function<void()> with_op(Op op, const F& f) {
   switch (op) {
-    case Op::sum:
-      return f(papcoll::sum);
-    case Op::prod:
-      return f(papcoll::prod);
-    case Op::min:
-      return f(papcoll::min);
-    case Op::max:
-      return f(papcoll::max);
+    case Op::sum: return f(papcoll::sum);
+    case Op::prod: return f(papcoll::prod);
+    case Op::min: return f(papcoll::min);
+    case Op::max: return f(papcoll::max);
   }
   std::abort();
 }
@@ -82,16 +75,14 @@ std::function<void()> uneven(Collective collective, const Arguments<In, Out>& a,
       if (a.in_place)
         return keeping([=] { papcoll::scatterv(a.comm, a.out, sent, a.root, a.algorithm); });
       return keeping([=] { papcoll::scatterv(a.comm, a.in, a.out, sent, a.root, a.algorithm); });
-    default:
-      std::abort();
+    default: std::abort();
   }
 }
 
 template <class In, class Out>
 std::function<void()> movement(Collective collective, const Arguments<In, Out>& a) {
   switch (collective) {
-    case Collective::bcast:
-      return [=] { papcoll::bcast(a.comm, a.out, a.root, a.algorithm); };
+    case Collective::bcast: return [=] { papcoll::bcast(a.comm, a.out, a.root, a.algorithm); };
     case Collective::allgather:
       if (a.in_place) return [=] { papcoll::allgather(a.comm, a.out, a.algorithm); };
       return [=] { papcoll::allgather(a.comm, a.in, a.out, a.algorithm); };
@@ -104,10 +95,8 @@ std::function<void()> movement(Collective collective, const Arguments<In, Out>& 
     case Collective::alltoall:
       if (a.in_place) return [=] { papcoll::alltoall(a.comm, a.out, a.algorithm); };
       return [=] { papcoll::alltoall(a.comm, a.in, a.out, a.algorithm); };
-    case Collective::barrier:
-      return [=] { papcoll::barrier(a.comm, a.algorithm); };
-    default:
-      std::abort();
+    case Collective::barrier: return [=] { papcoll::barrier(a.comm, a.algorithm); };
+    default: std::abort();
   }
 }
 

@@ -40,12 +40,10 @@ std::function<void()> native_call(const Problem& problem, const Buffers& buffers
 
   // Errors end the program: the communicator keeps MPI_ERRORS_ARE_FATAL.
   switch (problem.collective) {
-    case Collective::allreduce:
-      return [=] { MPI_Allreduce(in, out, e.n, e.type, e.op, comm); };
+    case Collective::allreduce: return [=] { MPI_Allreduce(in, out, e.n, e.type, e.op, comm); };
     case Collective::reduce:
       return [=] { MPI_Reduce(sent, collected, e.n, e.type, e.op, root, comm); };
-    case Collective::bcast:
-      return [=] { MPI_Bcast(out, e.n, e.type, root, comm); };
+    case Collective::bcast: return [=] { MPI_Bcast(out, e.n, e.type, root, comm); };
     case Collective::allgather:
       return [=] { MPI_Allgather(in, e.n, e.type, out, e.n, e.type, comm); };
     case Collective::reduce_scatter:
@@ -54,14 +52,11 @@ std::function<void()> native_call(const Problem& problem, const Buffers& buffers
       return [=] { MPI_Gather(sent, e.n, e.type, collected, e.n, e.type, root, comm); };
     case Collective::scatter:
       return [=] { MPI_Scatter(parts, e.n, e.type, part, e.n, e.type, root, comm); };
-    case Collective::barrier:
-      return [=] { MPI_Barrier(comm); };
+    case Collective::barrier: return [=] { MPI_Barrier(comm); };
     case Collective::alltoall:
       return [=] { MPI_Alltoall(in, e.n, e.type, out, e.n, e.type, comm); };
-    case Collective::scan:
-      return [=] { MPI_Scan(in, out, e.n, e.type, e.op, comm); };
-    case Collective::exscan:
-      return [=] { MPI_Exscan(in, out, e.n, e.type, e.op, comm); };
+    case Collective::scan: return [=] { MPI_Scan(in, out, e.n, e.type, e.op, comm); };
+    case Collective::exscan: return [=] { MPI_Exscan(in, out, e.n, e.type, e.op, comm); };
   }
   return {};
 }

@@ -18,20 +18,15 @@ namespace {
 
 MPI_Op predefined(Op op) {
   switch (op) {
-    case Op::sum:
-      return MPI_SUM;
-    case Op::prod:
-      return MPI_PROD;
-    case Op::min:
-      return MPI_MIN;
-    case Op::max:
-      return MPI_MAX;
+    case Op::sum: return MPI_SUM;
+    case Op::prod: return MPI_PROD;
+    case Op::min: return MPI_MIN;
+    case Op::max: return MPI_MAX;
   }
   return MPI_OP_NULL;
 }
 
-template <class T, Op op>
-void combine(const T* a, T* b, std::size_t n) {
+template <class T, Op op> void combine(const T* a, T* b, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     if constexpr (op == Op::sum) b[i] = static_cast<T>(a[i] + b[i]);
     if constexpr (op == Op::prod) b[i] = static_cast<T>(a[i] * b[i]);
@@ -41,8 +36,7 @@ void combine(const T* a, T* b, std::size_t n) {
 }
 
 /// What MPI combines with in a simulation, where its own operators take no time.
-template <class T, Op op>
-struct Charged {
+template <class T, Op op> struct Charged {
   static void call(void* in, void* inout, int* n, MPI_Datatype*) {
     const auto count = static_cast<std::size_t>(*n);
     combine<T, op>(static_cast<const T*>(in), static_cast<T*>(inout), count);
@@ -56,8 +50,7 @@ struct Apart {
   std::size_t count = 0;
 } apart;
 
-template <class T, Op op>
-struct OfApart {
+template <class T, Op op> struct OfApart {
   static void call(void* in, void* inout, int* n, MPI_Datatype*) {
     const std::size_t extent = apart.layout.extent(apart.count);
     const std::size_t end = static_cast<std::size_t>(*n) * extent;
@@ -71,8 +64,7 @@ struct OfApart {
   }
 };
 
-template <template <class, Op> class Function>
-MPI_Op made_operator(Type type, Op op) {
+template <template <class, Op> class Function> MPI_Op made_operator(Type type, Op op) {
   return with_type(type, [op]<class T>(std::type_identity<T>) {
     constexpr std::array<MPI_User_function*, 4> functions{
         &Function<T, Op::sum>::call, &Function<T, Op::prod>::call, &Function<T, Op::min>::call,
@@ -83,8 +75,7 @@ MPI_Op made_operator(Type type, Op op) {
   });
 }
 
-template <class Handle>
-std::shared_ptr<const void> owned(Handle made, int (*release)(Handle*)) {
+template <class Handle> std::shared_ptr<const void> owned(Handle made, int (*release)(Handle*)) {
   return std::shared_ptr<const Handle>(new Handle(made), [release](const Handle* h) {
     Handle copy = *h;
     release(&copy);
@@ -124,16 +115,11 @@ std::vector<int> to_ints(const std::vector<std::size_t>& numbers, const char* wh
 
 MPI_Datatype datatype(Type type) {
   switch (type) {
-    case Type::float64:
-      return MPI_DOUBLE;
-    case Type::float32:
-      return MPI_FLOAT;
-    case Type::int32:
-      return MPI_INT32_T;
-    case Type::int64:
-      return MPI_INT64_T;
-    case Type::uint8:
-      return MPI_UINT8_T;
+    case Type::float64: return MPI_DOUBLE;
+    case Type::float32: return MPI_FLOAT;
+    case Type::int32: return MPI_INT32_T;
+    case Type::int64: return MPI_INT64_T;
+    case Type::uint8: return MPI_UINT8_T;
   }
   return MPI_DATATYPE_NULL;
 }

@@ -57,8 +57,7 @@ std::function<void()> uneven_native_call(const Problem& problem, const Buffers& 
                      sent.counts.data(), sent.places.data(), type, here ? MPI_IN_PLACE : out, own,
                      type, root, comm);
       };
-    default:
-      return {};
+    default: return {};
   }
 }
 

@@ -12,8 +12,7 @@ namespace {
 using papcoll::Persistent;
 
 /// In and Out are what papcoll takes as buffers.
-template <class In, class Out>
-class Maker {
+template <class In, class Out> class Maker {
  public:
   Maker(const Problem& problem, const In& in, const Out& out, papcoll::Communicator& comm,
         const papcoll::Algorithm& algorithm)
@@ -24,8 +23,7 @@ class Maker {
         in_place_(problem.in_place),
         root_(problem.root) {}
 
-  template <class F>
-  Persistent reduction(Collective collective, const F& op) const {
+  template <class F> Persistent reduction(Collective collective, const F& op) const {
     switch (collective) {
       case Collective::allreduce:
         return of_buffers(
@@ -42,8 +40,7 @@ class Maker {
       case Collective::reduce_scatter:
         return of_buffers(
             [&](auto... b) { return papcoll::reduce_scatter_init(comm_, b..., op, algorithm_); });
-      default:
-        std::abort();
+      default: std::abort();
     }
   }
 
@@ -66,15 +63,13 @@ class Maker {
         return of_buffers([&](auto... b) {
           return papcoll::scatterv_init(comm_, b..., sent, root_, algorithm_);
         });
-      default:
-        std::abort();
+      default: std::abort();
     }
   }
 
   Persistent movement(Collective collective) const {
     switch (collective) {
-      case Collective::bcast:
-        return papcoll::bcast_init(comm_, out_, root_, algorithm_);
+      case Collective::bcast: return papcoll::bcast_init(comm_, out_, root_, algorithm_);
       case Collective::allgather:
         return of_buffers(
             [&](auto... b) { return papcoll::allgather_init(comm_, b..., algorithm_); });
@@ -87,16 +82,13 @@ class Maker {
       case Collective::alltoall:
         return of_buffers(
             [&](auto... b) { return papcoll::alltoall_init(comm_, b..., algorithm_); });
-      case Collective::barrier:
-        return papcoll::barrier_init(comm_, algorithm_);
-      default:
-        std::abort();
+      case Collective::barrier: return papcoll::barrier_init(comm_, algorithm_);
+      default: std::abort();
     }
   }
 
  private:
-  template <class Make>
-  Persistent of_buffers(Make&& make) const {
+  template <class Make> Persistent of_buffers(Make&& make) const {
     return in_place_ ? make(out_) : make(in_, out_);
   }
 
@@ -114,14 +106,10 @@ Persistent even(const Maker<In, Out>& maker, const Problem& problem) {
   const Collective c = problem.collective;
   if (!papcoll::is_reduction(c)) return maker.movement(c);
   switch (problem.op) {
-    case Op::sum:
-      return maker.reduction(c, papcoll::sum);
-    case Op::prod:
-      return maker.reduction(c, papcoll::prod);
-    case Op::min:
-      return maker.reduction(c, papcoll::min);
-    case Op::max:
-      return maker.reduction(c, papcoll::max);
+    case Op::sum: return maker.reduction(c, papcoll::sum);
+    case Op::prod: return maker.reduction(c, papcoll::prod);
+    case Op::min: return maker.reduction(c, papcoll::min);
+    case Op::max: return maker.reduction(c, papcoll::max);
   }
   std::abort();
 }

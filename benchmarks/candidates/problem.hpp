@@ -31,19 +31,13 @@ constexpr std::string_view name_of(Type type) { return type_names[static_cast<st
 constexpr std::string_view name_of(Op op) { return op_names[static_cast<std::size_t>(op)]; }
 
 /// Calls f(std::type_identity<T>{}) with the element type that `type` stands for.
-template <class F>
-decltype(auto) with_type(Type type, F&& f) {
+template <class F> decltype(auto) with_type(Type type, F&& f) {
   switch (type) {
-    case Type::float64:
-      return f(std::type_identity<double>{});
-    case Type::float32:
-      return f(std::type_identity<float>{});
-    case Type::int32:
-      return f(std::type_identity<std::int32_t>{});
-    case Type::int64:
-      return f(std::type_identity<std::int64_t>{});
-    case Type::uint8:
-      return f(std::type_identity<std::uint8_t>{});
+    case Type::float64: return f(std::type_identity<double>{});
+    case Type::float32: return f(std::type_identity<float>{});
+    case Type::int32: return f(std::type_identity<std::int32_t>{});
+    case Type::int64: return f(std::type_identity<std::int64_t>{});
+    case Type::uint8: return f(std::type_identity<std::uint8_t>{});
   }
   std::abort();
 }

@@ -9,8 +9,7 @@ namespace bench {
 
 /// In how many chunks a vector is best cut, of 1 to `most`: where `seconds(chunks)` is least; of
 /// equals the fewest.
-template <class F>
-std::size_t best_count(std::size_t most, F&& seconds) {
+template <class F> std::size_t best_count(std::size_t most, F&& seconds) {
   std::size_t best = 1;
   double least = seconds(std::size_t{1});
   for (std::size_t n = 2; n <= most; ++n) {
@@ -24,8 +23,7 @@ std::size_t best_count(std::size_t most, F&& seconds) {
 
 /// About the same with fewer questions: of 1, 2, 3, 4, 6, 8, 12 … the best, and then of those
 /// between its neighbours, if there is one lowest point.
-template <class F>
-std::size_t best_count_coarsely(std::size_t most, F&& seconds) {
+template <class F> std::size_t best_count_coarsely(std::size_t most, F&& seconds) {
   std::vector<std::size_t> grid;
   for (std::size_t n = 1; n <= most; n *= 2) {
     grid.push_back(n);

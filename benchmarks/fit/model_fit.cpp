@@ -74,8 +74,7 @@ class Fitter {
   }
 
  private:
-  template <class... Args>
-  void say(fmt::format_string<Args...> text, Args&&... args) const {
+  template <class... Args> void say(fmt::format_string<Args...> text, Args&&... args) const {
     if (placement_.rank() != 0) return;
     fmt::print(text, std::forward<Args>(args)...);
     std::fflush(stdout);

@@ -62,8 +62,7 @@ template <auto seconds>
 double whole(const papcoll::Hockney& h, int p, double m, double /*segment*/) {
   return seconds(h, p, m);
 }
-template <auto seconds>
-double cut(const papcoll::Hockney& h, int p, double m, double s) {
+template <auto seconds> double cut(const papcoll::Hockney& h, int p, double m, double s) {
   return seconds(h, p, m, s);
 }
 inline double segmented_ring(const papcoll::Hockney& h, int p, double m, double s) {

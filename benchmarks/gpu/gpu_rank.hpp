@@ -61,8 +61,7 @@ class GpuRank {
   }
 
   /// From when the first rank begins to when the last one's device is done: the same on all ranks.
-  template <class Call>
-  double seconds_of(Call&& call) {
+  template <class Call> double seconds_of(Call&& call) {
     MPI_Barrier(mpi_);
     std::array<double, 2> times{};
     times[0] = -steady_seconds();
@@ -75,8 +74,7 @@ class GpuRank {
 
   /// The median of at least three calls, of more as long as there is time, after one that does not
   /// count.
-  template <class Call>
-  double median_of(Call&& call, double time = 0.3) {
+  template <class Call> double median_of(Call&& call, double time = 0.3) {
     constexpr std::size_t fewest = 3;
     constexpr std::size_t most = 200;
     seconds_of(call);

@@ -51,8 +51,7 @@ void die_after(double seconds, double* when) {
 void call(papcoll::Communicator& comm, int turn, float* data, std::size_t n, void* stream) {
   using papcoll::CudaIpcTransport;
   switch (turn % 4) {
-    case 0:
-      return papcoll::gpu::allreduce<CudaIpcTransport>(comm, data, n, papcoll::sum, stream);
+    case 0: return papcoll::gpu::allreduce<CudaIpcTransport>(comm, data, n, papcoll::sum, stream);
     case 1:
       return papcoll::gpu::allreduce<papcoll::SharedDevice, CudaIpcTransport>(comm, data, n,
                                                                               papcoll::sum, stream);

@@ -17,8 +17,7 @@ namespace {
 using papcoll::gpu::OwnedMemory;
 
 /// Values of which results do not depend on the order of combining, with up to 64 ranks.
-template <class T, class Op>
-T random_value(std::mt19937& bits) {
+template <class T, class Op> T random_value(std::mt19937& bits) {
   if constexpr (!std::is_floating_point_v<T>) {
     return bits() % 4 == 0 ? T{0} : static_cast<T>(bits());  // 0 is false
   } else if constexpr (std::is_same_v<Op, papcoll::Prod>) {
@@ -29,8 +28,7 @@ T random_value(std::mt19937& bits) {
   }
 }
 
-template <class T, class Op>
-std::vector<T> contribution(int rank, std::size_t n) {
+template <class T, class Op> std::vector<T> contribution(int rank, std::size_t n) {
   std::mt19937 bits(static_cast<unsigned>(rank) * 7919U + static_cast<unsigned>(n) +
                     static_cast<unsigned>(sizeof(T)));
   std::vector<T> values(n);
@@ -43,8 +41,7 @@ class Check {
   explicit Check(GpuRank& rank)
       : rank_(rank), memory_{rank.gpus, rank.gpus.allocate(rank.device, most * 8)} {}
 
-  template <class... Ops>
-  void operators(papcoll::detail::TypeList<Ops...> /*all*/) {
+  template <class... Ops> void operators(papcoll::detail::TypeList<Ops...> /*all*/) {
     (types<Ops>(papcoll::detail::BuiltInTypes{}), ...);
   }
 
@@ -54,13 +51,11 @@ class Check {
  private:
   static constexpr std::size_t most = 300'007;
 
-  template <class Op, class... Ts>
-  void types(papcoll::detail::TypeList<Ts...> /*all*/) {
+  template <class Op, class... Ts> void types(papcoll::detail::TypeList<Ts...> /*all*/) {
     (pair<Op, Ts>(), ...);
   }
 
-  template <class Op, class T>
-  void pair() {
+  template <class Op, class T> void pair() {
     if constexpr (papcoll::gpu::detail::Combinable<T, Op>) {
       ++pairs;
       for (const std::size_t n : {std::size_t{1003}, most}) {

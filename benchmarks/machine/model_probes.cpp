@@ -19,8 +19,7 @@ constexpr int probe_tag = 19;
 constexpr std::size_t largest = std::size_t{4} << 20;
 
 /// The first and the last rank do something, of which the first one's result is everybody's.
-template <class F>
-double between_first_and_last(const Placement& placement, F&& f) {
+template <class F> double between_first_and_last(const Placement& placement, F&& f) {
   const int last = placement.ranks() - 1;
   double result = 0;
   if (placement.rank() == 0) result = f(last, true);
@@ -67,17 +66,12 @@ double burst(MPI_Comm comm, int partner, bool sends, std::size_t bytes, bool onl
 }
 
 /// Calls f(op) with papcoll's operator.
-template <class F>
-void with_op(Op op, F&& f) {
+template <class F> void with_op(Op op, F&& f) {
   switch (op) {
-    case Op::sum:
-      return f(papcoll::sum);
-    case Op::prod:
-      return f(papcoll::prod);
-    case Op::min:
-      return f(papcoll::min);
-    case Op::max:
-      return f(papcoll::max);
+    case Op::sum: return f(papcoll::sum);
+    case Op::prod: return f(papcoll::prod);
+    case Op::min: return f(papcoll::min);
+    case Op::max: return f(papcoll::max);
   }
   std::abort();
 }
@@ -88,8 +82,7 @@ struct Rate {
 };
 
 /// What `work` takes for one of `bytes` bytes, alone on the machine.
-template <class TransportOp>
-Rate rate(std::size_t bytes, TransportOp&& work) {
+template <class TransportOp> Rate rate(std::size_t bytes, TransportOp&& work) {
   constexpr int windows = 21;
   constexpr int calls = 10;
   std::vector<double> times;

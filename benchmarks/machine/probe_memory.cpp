@@ -15,8 +15,7 @@ namespace {
 void touch(void* p) { asm volatile("" : : "r"(p) : "memory"); }
 
 /// Seconds a run of `work` takes at best, while all ranks do the same.
-template <class TransportOp>
-double least_time(Meeting& meeting, TransportOp work) {
+template <class TransportOp> double least_time(Meeting& meeting, TransportOp work) {
   constexpr double window = 50e-6;  // long against the clock and the skew of the barrier
   constexpr int windows = 8;
   work();

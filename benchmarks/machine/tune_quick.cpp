@@ -118,28 +118,17 @@ class Learning {
     const papcoll::root first{0};
     const papcoll::Max op{};  // whose results stay as they are
     switch (collective) {
-      case Collective::allreduce:
-        return papcoll::allreduce(comm, one, to_one, op, a);
-      case Collective::reduce:
-        return papcoll::reduce(comm, one, to_one, first, op, a);
-      case Collective::bcast:
-        return papcoll::bcast(comm, to_one, first, a);
-      case Collective::allgather:
-        return papcoll::allgather(comm, one, to_all, a);
-      case Collective::reduce_scatter:
-        return papcoll::reduce_scatter(comm, all, to_one, op, a);
-      case Collective::gather:
-        return papcoll::gather(comm, one, to_all, first, a);
-      case Collective::scatter:
-        return papcoll::scatter(comm, all, to_one, first, a);
-      case Collective::barrier:
-        return papcoll::barrier(comm, a);
-      case Collective::alltoall:
-        return papcoll::alltoall(comm, all, to_all, a);
-      case Collective::scan:
-        return papcoll::scan(comm, one, to_one, op, a);
-      case Collective::exscan:
-        return papcoll::exscan(comm, one, to_one, op, a);
+      case Collective::allreduce: return papcoll::allreduce(comm, one, to_one, op, a);
+      case Collective::reduce: return papcoll::reduce(comm, one, to_one, first, op, a);
+      case Collective::bcast: return papcoll::bcast(comm, to_one, first, a);
+      case Collective::allgather: return papcoll::allgather(comm, one, to_all, a);
+      case Collective::reduce_scatter: return papcoll::reduce_scatter(comm, all, to_one, op, a);
+      case Collective::gather: return papcoll::gather(comm, one, to_all, first, a);
+      case Collective::scatter: return papcoll::scatter(comm, all, to_one, first, a);
+      case Collective::barrier: return papcoll::barrier(comm, a);
+      case Collective::alltoall: return papcoll::alltoall(comm, all, to_all, a);
+      case Collective::scan: return papcoll::scan(comm, one, to_one, op, a);
+      case Collective::exscan: return papcoll::exscan(comm, one, to_one, op, a);
     }
   }
 

@@ -21,8 +21,7 @@ std::vector<double> input;
 std::vector<double> output;
 
 /// Mean µs of a call.
-template <class Call>
-double timed(int calls, Call&& call) {
+template <class Call> double timed(int calls, Call&& call) {
   for (int i = 0; i < calls / 8 + 1; ++i) call();
   const double begin = MPI_Wtime();
   for (int i = 0; i < calls; ++i) call();

@@ -34,8 +34,7 @@ void stay_on(int processor) {
 
 /// Nanoseconds of each of so many rounds, in which `write` comes before the signal on this core,
 /// and `read` after it on the other.
-template <class Write, class Read>
-std::vector<double> rounds(int n, Write&& write, Read&& read) {
+template <class Write, class Read> std::vector<double> rounds(int n, Write&& write, Read&& read) {
   struct alignas(papcoll::cache_line) Line {
     std::atomic<int> turn{0};  // release after the data, acquire before: nothing else is shared
   };

@@ -48,8 +48,7 @@ Allreduce of_library() {
   return found;
 }
 
-template <class Call>
-double nanoseconds_a_call(const Call& call) {
+template <class Call> double nanoseconds_a_call(const Call& call) {
   constexpr int warm_up = 20;
   constexpr int calls = 2000;
   for (int i = 0; i < warm_up; ++i) call();

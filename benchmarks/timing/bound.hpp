@@ -106,22 +106,17 @@ inline Traffic least_traffic(const Workload& w) {
   const double once = w.nodes > 1 ? n : 0;
   const bool all = w.together;
   switch (w.collective) {
-    case Collective::allreduce:
-      return {all ? p * n : n, p * n, all ? ring : once, true};
-    case Collective::reduce:
-      return {all ? p * n : n, n, all ? once : 0, all};
-    case Collective::bcast:
-      return {n, all ? (p - 1) * n : n, all ? once : 0, all};
+    case Collective::allreduce: return {all ? p * n : n, p * n, all ? ring : once, true};
+    case Collective::reduce: return {all ? p * n : n, n, all ? once : 0, all};
+    case Collective::bcast: return {n, all ? (p - 1) * n : n, all ? once : 0, all};
     case Collective::allgather:
       return {all ? p * n : n, (all ? p * (p - own) : 2 * p - 1 - own) * n, all ? away : once,
               true};
-    case Collective::reduce_scatter:
-      return {(all ? p : 1) * p * n, p * n, away, true};
+    case Collective::reduce_scatter: return {(all ? p : 1) * p * n, p * n, away, true};
     case Collective::gather:
     case Collective::scatter:
       return {all ? (p - own) * n : n, all ? (p - own) * n : n, all ? away : 0, all};
-    case Collective::barrier:
-      return {0, 0, 0, true};
+    case Collective::barrier: return {0, 0, 0, true};
     case Collective::alltoall: {
       const double blocks = all ? p * (p - own) : 2 * p - 1 - own;
       return {blocks * n, blocks * n, all ? w.fullest_node * away : away, true};

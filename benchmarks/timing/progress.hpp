@@ -16,8 +16,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  template <class... Args>
-  void show(fmt::format_string<Args...> text, Args&&... args) const {
+  template <class... Args> void show(fmt::format_string<Args...> text, Args&&... args) const {
     if (shown_) fmt::print(stderr, "\r\x1b[K{}", fmt::format(text, std::forward<Args>(args)...));
   }
 

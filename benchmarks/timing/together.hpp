@@ -15,8 +15,7 @@ struct usage_error : std::runtime_error {
 
 /// Runs f() on all ranks; if it throws on any of them, all throw usage_error with the words of the
 /// lowest such rank. Collective.
-template <class F>
-void together(MPI_Comm comm, F&& f) {
+template <class F> void together(MPI_Comm comm, F&& f) {
   std::string text;
   bool failed = false;
   try {

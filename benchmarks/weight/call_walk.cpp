@@ -35,8 +35,7 @@ bool is_counting = false;
 }
 
 /// The functions that the shortest of many calls enters.
-template <class Call>
-[[gnu::no_instrument_function]] std::vector<void*> shortest(Call&& call) {
+template <class Call> [[gnu::no_instrument_function]] std::vector<void*> shortest(Call&& call) {
   std::vector<void*> best(most_entered);
   for (int i = 0; i < 1000; ++i) {
     entries = 0;

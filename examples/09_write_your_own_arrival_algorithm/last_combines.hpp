@@ -40,8 +40,7 @@ struct LastCombines {
   // and remembers in members how far it has come. Site lists what it may ask of the node.
   class Run {
    public:
-    template <papcoll::Site S>
-    bool step(S& s, const papcoll::Call& c) {
+    template <papcoll::Site S> bool step(S& s, const papcoll::Call& c) {
       if (!begun_) begin(s, c);
       for (;;) {
         const bool moved = is_last_ ? combine_next(s, c) : follow(s, c);
@@ -51,8 +50,7 @@ struct LastCombines {
     }
 
    private:
-    template <papcoll::Site S>
-    void begin(S& s, const papcoll::Call& c) {
+    template <papcoll::Site S> void begin(S& s, const papcoll::Call& c) {
       begun_ = true;
       chunks_ = papcoll::Chunks{c.count, c.reducer.size, s.chunk_bytes()};
       while (has_room(s)) write_next(s, c);
@@ -61,19 +59,16 @@ struct LastCombines {
     }
 
     // A slot holds buffers() chunks. What a new one overwrites was combined: it is released.
-    template <papcoll::Site S>
-    bool has_room(S& s) const {
+    template <papcoll::Site S> bool has_room(S& s) const {
       return written_ < chunks_.count && written_ < done_ + s.buffers();
     }
-    template <papcoll::Site S>
-    void write_next(S& s, const papcoll::Call& c) {
+    template <papcoll::Site S> void write_next(S& s, const papcoll::Call& c) {
       const std::size_t n = chunks_.bytes(written_);
       if (n != 0) s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), n);
       ++written_;
     }
 
-    template <papcoll::Site S>
-    bool combine_next(S& s, const papcoll::Call& c) {
+    template <papcoll::Site S> bool combine_next(S& s, const papcoll::Call& c) {
       for (; met_ < s.size(); ++met_) {
         // That a rank has published the chunk says, too, that it has copied the result whose buffer
         // this one is written over.
@@ -98,8 +93,7 @@ struct LastCombines {
       return true;
     }
 
-    template <papcoll::Site S>
-    bool follow(S& s, const papcoll::Call& c) {
+    template <papcoll::Site S> bool follow(S& s, const papcoll::Call& c) {
       if (!s.released(done_ + 1)) return false;
       s.all_arrived();  // says the one who came last
       take_next(s, c);
@@ -110,8 +104,7 @@ struct LastCombines {
       return true;
     }
 
-    template <papcoll::Site S>
-    void take_next(S& s, const papcoll::Call& c) {
+    template <papcoll::Site S> void take_next(S& s, const papcoll::Call& c) {
       if (chunks_.bytes(done_) != 0) {
         s.read(c.out + chunks_.offset(done_), s.result(done_), chunks_.bytes(done_));
       }
@@ -128,8 +121,7 @@ struct LastCombines {
 };
 
 // What makes it an algorithm: under which arrival policy it runs, and what is known of it.
-template <>
-struct papcoll::ArrivalDriven<papcoll::ArrivalOrder, LastCombines> {
+template <> struct papcoll::ArrivalDriven<papcoll::ArrivalOrder, LastCombines> {
   using Schedule = LastCombines;
   using Run = LastCombines::Run;
   static constexpr std::string_view name = "LastCombines";

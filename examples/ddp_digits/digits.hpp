@@ -51,8 +51,7 @@ inline Digit parse_digit(const std::string& line) {
 }
 
 /// Shuffles in the same way on every rank and machine (std::shuffle does not promise that).
-template <class T>
-void shuffle(std::vector<T>& items, papcoll::pattern::Random random) {
+template <class T> void shuffle(std::vector<T>& items, papcoll::pattern::Random random) {
   for (std::size_t i = items.size(); i > 1; --i) {
     std::swap(items[i - 1], items[static_cast<std::size_t>(random.below(i))]);
   }

@@ -11,8 +11,7 @@
 namespace ddp {
 
 /// A view of a layer's numbers: a row of weights for each input, then a row of biases.
-template <class Number>
-struct Layer {
+template <class Number> struct Layer {
   Number* numbers;
   std::size_t inputs;
   std::size_t outputs;

@@ -68,12 +68,8 @@ class Network {
   }
 
  private:
-  template <class Number>
-  Layer<Number> first(Number* all) const {
-    return {all, pixels, hidden_};
-  }
-  template <class Number>
-  Layer<Number> second(Number* all) const {
+  template <class Number> Layer<Number> first(Number* all) const { return {all, pixels, hidden_}; }
+  template <class Number> Layer<Number> second(Number* all) const {
     return {all + (pixels + 1) * hidden_, hidden_, classes};
   }
 

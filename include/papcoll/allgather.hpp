@@ -29,8 +29,7 @@ PAPCOLL_COLLECTIVE(allgather)  // papcoll: write allgather(comm, in, out) or all
 
 namespace detail {
 
-template <>
-struct CallOfUnknownBlocks<Collective::allgather> {
+template <> struct CallOfUnknownBlocks<Collective::allgather> {
   template <class P, class... Ps, class C, class In, class... Rest>
   static ResultOf<P> make(C& comm, const In& in, const Rest&... algorithm) {
     const Caller caller{core_of(comm), Collective::allgather, false, true};

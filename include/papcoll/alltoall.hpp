@@ -29,16 +29,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 PAPCOLL_COLLECTIVE(alltoall)  // papcoll: write alltoall(comm, in, out) or alltoall(comm, data)
 
 /// The blocks that an alltoallv with unknown_counts has received.
-template <class T>
-struct ReceivedBlocks {
+template <class T> struct ReceivedBlocks {
   std::vector<T> data;              ///< one block after the other, in rank order
   std::vector<std::size_t> counts;  ///< elements of each
 };
 
 namespace detail {
 
-template <>
-struct CallOfUnknownBlocks<Collective::alltoall> {
+template <> struct CallOfUnknownBlocks<Collective::alltoall> {
   template <class P, class... Ps, class C, class In, class... Rest>
   static ResultOf<P> make(C& comm, const In& in, const blocks& sent, UnknownCounts,
                           const Rest&... algorithm) {

@@ -140,8 +140,7 @@ Settled Chosen<C>::settle(const Caller& caller, const AlgorithmSpec& spec, Call&
 PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
 #undef PAPCOLL_ONCE_FOR
 
-template <Collective C>
-inline constexpr bool chooses<CollectiveTag<C>> = true;
+template <Collective C> inline constexpr bool chooses<CollectiveTag<C>> = true;
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail
 #endif

@@ -127,8 +127,7 @@ class Communicator {
 PAPCOLL_DECL void release_unused_memory();
 
 /// A bare MPI_Comm is a team as well: its first call makes what Communicator would make.
-template <>
-struct TeamOf<MPI_Comm> {
+template <> struct TeamOf<MPI_Comm> {
   /// For the library. Throws argument_error.
   static TeamCore& core(MPI_Comm comm) { return *detail::core_of_comm(comm, nullptr); }
   /// For the library.

@@ -117,10 +117,7 @@ class Element : public detail::ErasedElements {
   /// is equal on all ranks; 0 for bytes of no particular type.
   explicit Element(std::size_t size, std::uint32_t number = 0) noexcept;
   /// The element that typed calls pass for T, so that they match.
-  template <class T>
-  static Element of() noexcept {
-    return Element{detail::element_numbers<T>()};
-  }
+  template <class T> static Element of() noexcept { return Element{detail::element_numbers<T>()}; }
 
   /// For the library.
   detail::ElementNumbers numbers() const noexcept { return {reducer_.size, types_}; }
@@ -143,8 +140,7 @@ class Operator : public detail::ErasedElements {
   /// An operator of the caller's, on elements whose size is the reducer's. `number`: as Element's.
   Operator(const Reducer& reducer, const Element& element, std::uint32_t number = 0) noexcept;
   /// The operator that typed calls pass for T under `op`, which is borrowed.
-  template <class T, class Op>
-  static Operator of(const Op& op) noexcept {
+  template <class T, class Op> static Operator of(const Op& op) noexcept {
     Operator o{papcoll::reducer<T>(op), Element::of<T>()};
     o.types_ |= detail::operator_bits<Op>();
     return o;
@@ -254,8 +250,7 @@ struct ErasedCall : CallArguments, Pinned {
 };
 
 /// Runs a call of that collective.
-template <Collective C>
-void run_erased(ErasedCall&& c, const Algorithm& algorithm);
+template <Collective C> void run_erased(ErasedCall&& c, const Algorithm& algorithm);
 PAPCOLL_DECL Request start_erased(ErasedCall&& c, const Algorithm& algorithm);
 PAPCOLL_DECL Persistent prepare_erased(ErasedCall&& c, const Algorithm& algorithm);
 

@@ -46,11 +46,9 @@ struct PairRow {
 };
 
 /// An operator without state.
-template <class Op>
-inline constexpr Op stateless{};
+template <class Op> inline constexpr Op stateless{};
 
-template <class T, class Op>
-constexpr PairRow pair_row() noexcept {
+template <class T, class Op> constexpr PairRow pair_row() noexcept {
   PairRow row;
   row.size = sizeof(T);
   row.types = element_bits<T>() | operator_bits<Op>();
@@ -192,8 +190,7 @@ const Route& erased_route(CollectiveList<Cs...>, Collective c) noexcept {
   run_call(c.core, c, route);
 }
 
-template <Collective C>
-void run_erased(ErasedCall&& c, const Algorithm& algorithm) {
+template <Collective C> void run_erased(ErasedCall&& c, const Algorithm& algorithm) {
   static constexpr Route route = route_of<Way::blocking, C, true>();
   run_erased_call(c, algorithm, route);
 }

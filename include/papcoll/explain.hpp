@@ -37,8 +37,7 @@ Explanation explain(C&& comm, Collective collective, std::size_t bytes,
 
 /// Returns how many of this rank's calls on a team each algorithm has run, in the order of first
 /// use. Non-blocking calls count when they start; the phases of a hierarchical call are part of it.
-template <Team C>
-std::vector<AlgorithmCount> algorithm_counts(C&& comm) {
+template <Team C> std::vector<AlgorithmCount> algorithm_counts(C&& comm) {
   return detail::algorithm_counts_of(detail::core_of(comm));
 }
 

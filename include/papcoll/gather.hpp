@@ -33,8 +33,7 @@ PAPCOLL_COLLECTIVE(gather)  // papcoll: write gather(comm, data or in, out, papc
 
 namespace detail {
 
-template <>
-struct CallOfUnknownBlocks<Collective::gather> {
+template <> struct CallOfUnknownBlocks<Collective::gather> {
   template <class P, class... Ps, class C, class In, class... Rest>
   static ResultOf<P> make(C& comm, const In& in, root to, const Rest&... algorithm) {
     const Caller caller{core_of(comm), Collective::gather, false, true};

@@ -16,13 +16,10 @@
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The policies of a part, those in Policies<> or one alone.
-template <class P>
-struct PartOf : PartOf<Policies<P>> {};
-template <class... Ps>
-struct PartOf<Policies<Ps...>> : NamedPolicies<Ps...> {
+template <class P> struct PartOf : PartOf<Policies<P>> {};
+template <class... Ps> struct PartOf<Policies<Ps...>> : NamedPolicies<Ps...> {
   /// Ends the compilation with one sentence for what is wrong, if anything is.
-  template <class Tag, bool Commutes, class Contract>
-  static void check() {
+  template <class Tag, bool Commutes, class Contract> static void check() {
     if constexpr ((is_hierarchical<Ps> || ...)) {
       refuse_policies<requirement::hierarchical_levels_in_order, Tag, Ps...>();
     } else if constexpr (!well_formed<Ps...>) {
@@ -38,8 +35,7 @@ struct PartOf<Policies<Ps...>> : NamedPolicies<Ps...> {
 };
 
 /// `Commutes`: the operator of a call of `Tag` does, or there is none.
-template <class P, class Tag, bool Commutes, class Contract>
-void check_level() {
+template <class P, class Tag, bool Commutes, class Contract> void check_level() {
   if constexpr (is_hierarchical<P>) {
     PartOf<typename P::intra>::template check<Tag, Commutes, Contract>();
     check_level<typename P::inter, Tag, Commutes, Contract>();
@@ -49,8 +45,7 @@ void check_level() {
 }
 
 /// The hierarchical algorithm of a type.
-template <class C>
-const HierarchicalSpec& hierarchical_spec_of() {
+template <class C> const HierarchicalSpec& hierarchical_spec_of() {
   static const HierarchicalSpec hierarchical = [] {
     HierarchicalSpec c;
     c.intra = PartOf<typename C::intra>::spec();
@@ -65,8 +60,7 @@ const HierarchicalSpec& hierarchical_spec_of() {
   return hierarchical;
 }
 
-template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
-struct HierarchicalPolicies {
+template <class Tag, bool NonBlocking, bool Commutes, class... Ps> struct HierarchicalPolicies {
   using Given = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
   using Contract = pick_policy<ContractPolicyKind, RankConsistent, Ps...>;
 

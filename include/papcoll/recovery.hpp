@@ -74,8 +74,7 @@ concept rank_of_threads = !std::is_same_v<T, Communicator> && requires(T & rank)
 }  // namespace detail
 
 /// Threads as ranks live and die together.
-template <detail::rank_of_threads Rank>
-void shrink(Rank&) {
+template <detail::rank_of_threads Rank> void shrink(Rank&) {
   static_assert(sizeof(Rank) == 0,
                 "papcoll: shrink() is for communicators of MPI: threads as ranks live and die "
                 "together, so make a new ThreadTeam");

@@ -64,8 +64,7 @@ class [[nodiscard]] Registration {
   /// that of a file, shared with other processes, locked, read-only, the arena's, on a stack, or
   /// registered already, by any communicator, even in part. Throws system_error if the arena,
   /// shared memory or address space is used up. After an exception nothing has changed.
-  template <Team C, ContiguousRange R>
-  Registration(C&& comm, R&& data) {
+  template <Team C, ContiguousRange R> Registration(C&& comm, R&& data) {
     constexpr bool may_be_moved = is_writable<R> && OutputRange<R>;
     static_assert(may_be_moved,
                   "papcoll: a registration moves the memory of its data: pass an lvalue or a "

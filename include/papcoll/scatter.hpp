@@ -33,8 +33,7 @@ PAPCOLL_COLLECTIVE(scatter)  // papcoll: write scatter(comm, data or in, out, pa
 
 namespace detail {
 
-template <>
-struct CallOfUnknownBlocks<Collective::scatter> {
+template <> struct CallOfUnknownBlocks<Collective::scatter> {
   template <class P, class... Ps, class C, class In, class... Rest>
   static ResultOf<P> make(C& comm, const In& in, const blocks& each, UnknownCounts, root from,
                           const Rest&... algorithm) {

@@ -61,7 +61,6 @@ class shared_allocator {  // NOLINT(readability-identifier-naming): as std::allo
 ///
 ///     papcoll::shared_vector<double> x(1000, papcoll::shared_allocator<double>{comm});
 ///     papcoll::allreduce(comm, x);
-template <class T>
-using shared_vector = std::vector<T, shared_allocator<T>>;
+template <class T> using shared_vector = std::vector<T, shared_allocator<T>>;
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -72,8 +72,7 @@ class ThreadTeam {
   /// Calls body(rank) on a new thread for each rank, with a ThreadTeam::Rank&, and returns when all
   /// have ended. If a body throws, ranks that wait for it throw peer_lost, the team is broken, and
   /// run() throws the first exception.
-  template <class Body>
-  void run(Body&& body) {
+  template <class Body> void run(Body&& body) {
     struct Context {
       detail::Vector<Rank>& ranks;
       std::remove_reference_t<Body>& body;

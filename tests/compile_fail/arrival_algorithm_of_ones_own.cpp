@@ -19,10 +19,7 @@ struct Mine {
   static constexpr NumericalContract contract = NumericalContract::reproducible;
   static constexpr bool serves(Collective) noexcept { return true; }
   struct Run {
-    template <Site S>
-    bool step(S&, const Call&) {
-      return true;
-    }
+    template <Site S> bool step(S&, const Call&) { return true; }
   };
 };
 struct Stepless : Mine {
@@ -34,22 +31,18 @@ struct Silent {
 };
 struct Unknown : Mine {};
 
-template <class S>
-struct Driven {
+template <class S> struct Driven {
   using Schedule = S;
   static constexpr std::string_view name = "Mine";
   static constexpr bool keeps_order_on_request = true;
 };
-template <>
-struct papcoll::ArrivalDriven<ArrivalOrder, Mine> : Driven<Mine> {
+template <> struct papcoll::ArrivalDriven<ArrivalOrder, Mine> : Driven<Mine> {
   using Run = Mine::Run;
 };
-template <>
-struct papcoll::ArrivalDriven<ArrivalOrder, Stepless> : Driven<Stepless> {
+template <> struct papcoll::ArrivalDriven<ArrivalOrder, Stepless> : Driven<Stepless> {
   using Run = Stepless::Run;
 };
-template <>
-struct papcoll::ArrivalDriven<ArrivalOrder, Silent> : Driven<Silent> {
+template <> struct papcoll::ArrivalDriven<ArrivalOrder, Silent> : Driven<Silent> {
   using Run = Stepless::Run;
 };
 

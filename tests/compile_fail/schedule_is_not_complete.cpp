@@ -15,31 +15,21 @@
 
 enum class Member { name, sentence, equality, commutative_only };
 
-template <Member without>
-struct Name {
-  static constexpr std::string_view name = "Example";
-};
-template <Member without>
-struct Sentence {
+template <Member without> struct Name { static constexpr std::string_view name = "Example"; };
+template <Member without> struct Sentence {
   static constexpr std::string_view sentence = "Does nothing.";
 };
-template <Member without>
-struct Equality {
+template <Member without> struct Equality {
   friend bool operator==(const Equality&, const Equality&) = default;
 };
-template <Member without>
-struct CommutativeOnly {
+template <Member without> struct CommutativeOnly {
   static constexpr bool commutative_only = false;
 };
 #ifndef PAPCOLL_TEST_CONTROL
-template <>
-struct Name<Member::name> {};
-template <>
-struct Sentence<Member::sentence> {};
-template <>
-struct Equality<Member::equality> {};
-template <>
-struct CommutativeOnly<Member::commutative_only> {};
+template <> struct Name<Member::name> {};
+template <> struct Sentence<Member::sentence> {};
+template <> struct Equality<Member::equality> {};
+template <> struct CommutativeOnly<Member::commutative_only> {};
 #endif
 
 template <Member without>
@@ -79,8 +69,7 @@ struct Kindless {
   using policy_kind = papcoll::SchedulePolicyKind;
 #endif
 };
-template <int>
-struct Nameless : Lacking<Member::name> {
+template <int> struct Nameless : Lacking<Member::name> {
   friend bool operator==(const Nameless&, const Nameless&) = default;
 };
 

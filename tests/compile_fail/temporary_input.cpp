@@ -15,13 +15,9 @@ using papcoll::root;
 // Of a type of its own for each call, so that each says it.
 #ifdef PAPCOLL_TEST_CONTROL
 std::array<int, 64> elements{};
-template <std::size_t n>
-std::span<int, n> input() {
-  return std::span{elements}.first<n>();
-}
+template <std::size_t n> std::span<int, n> input() { return std::span{elements}.first<n>(); }
 #else
-template <std::size_t n>
-int (&&input())[n];
+template <std::size_t n> int (&&input())[n];
 #endif
 
 void calls(papcoll::ThreadTeam::Rank& c, std::vector<int>& out, const std::vector<int>& n) {

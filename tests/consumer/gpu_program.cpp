@@ -9,8 +9,7 @@ papcoll::gpu::DeviceReducer short_min_reducer();
 
 namespace {
 
-template <class T>
-T combined(const papcoll::gpu::DeviceReducer& reducer, T low, T high) {
+template <class T> T combined(const papcoll::gpu::DeviceReducer& reducer, T low, T high) {
   T out{};
   papcoll::gpu::Operands o;
   o.in[0] = &low;

@@ -18,8 +18,7 @@ using papcoll::Collective;
 
 namespace detail {
 
-template <class List, class... More>
-struct Joined;
+template <class List, class... More> struct Joined;
 template <class... Listed, class... More>
 struct Joined<papcoll::ArrivalAlgorithmList<Listed...>, More...> {
   using List = papcoll::ArrivalAlgorithmList<Listed..., More...>;
@@ -82,8 +81,7 @@ inline const std::vector<Algorithm>& algorithms() {
 }
 
 /// Calls f<Run>() with the type that runs a call of the algorithm.
-template <class F>
-void with_run_of(Algorithm algorithm, F&& f) {
+template <class F> void with_run_of(Algorithm algorithm, F&& f) {
   detail::with_run_of(algorithm, f, ExploredAlgorithms{});
 }
 

@@ -14,8 +14,7 @@ constexpr Collective collectives[]{
     Collective::reduce_scatter, Collective::barrier, Collective::alltoall, Collective::gather,
     Collective::scatter,        Collective::scan,    Collective::exscan};
 
-template <class F>
-void for_all_calls(int ranks, std::size_t chunks, F&& f) {
+template <class F> void for_all_calls(int ranks, std::size_t chunks, F&& f) {
   for (const Algorithm a : algorithms()) {
     for (const Collective c : collectives) {
       for (const CallSpec& call : all_calls(a, c, ranks, chunks)) {

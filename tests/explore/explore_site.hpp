@@ -23,8 +23,7 @@ namespace explore {
 
 /// As std::atomic; every operation is a scheduling point. What the orders promise is checked on the
 /// plain accesses that they order, see SharedModel.
-template <class T>
-class Atomic {
+template <class T> class Atomic {
  public:
   Atomic() noexcept = default;
   explicit Atomic(T value) noexcept : value_(value) {}
@@ -103,8 +102,7 @@ class Atomic {
 
 /// The access policy of explored memory.
 struct Access {
-  template <class T>
-  using Atomic = explore::Atomic<T>;
+  template <class T> using Atomic = explore::Atomic<T>;
 
   static void write(void* to, const void* from, std::size_t n) {
     shared_model().plain_read(from, n);  // which may be a user's buffer that peers write
@@ -158,8 +156,7 @@ class PlainBells {
     for (int r = 0; r < max_ranks; ++r) ring(r);
   }
 
-  template <class Ready>
-  static void wait(int me, Ready&& ready) {
+  template <class Ready> static void wait(int me, Ready&& ready) {
     bool& mine = rung()[static_cast<std::size_t>(me)];
     for (;;) {
       mine = false;
@@ -182,8 +179,7 @@ class RealBells : public papcoll::BasicDoorbells<Access, 1> {
  public:
   using papcoll::BasicDoorbells<Access, 1>::BasicDoorbells;
 
-  template <class Ready>
-  void wait(int me, Ready&& ready) {
+  template <class Ready> void wait(int me, Ready&& ready) {
     while (!ready() && !nap(me, std::chrono::hours(1), ready)) {
     }
   }

@@ -30,8 +30,7 @@ struct Report {
 
 namespace detail {
 
-template <class World>
-std::string run_once(World& world, Strategy& strategy) {
+template <class World> std::string run_once(World& world, Strategy& strategy) {
   world.reset();
   std::string failure = scheduler().run(
       world.ranks(), [&](int rank) { world.body(rank); }, strategy);
@@ -39,8 +38,7 @@ std::string run_once(World& world, Strategy& strategy) {
 }
 
 /// Runs the failed schedule again and writes down what happened.
-template <class World>
-void explain(World& world, Report& report) {
+template <class World> void explain(World& world, Report& report) {
   Replay again{report.failed};
   scheduler().tracing = true;
   run_once(world, again);
@@ -77,8 +75,7 @@ Report depth_first(World& world, int bound, std::uint64_t limit = 1'000'000,
 }
 
 /// `count` random schedules; seed and count are all they depend on.
-template <class World>
-Report random_walks(World& world, std::uint64_t seed, std::uint64_t count) {
+template <class World> Report random_walks(World& world, std::uint64_t seed, std::uint64_t count) {
   Report report;
   std::uint64_t length = 100;
   for (; report.schedules < count; ++report.schedules) {
@@ -95,8 +92,7 @@ Report random_walks(World& world, std::uint64_t seed, std::uint64_t count) {
 }
 
 /// Runs one schedule.
-template <class World>
-Report replay(World& world, const Schedule& schedule) {
+template <class World> Report replay(World& world, const Schedule& schedule) {
   Replay strategy{schedule};
   Report report;
   report.failure = detail::run_once(world, strategy);

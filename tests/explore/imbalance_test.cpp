@@ -59,8 +59,7 @@ struct View {
 };
 
 /// Ranks that leave as soon as they have announced themselves, and rank 0, which waits for all.
-template <class Fault>
-class Calls {
+template <class Fault> class Calls {
  public:
   Calls(int ranks, std::uint32_t first, int calls) : ranks_(ranks), first_(first), calls_(calls) {
     memory_.resize(SmallBoard::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
@@ -191,8 +190,7 @@ struct CostsWhenGone : Sane {
   static constexpr bool costs_when_gone = true;
 };
 
-template <class Fault>
-bool found(int ranks) {
+template <class Fault> bool found(int ranks) {
   Calls<Fault> world{ranks, 1, 12};
   const Report by_depth = depth_first(world, 1, 100'000);
   const Report by_chance = random_walks(world, 5, 20'000);

@@ -84,8 +84,7 @@ std::vector<CallSpec> right_calls(int ranks) {
   return calls;
 }
 
-template <class F>
-void for_all_mismatches(int ranks, F&& explore_script) {
+template <class F> void for_all_mismatches(int ranks, F&& explore_script) {
   const CallSpec before{exchange, Collective::bcast, 3};
   const CallSpec after{dynamic_leader, Collective::allreduce, 20};
   for (const CallSpec& right : right_calls(ranks)) {

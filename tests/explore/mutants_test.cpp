@@ -35,8 +35,7 @@ constexpr auto allgather = Collective::allgather;
 constexpr auto barrier = Collective::barrier;
 
 /// Whether the script fails under the mutant, and does not without it.
-template <class Mutant>
-bool found_in(const Script& script) {
+template <class Mutant> bool found_in(const Script& script) {
   using Board = std::remove_cvref_t<decltype(std::declval<Mutant>().board())>;
   using Bells = std::remove_cvref_t<decltype(std::declval<Mutant>().bells())>;
   constexpr bool plain = std::is_same_v<Bells, PlainBells>;
@@ -59,14 +58,12 @@ bool found(const CallSpec& call, int ranks = 2, std::uint32_t unused_for = 0) {
 }
 
 /// The same on four ranks in two groups of two.
-template <class Mutant>
-bool found_in_groups(const CallSpec& call) {
+template <class Mutant> bool found_in_groups(const CallSpec& call) {
   return found_in<Mutant>(
       {.ranks = 4, .calls = {call, call, call}, .colours = {0, 0, 1, 1}, .chunk = 256});
 }
 
-template <class Board, class Bells = PlainBells>
-struct Base : SiteOver<Board, Bells> {
+template <class Board, class Bells = PlainBells> struct Base : SiteOver<Board, Bells> {
   using SiteOver<Board, Bells>::SiteOver;
 };
 
@@ -273,8 +270,7 @@ struct LaysDownUnseen : Base<TightBoard, RealBells> {
 class ImpatientSleeper : public RealBells {
  public:
   using RealBells::RealBells;
-  template <class Ready>
-  void wait(int me, Ready&& ready) {
+  template <class Ready> void wait(int me, Ready&& ready) {
     while (!nap(me, under_way, ready)) {
     }
   }
@@ -284,8 +280,7 @@ class ImpatientSleeper : public RealBells {
 class HastySleeper : public RealBells {
  public:
   using RealBells::RealBells;
-  template <class Ready>
-  void wait(int me, Ready&& ready) {
+  template <class Ready> void wait(int me, Ready&& ready) {
     while (!ready()) nap(me, std::chrono::hours(1), [] { return false; });
   }
 };

@@ -189,10 +189,8 @@ class Buffers {
   std::size_t bytes_of(Holds what) const noexcept {
     std::size_t n = 0;
     switch (what) {
-      case Holds::nothing:
-        return 0;
-      case Holds::own_block:
-        return share(rank_);
+      case Holds::nothing: return 0;
+      case Holds::own_block: return share(rank_);
       case Holds::vector:
         return papcoll::traits_of(spec_.collective).vector == papcoll::VectorOf::one_block
                    ? spec_.count
@@ -240,8 +238,7 @@ class Buffers {
           append(contribution(call, r, of_rank * size), before, pair(r, rank_));
         }
         return all;
-      default:
-        break;
+      default: break;
     }
     const bool scatters = spec_.collective == Collective::reduce_scatter;
     const std::size_t n = scatters ? first_of(ranks_) : spec_.count;
@@ -341,8 +338,7 @@ struct Script {
     return deviates(i) || (i >= frames && deviates(i - frames));
   }
   /// Are call i's words the same on all ranks?
-  template <class Words>
-  bool all_call(std::size_t i, Words&& words) const {
+  template <class Words> bool all_call(std::size_t i, Words&& words) const {
     for (int r = 1; r < ranks; ++r) {
       if (!(words(call_of(r, i)) == words(call_of(0, i)))) return false;
     }

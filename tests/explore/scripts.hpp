@@ -15,12 +15,9 @@ enum class Size { inlined, one_chunk, chunks };
 inline std::size_t count_of(Size size, bool rank_order, std::size_t chunks) {
   const std::size_t in_chunk = chunk_bytes / (rank_order ? sizeof(Ordered) : sizeof(Sum));
   switch (size) {
-    case Size::inlined:
-      return 3;
-    case Size::one_chunk:
-      return in_chunk;
-    default:
-      return (chunks - 1) * in_chunk + 2;
+    case Size::inlined: return 3;
+    case Size::one_chunk: return in_chunk;
+    default: return (chunks - 1) * in_chunk + 2;
   }
 }
 

@@ -86,8 +86,7 @@ class SharedModel {
     if (acquires(order)) take(cell(p).released);
   }
 
-  template <class T>
-  void atomic_store(T& to, T value, std::memory_order order) {
+  template <class T> void atomic_store(T& to, T value, std::memory_order order) {
     static_assert(sizeof(T) <= sizeof(std::uint64_t));
     DelayedStore store{&to, sizeof value, {}, {}};
     std::memcpy(store.value.data(), &value, sizeof value);
@@ -122,8 +121,7 @@ class SharedModel {
   }
 
   /// What the running rank sees at `from`: its own stores, before anybody else does.
-  template <class T>
-  T value_seen(const T& from) const {
+  template <class T> T value_seen(const T& from) const {
     T value = from;
     for (const DelayedStore& s : delayed_[me()]) {
       if (s.to == &from) std::memcpy(&value, s.value.data(), sizeof value);
@@ -199,8 +197,7 @@ class SharedModel {
     ++mine[me()];
   }
 
-  template <class F>
-  void each_cell(const void* p, std::size_t n, const char* does, F&& f) {
+  template <class F> void each_cell(const void* p, std::size_t n, const char* does, F&& f) {
     if (n == 0 || !contains(p) || !scheduler().running()) return;
     const std::size_t first = cell_of(p);
     const std::size_t last =

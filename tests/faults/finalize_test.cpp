@@ -35,8 +35,7 @@ void expect(bool right, const char* what) {
   failed = true;
 }
 
-template <class Comm>
-void use(Comm& comm) {
+template <class Comm> void use(Comm& comm) {
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   for (const papcoll::Algorithm& a :

@@ -82,15 +82,9 @@ std::uint64_t sum_of_step(papcoll::Communicator& comm, int step, const Copies& c
   std::uint64_t sum = own_sum(step, comm);
   std::vector<std::uint64_t> all{sum};
   switch (step % kinds) {
-    case 0:
-      papcoll::allreduce(comm, all);
-      return all[0];
-    case 1:
-      papcoll::allreduce<papcoll::Ring, papcoll::MpiTransport>(comm, all);
-      return all[0];
-    case 2:
-      papcoll::iallreduce(comm, all).wait();
-      return all[0];
+    case 0: papcoll::allreduce(comm, all); return all[0];
+    case 1: papcoll::allreduce<papcoll::Ring, papcoll::MpiTransport>(comm, all); return all[0];
+    case 2: papcoll::iallreduce(comm, all).wait(); return all[0];
     case 3: {
       if (!papcoll::no_recovery().empty()) {
         papcoll::reduce(comm, all, papcoll::root{0});

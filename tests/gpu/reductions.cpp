@@ -27,8 +27,7 @@ constexpr int inputs = 3;
 
 std::mt19937 random_bits(1);
 
-template <class T>
-T any() {
+template <class T> T any() {
   if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(static_cast<int>(random_bits() % 2001) - 1000) / 8;
   } else if constexpr (std::is_same_v<T, Step>) {
@@ -56,8 +55,7 @@ struct OnDevice {
 
 std::optional<OnDevice> device;
 
-template <class T>
-bool same(const std::vector<T>& a, const std::vector<T>& b) {
+template <class T> bool same(const std::vector<T>& a, const std::vector<T>& b) {
   return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
@@ -103,8 +101,7 @@ void check(const std::string& name, const gpu::DeviceReducer& reducer, Plain pla
 
 int pairs = 0;
 
-template <class Op, class T>
-void check_pair() {
+template <class Op, class T> void check_pair() {
   constexpr BuiltInPair pair = built_in_pair<T, Op>;
   const std::string name =
       std::string(Op::name) + (std::is_floating_point_v<T> ? " of floating " : " of ") +
@@ -124,13 +121,11 @@ void check_pair() {
   }
 }
 
-template <class Op, class... Ts>
-void check_types(papcoll::detail::TypeList<Ts...>) {
+template <class Op, class... Ts> void check_types(papcoll::detail::TypeList<Ts...>) {
   (check_pair<Op, Ts>(), ...);
 }
 
-template <class... Ops>
-void check_operators(papcoll::detail::TypeList<Ops...>) {
+template <class... Ops> void check_operators(papcoll::detail::TypeList<Ops...>) {
   (check_types<Ops>(papcoll::detail::BuiltInTypes{}), ...);
 }
 

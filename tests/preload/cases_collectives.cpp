@@ -28,8 +28,7 @@ long sum(std::size_t i) {
   return s;
 }
 
-template <class T>
-std::vector<T> input(std::size_t n) {
+template <class T> std::vector<T> input(std::size_t n) {
   std::vector<T> x(n);
   for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(value(rank, i));
   return x;
@@ -467,8 +466,7 @@ void operators(std::size_t n) {
 }
 
 /// Whatever the order of the ranks, a NaN is seen, and -0 is less than +0.
-template <class T>
-void extremes(MPI_Datatype type, MPI_Datatype pair_type) {
+template <class T> void extremes(MPI_Datatype type, MPI_Datatype pair_type) {
   struct Pair {
     T value;
     int index;

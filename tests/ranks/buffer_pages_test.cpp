@@ -89,8 +89,7 @@ class Pages {
   Communicator comm_;
 };
 
-template <class... Policies>
-void add(Communicator& comm, std::size_t bytes) {
+template <class... Policies> void add(Communicator& comm, std::size_t bytes) {
   std::vector<std::int64_t> data(bytes / sizeof(std::int64_t), comm.rank());
   papcoll::allreduce<Policies...>(comm, data);
   CHECK(data.back() == std::int64_t{comm.size()} * (comm.size() - 1) / 2);

@@ -69,8 +69,7 @@ papcoll::Algorithm named(const char* name) {
   return over_mpi || on_one_node() ? algorithm : papcoll::Algorithm{};
 }
 
-template <class Comm>
-int allreduce_over(Comm&& comm, const char* algorithm = "DynamicLeader") {
+template <class Comm> int allreduce_over(Comm&& comm, const char* algorithm = "DynamicLeader") {
   return papcoll::allreduce(comm, world_rank(), papcoll::sum, named(algorithm));
 }
 

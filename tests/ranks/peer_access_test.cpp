@@ -35,13 +35,11 @@ std::int64_t element(int rank, std::size_t i) {
   return static_cast<std::int64_t>(i % 1000) * (rank + 1);
 }
 
-template <class Vector>
-void fill(Vector& data, int rank) {
+template <class Vector> void fill(Vector& data, int rank) {
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = element(rank, i);
 }
 
-template <class Vector>
-bool is_total(const Vector& data, int ranks) {
+template <class Vector> bool is_total(const Vector& data, int ranks) {
   for (std::size_t i = 0; i < data.size(); ++i) {
     if (data[i] != static_cast<std::int64_t>(i % 1000) * ranks * (ranks + 1) / 2) return false;
   }
@@ -63,8 +61,7 @@ void check_reductions(Communicator& comm, In in, Out out, const std::string& nam
   if (comm.rank() == last.rank) CHECK(is_total(out, comm.size()));
 }
 
-template <class In, class Out>
-void check_moves(Communicator& comm, In in, Out out) {
+template <class In, class Out> void check_moves(Communicator& comm, In in, Out out) {
   const auto algorithm = papcoll::algorithm("PeerSlices");
   const std::size_t count = in.size();
   const auto size = static_cast<std::size_t>(comm.size());
@@ -200,8 +197,7 @@ namespace {
 
 /// Makes a call on a communicator that is freed at once; the last rank waits until that of rank 0
 /// is gone.
-template <class F>
-void call_and_free(F&& call) {
+template <class F> void call_and_free(F&& call) {
   std::optional<OwnComm> own{std::in_place};
   Options options;
   options.arena_bytes = 0;  // no room in the node's memory: what ranks leave behind is private

@@ -14,8 +14,7 @@ int rank_of_world() {
   return rank;
 }
 
-template <class Comm>
-void check_refused_as(const Comm& comm, const char* text) {
+template <class Comm> void check_refused_as(const Comm& comm, const char* text) {
   using Catch::Matchers::Contains;
   CHECK_THROWS_WITH(papcoll::shrink(comm), Contains(text));
   CHECK_THROWS_WITH(papcoll::revoke(comm), Contains(text));

@@ -183,8 +183,7 @@ std::size_t status_kb(const std::string& key) {
 }
 
 /// What a child made by fork() ends with: its status, or a signal as a negative number.
-template <class Body>
-int child_ends_with(Body&& body) {
+template <class Body> int child_ends_with(Body&& body) {
   const pid_t child = fork();
   if (child == 0) {
     for (const int s : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(s, SIG_DFL);

@@ -57,8 +57,7 @@ class Called {
  private:
   using Doubles = std::span<double>;
 
-  template <class... Contract>
-  void call(const Kind& k, Doubles in, Doubles out) {
+  template <class... Contract> void call(const Kind& k, Doubles in, Doubles out) {
     const papcoll::root root{static_cast<int>(k.count) % comm_.size()};
     const double sum = comm_.size() * (comm_.size() + 1) / 2.0;
     const double below = comm_.rank() * (comm_.rank() + 1) / 2.0;

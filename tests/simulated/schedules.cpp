@@ -96,8 +96,7 @@ class Run {
   }
 
   /// Is this rank's result right?
-  template <class Op>
-  bool is_right(const Op& op) {
+  template <class Op> bool is_right(const Op& op) {
     const auto p = static_cast<std::size_t>(ranks_);
     const bool is_root = me_ == root_;
     const papcoll::root root{root_};
@@ -162,9 +161,7 @@ class Run {
         papcoll::exscan(comm_, std::span{in}, std::span{out}, op, algorithm_);
         return me_ == 0 || is_prefix(out, me_);
       }
-      case Collective::barrier:
-        papcoll::barrier(comm_, algorithm_);
-        return true;
+      case Collective::barrier: papcoll::barrier(comm_, algorithm_); return true;
     }
     return false;
   }

@@ -79,32 +79,25 @@ class Calls {
     const std::span<const double> in = all_in.first(n_);
     const std::span<double> out = all_out.first(n_);
     switch (c) {
-      case Collective::allreduce:
-        return papcoll::allreduce(comm_, in, out, papcoll::sum, by);
+      case Collective::allreduce: return papcoll::allreduce(comm_, in, out, papcoll::sum, by);
       case Collective::reduce:
         return papcoll::reduce(comm_, in, out, papcoll::root{0}, papcoll::sum, by);
-      case Collective::bcast:
-        return papcoll::bcast(comm_, out, papcoll::root{0}, by);
+      case Collective::bcast: return papcoll::bcast(comm_, out, papcoll::root{0}, by);
       case Collective::reduce_scatter: {
         const std::span<const double> blocks = all_in;
         return papcoll::reduce_scatter(comm_, blocks, all_out.first(block_), papcoll::sum, by);
       }
-      case Collective::allgather:
-        return papcoll::allgather(comm_, in.first(block_), all_out, by);
+      case Collective::allgather: return papcoll::allgather(comm_, in.first(block_), all_out, by);
       case Collective::gather:
         return papcoll::gather(comm_, in.first(block_), all_out, papcoll::root{0}, by);
       case Collective::scatter: {
         const std::span<const double> blocks = all_in;
         return papcoll::scatter(comm_, blocks, all_out.first(block_), papcoll::root{0}, by);
       }
-      case Collective::alltoall:
-        return papcoll::alltoall(comm_, std::as_const(in_), out_, by);
-      case Collective::scan:
-        return papcoll::scan(comm_, in, out, papcoll::sum, by);
-      case Collective::exscan:
-        return papcoll::exscan(comm_, in, out, papcoll::sum, by);
-      case Collective::barrier:
-        return papcoll::barrier(comm_, by);
+      case Collective::alltoall: return papcoll::alltoall(comm_, std::as_const(in_), out_, by);
+      case Collective::scan: return papcoll::scan(comm_, in, out, papcoll::sum, by);
+      case Collective::exscan: return papcoll::exscan(comm_, in, out, papcoll::sum, by);
+      case Collective::barrier: return papcoll::barrier(comm_, by);
     }
   }
 

@@ -170,16 +170,13 @@ class MapCommand final : public Command {
 
   static std::string why(const MappedOrder& m) {
     switch (m.verdict) {
-      case MappedOrder::Verdict::mapped:
-        return "used";
-      case MappedOrder::Verdict::gains_nothing:
-        return "not used: it gains nothing";
+      case MappedOrder::Verdict::mapped: return "used";
+      case MappedOrder::Verdict::gains_nothing: return "not used: it gains nothing";
       case MappedOrder::Verdict::links_unknown:
         return "no order: in a network by hops it is not known which messages share a link";
       case MappedOrder::Verdict::all_talk_to_all:
         return "no order: everybody talks to everybody, or nearly so";
-      case MappedOrder::Verdict::worse:
-        break;
+      case MappedOrder::Verdict::worse: break;
     }
     constexpr double rounding = 1 + 1e-6;  // as MappingCost has it
     const bool longer = m.arranged.byte_hops > m.in_rank_order.byte_hops * rounding;

@@ -107,8 +107,7 @@ class ProgressLine {
 };
 
 /// The results of `n` jobs, which threads share: each takes the next job that is left.
-template <class Result>
-class SharedJobs {
+template <class Result> class SharedJobs {
  public:
   /// result_of(i) is called by one of the threads.
   template <class Job>
@@ -136,8 +135,7 @@ class SharedJobs {
     std::exception_ptr failure;
   };
 
-  template <class Job>
-  void run(const Job& result_of) {
+  template <class Job> void run(const Job& result_of) {
     // Relaxed: a number is taken once whatever the order; the mutex hands outcomes over.
     for (std::size_t i = 0;
          (i = next_.fetch_add(1, std::memory_order_relaxed)) < outcomes_.size();) {

@@ -15,8 +15,7 @@
 namespace interpose {
 
 /// A Fortran function of the MPI library's.
-template <class Function>
-Function fortran_function(const char* name) {
+template <class Function> Function fortran_function(const char* name) {
   void* const next = dlsym(RTLD_NEXT, name);
   if (next != nullptr) return reinterpret_cast<Function>(next);
   const MpiLibrary object = object_with(name);

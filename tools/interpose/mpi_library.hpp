@@ -118,24 +118,21 @@ inline const MpiLibrary& mpi_library() {
 }
 
 /// A function of the MPI library, or null.
-template <class Function>
-Function function_of_mpi(const char* name) {
+template <class Function> Function function_of_mpi(const char* name) {
   return reinterpret_cast<Function>(dlsym(mpi_library().handle, name));
 }
 
 /// The function that would have been called without this library: that of a tool which was loaded
 /// after it, or MPI's own. So is a PMPI_ function: other libraries of papcoll's stand before those,
 /// too, since Fortran's functions call them.
-template <class Function>
-Function next_function(const char* name) {
+template <class Function> Function next_function(const char* name) {
   void* const next = dlsym(RTLD_NEXT, name);
   return next != nullptr ? reinterpret_cast<Function>(next) : function_of_mpi<Function>(name);
 }
 
 /// An object that a handle of Open MPI points to. The program may hold the library's own object in
 /// its place (a copy relocation), and then that one counts: the global scope is asked first.
-template <class Handle>
-Handle handle_of_mpi(const char* name) {
+template <class Handle> Handle handle_of_mpi(const char* name) {
   void* const global = dlsym(RTLD_DEFAULT, name);
   return reinterpret_cast<Handle>(global != nullptr ? global : dlsym(mpi_library().handle, name));
 }

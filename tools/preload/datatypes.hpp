@@ -120,8 +120,7 @@ class PredefinedTypes {
         if (size == 4) return is_signed ? int32 : uint32;
         if (size == 8) return is_signed ? int64 : uint64;
         return std::nullopt;
-      default:
-        return std::nullopt;
+      default: return std::nullopt;
     }
   }
 

@@ -19,8 +19,7 @@ class Generation {
 };
 
 /// The last handle, and what belongs to it.
-template <class Handle, class Found>
-struct Remembered {
+template <class Handle, class Found> struct Remembered {
   Handle handle{};
   Found* found = nullptr;
   std::uint64_t generation = 0;

@@ -168,8 +168,7 @@ int gather(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out, 
 }
 
 /// The root's side of a scatter.
-template <class Call>
-int distribute(Communicator& c, const Parts& parts, const Call& call) {
+template <class Call> int distribute(Communicator& c, const Parts& parts, const Call& call) {
   const Elements* const mine = parts.own();
   const Elements& block = parts.block;
   const std::size_t sent = block.bytes();
@@ -224,8 +223,7 @@ int scatter(const void* in, MPI_Count in_count, MPI_Datatype in_type, void* out,
 }
 
 /// MPI_Comm_free and MPI_Comm_disconnect.
-template <class Left>
-int end_communicator(const MPI_Comm* comm, const Left& left) {
+template <class Left> int end_communicator(const MPI_Comm* comm, const Left& left) {
   if (!is_active() || comm == nullptr || *comm == MPI_COMM_NULL) return left();
   const int code = [&] {
     const Communicators::Ending ending(*comm);
@@ -235,8 +233,7 @@ int end_communicator(const MPI_Comm* comm, const Left& left) {
   return code;
 }
 
-template <class Left>
-int barrier(MPI_Comm comm, const Left& left) {
+template <class Left> int barrier(MPI_Comm comm, const Left& left) {
   constexpr Function f = Function::barrier;
   Communicator* const own = ours(comm);
   if (own == nullptr) return leave(f, comm, left);

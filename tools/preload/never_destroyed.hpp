@@ -4,8 +4,7 @@ namespace preload {
 
 /// An object that is never destroyed: programs may call MPI until their process is gone. It is
 /// constructed before anything runs, so its users need not check.
-template <class T>
-union NeverDestroyed {
+template <class T> union NeverDestroyed {
   constexpr NeverDestroyed() noexcept : value{} {}
   ~NeverDestroyed() {}  // NOLINT(modernize-use-equals-default): that of a union would be deleted
 

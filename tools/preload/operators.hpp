@@ -47,26 +47,19 @@ constexpr bool fits(OperatorName op, TypeGroup group) noexcept {
       group == c_integer || group == fortran_integer || group == several_languages;
   switch (op) {
     case sum:
-    case prod:
-      return is_integer || group == floating_point || group == complex;
+    case prod: return is_integer || group == floating_point || group == complex;
     case max:
-    case min:
-      return is_integer || group == floating_point;
+    case min: return is_integer || group == floating_point;
     case band:
     case bor:
-    case bxor:
-      return is_integer || group == byte;
+    case bxor: return is_integer || group == byte;
     case land:
     case lor:
-    case lxor:
-      return group == c_integer || group == logical;
+    case lxor: return group == c_integer || group == logical;
     case minloc:
-    case maxloc:
-      return group == pair;
-    case users:
-      return true;
-    default:
-      return false;
+    case maxloc: return group == pair;
+    case users: return true;
+    default: return false;
   }
 }
 

@@ -90,8 +90,7 @@ class Packing {
   }
 
  private:
-  template <class Move>
-  static void move(const Elements& e, Move&& piece) {
+  template <class Move> static void move(const Elements& e, Move&& piece) {
     if (e.bytes() == 0) return;
     const std::size_t most = std::max<std::size_t>(1, most_bytes / e.type->size);
     for (std::size_t done = 0; done < e.count; done += most) {

@@ -22,8 +22,7 @@ namespace erased = papcoll::erased;
 
 /// A call as it came, for MPI: the words of its parameters, and the function that would have got
 /// them.
-template <class... Words>
-class LeftToMpi {
+template <class... Words> class LeftToMpi {
  public:
   LeftToMpi(int (*function)(Words...), const char* name, Words... words) noexcept
       : function_(function), name_(name), words_(words...) {}
@@ -46,8 +45,7 @@ class LeftToMpi {
 };
 
 /// Makes one: Next(function, name)(words...).
-template <class... Words>
-struct Next {
+template <class... Words> struct Next {
   Next(int (*f)(Words...), const char* n) noexcept : function(f), name(n) {}
   LeftToMpi<Words...> operator()(Words... words) const noexcept {
     return {function, name, words...};

@@ -156,15 +156,13 @@ class ClockCheck {
     std::size_t seen = 0;             // by which look()
   };
 
-  template <class F>
-  void for_each_call(const F& f) const {
+  template <class F> void for_each_call(const F& f) const {
     for (const Call& c : calls_.calls) {
       if (is_left_by_nobody_before_all_came(run_, c)) f(c);
     }
   }
 
-  template <class F>
-  void for_each_record(const Call& c, const F& f) const {
+  template <class F> void for_each_record(const Call& c, const F& f) const {
     const auto& members = run_.communicators[c.communicator].members;
     for (const Calls::Entry& e : calls_.of(c)) {
       f(members[e.member].trace, Calls::record(run_, c, e));

@@ -31,8 +31,7 @@ namespace detail {
 namespace {
 
 /// As base64 has it, numbers with the low byte first.
-template <class T>
-std::string base64(const std::vector<T>& numbers) {
+template <class T> std::string base64(const std::vector<T>& numbers) {
   using namespace boost::archive::iterators;
   using Digits = base64_from_binary<transform_width<std::string::const_iterator, 6, 8>>;
   std::string bytes;

@@ -80,8 +80,7 @@ class TraceFile : Pinned {
     return true;
   }
 
-  template <class T>
-  bool read(std::uint64_t at, std::vector<T>& table) const {
+  template <class T> bool read(std::uint64_t at, std::vector<T>& table) const {
     return table.empty() || read(at, table.data(), table.size() * sizeof(T));
   }
 

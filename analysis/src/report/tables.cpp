@@ -60,8 +60,7 @@ using Columns = std::vector<Column>;
 using Row = std::vector<Cell>;
 
 /// A list behind another one.
-template <class T>
-std::vector<T> operator+(std::vector<T> a, const std::vector<T>& b) {
+template <class T> std::vector<T> operator+(std::vector<T> a, const std::vector<T>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }

@@ -219,18 +219,10 @@ class EndingOf {
     w.in_call = in != nullptr;
     using Kind = Whereabouts::Kind;
     switch (rank.state()) {
-      case profile::RunState::finalizing:
-        w.kind = Kind::finalizing;
-        break;
-      case profile::RunState::finished:
-        w.kind = Kind::finished;
-        break;
-      case profile::RunState::exited:
-        w.kind = Kind::exited;
-        break;
-      case profile::RunState::aborted:
-        w.kind = Kind::aborted;
-        break;
+      case profile::RunState::finalizing: w.kind = Kind::finalizing; break;
+      case profile::RunState::finished: w.kind = Kind::finished; break;
+      case profile::RunState::exited: w.kind = Kind::exited; break;
+      case profile::RunState::aborted: w.kind = Kind::aborted; break;
       default:
         w.kind = !rank.alive ? Kind::gone : in != nullptr ? Kind::inside : Kind::outside;
         if (last != nullptr) w.since = since(rank, in != nullptr ? in->arrival : last->exit);

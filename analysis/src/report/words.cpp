@@ -84,20 +84,14 @@ std::string whereabouts_text(const Run& run, const Whereabouts& w) {
       w.call ? "its last call was " + call_text(run, *w.call) : "it has called no collective";
   const std::string since = w.since ? " for " + papcoll::detail::duration_text(*w.since) : "";
   switch (w.kind) {
-    case Kind::inside:
-      return "it is inside " + call_text(run, *w.call) + since;
-    case Kind::outside:
-      return "it is at work outside of collectives" + since + "; " + last;
-    case Kind::finalizing:
-      return "it is in MPI_Finalize; " + last;
-    case Kind::finished:
-      return "it has finished; " + last;
-    case Kind::exited:
-      return "it left without MPI_Finalize; " + last;
+    case Kind::inside: return "it is inside " + call_text(run, *w.call) + since;
+    case Kind::outside: return "it is at work outside of collectives" + since + "; " + last;
+    case Kind::finalizing: return "it is in MPI_Finalize; " + last;
+    case Kind::finished: return "it has finished; " + last;
+    case Kind::exited: return "it left without MPI_Finalize; " + last;
     case Kind::aborted:
       return "it called MPI_Abort with code " + std::to_string(w.abort_code) + "; " + last;
-    case Kind::gone:
-      break;
+    case Kind::gone: break;
   }
   return w.in_call ? "its process ended inside " + call_text(run, *w.call)
                    : "its process has ended; " + last;

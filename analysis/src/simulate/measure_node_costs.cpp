@@ -214,8 +214,7 @@ class NodeCostMeter {
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
-  template <class Measure>
-  static CostBySize by_size(Measure&& measure) {
+  template <class Measure> static CostBySize by_size(Measure&& measure) {
     std::vector<CostBySize::Point> points;
     points.reserve(sizes.size());
     for (const std::size_t n : sizes) {
@@ -240,8 +239,7 @@ class NodeCostMeter {
   }
 
   /// One of so many pieces of work in a row.
-  template <class Work>
-  double each_of(std::size_t count, Work&& work) {
+  template <class Work> double each_of(std::size_t count, Work&& work) {
     return (median_of([] {},
                       [&] {
                         for (std::size_t i = 0; i < count; ++i) work(i);
@@ -429,8 +427,7 @@ class NodeCostMeter {
   }
 
   /// One rank's calls of an algorithm, on papcoll's own site, without a team.
-  template <class Run>
-  double running(const Call& call) {
+  template <class Run> double running(const Call& call) {
     constexpr std::size_t chunk = 65536;
     LazyMemory memory{NodeBoard::bytes(1, chunk) + Doorbells::bytes(1)};
     Doorbells::initialise(memory.data(), 1);
@@ -472,8 +469,7 @@ class NodeCostMeter {
   }
 
   /// What a call takes on one rank beside what it takes in virtual time.
-  template <class... Listed>
-  void measure_calls(NodeCosts& costs, ArrivalAlgorithmList<Listed...>) {
+  template <class... Listed> void measure_calls(NodeCosts& costs, ArrivalAlgorithmList<Listed...>) {
     costs.call = 0;
     NodeCosts measured = costs;  // while `costs` has no code
     (measure_code<ArrivalDriven<typename Listed::Arrival, typename Listed::Schedule>>(

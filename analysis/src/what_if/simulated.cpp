@@ -136,8 +136,7 @@ class SimulatedAnswer {
     answer_.recorded_tail = o.tail;
   }
 
-  template <class F>
-  void for_each_call(F&& f) const {
+  template <class F> void for_each_call(F&& f) const {
     for (const Stretch& s : stretches_) {
       for (std::size_t call = s.first; call < s.first + s.count; ++call) f(call);
     }

@@ -32,8 +32,7 @@ void run_arrival(void* any_site, Waiter& waiter, const Call& call) {
 
 // One wrong thing, one sentence: see choice/policies/policy_checks.hpp.
 
-template <class Arrival, class Schedule>
-struct arrival_algorithm_is_specified {
+template <class Arrival, class Schedule> struct arrival_algorithm_is_specified {
   static constexpr bool ok = IsArrivalDriven<Arrival, Schedule>;
   static_assert(ok,
                 "papcoll: ArrivalDriven<Arrival, Schedule> is not an arrival-driven algorithm: "
@@ -41,8 +40,7 @@ struct arrival_algorithm_is_specified {
                 "keeps_order_on_request");
 };
 
-template <class Schedule>
-struct arrival_schedule_describes_itself {
+template <class Schedule> struct arrival_schedule_describes_itself {
   static constexpr bool ok = requires {
     { Schedule::name } -> std::convertible_to<std::string_view>;
     { Schedule::sentence } -> std::convertible_to<std::string_view>;
@@ -55,8 +53,7 @@ struct arrival_schedule_describes_itself {
                 "needs, contract and a static bool serves(Collective) noexcept");
 };
 
-template <class Run>
-struct arrival_run_steps {
+template <class Run> struct arrival_run_steps {
   static constexpr bool ok = requires(Run run, NodeSite& site, const Call& call) {
     Run{};
     { run.step(site, call) } -> std::same_as<bool>;
@@ -66,8 +63,7 @@ struct arrival_run_steps {
                 "template <papcoll::Site S> bool step(S& site, const papcoll::Call& call)");
 };
 
-template <class Arrival, class Schedule>
-constexpr bool is_arrival_driven() noexcept {
+template <class Arrival, class Schedule> constexpr bool is_arrival_driven() noexcept {
   if constexpr (arrival_algorithm_is_specified<Arrival, Schedule>::ok) {
     using Driven = ArrivalDriven<Arrival, Schedule>;
     if constexpr (arrival_schedule_describes_itself<typename Driven::Schedule>::ok) {

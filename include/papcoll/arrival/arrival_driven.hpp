@@ -34,12 +34,10 @@ struct ArrivalAlgorithm;
 ///
 /// which says what is missing. examples/09_write_your_own_arrival_algorithm is one from outside of
 /// the library.
-template <class Arrival, class Schedule>
-struct ArrivalDriven {};
+template <class Arrival, class Schedule> struct ArrivalDriven {};
 
 /// True if the schedule is an arrival-driven algorithm under the arrival policy.
-template <class Arrival, class Schedule>
-concept IsArrivalDriven = requires {
+template <class Arrival, class Schedule> concept IsArrivalDriven = requires {
   typename ArrivalDriven<Arrival, Schedule>::Schedule;
   typename ArrivalDriven<Arrival, Schedule>::Run;
   { ArrivalDriven<Arrival, Schedule>::name } -> std::convertible_to<std::string_view>;
@@ -65,8 +63,7 @@ namespace detail {
 
 /// The most ranks that an arrival-driven schedule serves: as many as it has in most_ranks, or any
 /// number.
-template <class Schedule>
-constexpr int most_ranks_of() noexcept {
+template <class Schedule> constexpr int most_ranks_of() noexcept {
   if constexpr (requires { Schedule::most_ranks; }) {
     return Schedule::most_ranks;
   } else {
@@ -74,8 +71,7 @@ constexpr int most_ranks_of() noexcept {
   }
 }
 
-template <class Driven>
-constexpr std::string_view sentence_of() noexcept {
+template <class Driven> constexpr std::string_view sentence_of() noexcept {
   if constexpr (requires { Driven::sentence; }) {
     return Driven::sentence;
   } else {
@@ -83,8 +79,7 @@ constexpr std::string_view sentence_of() noexcept {
   }
 }
 
-template <class Driven>
-constexpr ArrivalTraits arrival_traits_of() noexcept {
+template <class Driven> constexpr ArrivalTraits arrival_traits_of() noexcept {
   using Schedule = typename Driven::Schedule;
   constexpr bool buffers = requires { requires Driven::lends_buffers; };
   constexpr bool results = requires { requires Driven::lends_results; };

@@ -84,8 +84,7 @@ class CostListener {
 /// every large call. A look reads much that caches no longer hold, and costs the time of several
 /// calls: once nothing has changed for 64 looks, only one in four is made, at what was recorded
 /// just before it, until something changes.
-template <class Board, std::uint32_t Period = 16>
-class BasicArrivalMonitor {
+template <class Board, std::uint32_t Period = 16> class BasicArrivalMonitor {
  public:
   static constexpr std::uint32_t period = Period;
   static constexpr std::uint32_t noted_one_in = Period < 8 ? 1 : 8;

@@ -30,8 +30,7 @@ class OrderSource {
     return s;
   }
   /// Returns the order source of an arrival policy.
-  template <class Arrival>
-  static OrderSource of() {
+  template <class Arrival> static OrderSource of() {
     if constexpr (std::same_as<Arrival, OnTopology>) {
       return machine();
     } else if constexpr (requires { Arrival::predictor(); }) {

@@ -14,8 +14,7 @@ struct SplitTail;
 ///
 /// Required: `policy_kind = ArrivalPolicyKind`, `name`, `offers` (capability bits). Optional:
 /// `default_schedule`, the schedule it implies where none is named.
-template <class P>
-concept ArrivalPolicy = PolicyOfKind<P, ArrivalPolicyKind> && requires {
+template <class P> concept ArrivalPolicy = PolicyOfKind<P, ArrivalPolicyKind> && requires {
   { P::name } -> std::convertible_to<std::string_view>;
   { P::offers } -> std::convertible_to<unsigned>;
 };

@@ -29,10 +29,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// Required: `name`; `History`; `observe(history, seconds)`; `predict(history)` in seconds, asked
 /// only after an observation. Optional, as for schedules: `arguments()` and a static `parse(text)`.
-template <class P>
-concept Predictor = requires {
-  typename P::History;
-}
+template <class P> concept Predictor = requires { typename P::History; }
 &&RegularPolicy<P>&& requires(const P& p, typename P::History& h, const typename P::History& seen,
                               double seconds) {
   { P::name } -> std::convertible_to<std::string_view>;
@@ -164,8 +161,7 @@ class AnyPredictor {
         self_(owner_.get()) {}
 
   /// The predictor with its default parameters; no allocation.
-  template <Predictor P>
-  static AnyPredictor of() noexcept {
+  template <Predictor P> static AnyPredictor of() noexcept {
     AnyPredictor p;
     p.table_ = &table_of<P>;
     p.self_ = &default_of<P>;
@@ -184,8 +180,7 @@ class AnyPredictor {
 
   /// One of the library's by its name with parameters. Throws argument_error. A template, so that
   /// who reads no names does not instantiate every predictor.
-  template <class = void>
-  static AnyPredictor parse(std::string_view text) {
+  template <class = void> static AnyPredictor parse(std::string_view text) {
     const std::string_view name = text.substr(0, text.find(':'));
     const bool bare = name.size() == text.size();
     const std::string_view arguments = bare ? std::string_view{} : text.substr(name.size() + 1);
@@ -216,8 +211,7 @@ class AnyPredictor {
     detail::Owned<ArrivalHistory> (*new_history)(const void*);
   };
 
-  template <class P>
-  class HistoryOf final : public ArrivalHistory {
+  template <class P> class HistoryOf final : public ArrivalHistory {
    public:
     explicit HistoryOf(P predictor) : predictor_(std::move(predictor)) {}
     void observe(double seconds) override { predictor_.observe(history_, seconds); }
@@ -228,26 +222,21 @@ class AnyPredictor {
     typename P::History history_;
   };
 
-  template <class P>
-  static const P& as(const void* self) noexcept {
+  template <class P> static const P& as(const void* self) noexcept {
     return *static_cast<const P*>(self);
   }
-  template <class P>
-  [[gnu::cold]] static std::string arguments_of(const void* self) {
+  template <class P> [[gnu::cold]] static std::string arguments_of(const void* self) {
     if constexpr (requires(const P& p) { p.arguments(); }) return as<P>(self).arguments();
     return {};
   }
-  template <class P>
-  static bool equal_of(const void* a, const void* b) {
+  template <class P> static bool equal_of(const void* a, const void* b) {
     return as<P>(a) == as<P>(b);
   }
-  template <class P>
-  static detail::Owned<ArrivalHistory> history_of(const void* self) {
+  template <class P> static detail::Owned<ArrivalHistory> history_of(const void* self) {
     return detail::make_owned<HistoryOf<P>>(as<P>(self));
   }
 
-  template <class P>
-  static constexpr P default_of{};
+  template <class P> static constexpr P default_of{};
   template <class P>
   static constexpr Table table_of{P::name, &arguments_of<P>, &equal_of<P>, &history_of<P>};
 
@@ -271,8 +260,7 @@ class AnyPredictor {
 ///
 /// Source: Proficz, "Improving all-reduce collective operations for imbalanced process arrival
 /// patterns", J. Supercomputing 74(7), 2018.
-template <Predictor P = MovingAverage>
-struct PredictedOrder {
+template <Predictor P = MovingAverage> struct PredictedOrder {
   using policy_kind = ArrivalPolicyKind;
   static constexpr std::string_view name = "PredictedOrder";
   static constexpr unsigned offers = capability::positions | capability::forecast;

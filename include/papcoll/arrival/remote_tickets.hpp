@@ -72,9 +72,7 @@ class RemoteTicketCounter {
         if (ticket_ == size_ - 1) last_ = rank_;
         ask(State::sign);
         return true;
-      case State::sign:
-        ask(ticket_ > 0 ? State::find_before : State::leave);
-        return false;
+      case State::sign: ask(ticket_ > 0 ? State::find_before : State::leave); return false;
       case State::find_before:
         if (!is_of_call(seen)) return ask_later(), false;
         before_ = holder_in(seen);
@@ -83,9 +81,7 @@ class RemoteTicketCounter {
       case State::tell_before:
         ask(root_needs_to_hear() ? State::tell_root : State::leave);
         return false;
-      case State::tell_root:
-        ask(State::leave);
-        return false;
+      case State::tell_root: ask(State::leave); return false;
       case State::leave:
         wanted_ = next;
         ask(ticket_ + 1 < size_ ? State::await : State::done);
@@ -108,8 +104,7 @@ class RemoteTicketCounter {
       case State::pause:
         if (--steps_to_pause_ == 0) ask(then_);
         return false;
-      case State::done:
-        break;
+      case State::done: break;
     }
     return false;
   }
@@ -182,26 +177,18 @@ class RemoteTicketCounter {
     using Change = RemoteAtomics::Change;
     state_ = state;
     switch (state) {
-      case State::enter:
-        return words_->start(0, word(left), Change::none, 0);
-      case State::draw:
-        return words_->start(0, word(drawn), Change::add, 1);
-      case State::sign:
-        return words_->start(0, holder(ticket_), Change::replace, stamp());
-      case State::find_before:
-        return words_->start(0, holder(ticket_ - 1), Change::none, 0);
-      case State::tell_before:
-        return words_->start(before_, word(next), Change::replace, stamp());
+      case State::enter: return words_->start(0, word(left), Change::none, 0);
+      case State::draw: return words_->start(0, word(drawn), Change::add, 1);
+      case State::sign: return words_->start(0, holder(ticket_), Change::replace, stamp());
+      case State::find_before: return words_->start(0, holder(ticket_ - 1), Change::none, 0);
+      case State::tell_before: return words_->start(before_, word(next), Change::replace, stamp());
       case State::tell_root:
         return words_->start(root_, word(last_holder), Change::replace, stamp());
-      case State::leave:
-        return words_->start(0, word(left), Change::add, 1);
-      case State::find:
-        return words_->start(rank_, word(wanted_), Change::none, 0);
+      case State::leave: return words_->start(0, word(left), Change::add, 1);
+      case State::find: return words_->start(rank_, word(wanted_), Change::none, 0);
       case State::await:
       case State::pause:
-      case State::done:
-        return;
+      case State::done: return;
     }
   }
 

@@ -14,17 +14,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace detail {
 
 /// As f(n), where a compiler knows n if it is that of a short run: the copy is a load and a store.
-template <class F>
-void with_known_bytes(std::size_t n, F&& f) {
+template <class F> void with_known_bytes(std::size_t n, F&& f) {
   switch (n) {
-    case 4:
-      return f(std::size_t{4});
-    case 8:
-      return f(std::size_t{8});
-    case 16:
-      return f(std::size_t{16});
-    default:
-      return f(n);
+    case 4: return f(std::size_t{4});
+    case 8: return f(std::size_t{8});
+    case 16: return f(std::size_t{16});
+    default: return f(n);
   }
 }
 

@@ -17,8 +17,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// Anything with contiguous elements of one trivially copyable type: std::vector, std::array,
 /// std::span, a built-in array.
-template <class R>
-concept ContiguousRange = requires(R& r) {
+template <class R> concept ContiguousRange = requires(R& r) {
   std::ranges::data(r);
   std::ranges::size(r);
 };
@@ -29,8 +28,7 @@ template <ContiguousRange R>
 using element_in =
     std::remove_cv_t<std::remove_pointer_t<decltype(std::ranges::data(std::declval<R&>()))>>;
 
-template <class R>
-inline constexpr bool is_integer_range = false;
+template <class R> inline constexpr bool is_integer_range = false;
 template <ContiguousRange R>
 inline constexpr bool is_integer_range<R> =
     std::integral<element_in<R>> && !std::same_as<element_in<R>, bool>;
@@ -81,18 +79,13 @@ struct counts {
   /// Sign-extended.
   std::uint64_t bits(std::size_t i) const noexcept {
     switch (width_) {
-      case 1:
-        return is_signed_ ? as<std::int8_t>(i) : as<std::uint8_t>(i);
-      case 2:
-        return is_signed_ ? as<std::int16_t>(i) : as<std::uint16_t>(i);
-      case 4:
-        return is_signed_ ? as<std::int32_t>(i) : as<std::uint32_t>(i);
-      default:
-        return as<std::uint64_t>(i);
+      case 1: return is_signed_ ? as<std::int8_t>(i) : as<std::uint8_t>(i);
+      case 2: return is_signed_ ? as<std::int16_t>(i) : as<std::uint16_t>(i);
+      case 4: return is_signed_ ? as<std::int32_t>(i) : as<std::uint32_t>(i);
+      default: return as<std::uint64_t>(i);
     }
   }
-  template <class N>
-  std::uint64_t as(std::size_t i) const noexcept {
+  template <class N> std::uint64_t as(std::size_t i) const noexcept {
     N n;
     std::memcpy(&n, static_cast<const std::byte*>(data_) + i * sizeof n, sizeof n);
     return static_cast<std::uint64_t>(n);
@@ -143,8 +136,7 @@ struct BufferLayout {
 /// How calls read a buffer that is not contiguous. A type is one if it has a member `data`, from
 /// which strides and places are counted, and a function layout() as below; otherwise specialise
 /// this template.
-template <class B>
-struct BufferTraits {
+template <class B> struct BufferTraits {
   /// The address.
   static auto* data(const B& buffer) noexcept { return buffer.data; }
   /// Where the elements lie.
@@ -156,8 +148,7 @@ struct BufferTraits {
 
 /// A strided buffer: `blocks` blocks of `block` contiguous elements; consecutive blocks begin
 /// `stride` elements apart. What lies between is neither read nor written. Made by strided().
-template <class T>
-struct Strided {
+template <class T> struct Strided {
   T* data;             ///< the first element of the first block
   std::size_t blocks;  ///< how many there are
   std::size_t block;   ///< elements of one
@@ -181,8 +172,7 @@ Strided<T> strided(T* data, std::size_t blocks, std::size_t block, std::ptrdiff_
 }
 
 /// A strided buffer of one or more dimensions, the last index fastest. Made by strided().
-template <class T>
-struct StridedArray {
+template <class T> struct StridedArray {
   T* data;                 ///< the element whose indices are all 0
   std::size_t dimensions;  ///< at most BufferView::most_dimensions
   std::array<std::size_t, BufferView::most_dimensions> extents;  ///< elements of each dimension
@@ -212,8 +202,7 @@ StridedArray<T> strided(T* data, const N (&extents)[D], const S (&strides)[D]) n
 }
 
 /// A buffer given by a list of blocks, each with a length and a place. Made by indexed().
-template <class T>
-struct Indexed {
+template <class T> struct Indexed {
   T* data;         ///< what displacements are counted from
   counts lengths;  ///< elements of each block
   counts places;   ///< elements from `data` to the first of each block
@@ -236,8 +225,7 @@ Indexed<T> indexed(T* data, const Lengths& lengths, const Displacements& displac
 
 /// What has elements at regular places as std::mdspan has: std::mdspan itself, Kokkos::mdspan. Its
 /// accessor gives elements as they are in memory.
-template <class M>
-concept MdspanLike = requires(const M& m) {
+template <class M> concept MdspanLike = requires(const M& m) {
   typename M::element_type;
   typename M::reference;
   requires std::same_as<typename M::reference, typename M::element_type&>;
@@ -249,8 +237,7 @@ concept MdspanLike = requires(const M& m) {
 };
 
 /// Mdspans are buffers.
-template <MdspanLike M>
-struct BufferTraits<M> {
+template <MdspanLike M> struct BufferTraits<M> {
   /// Where it begins.
   static auto* data(const M& m) { return m.data_handle(); }
   /// Its dimensions, with a stride for each.
@@ -268,8 +255,7 @@ struct BufferTraits<M> {
 
 /// A buffer whose elements need not be contiguous: what strided() or indexed() returns, an mdspan,
 /// or a type with BufferTraits. A call counts its elements in their order.
-template <class R>
-concept Noncontiguous = requires(const std::remove_cvref_t<R>& buffer) {
+template <class R> concept Noncontiguous = requires(const std::remove_cvref_t<R>& buffer) {
   { BufferTraits<std::remove_cvref_t<R>>::layout(buffer) } -> std::same_as<BufferLayout>;
   BufferTraits<std::remove_cvref_t<R>>::data(buffer);
 };
@@ -283,8 +269,7 @@ struct root {
 };
 
 /// What a collective takes as a buffer: a contiguous range, or a Noncontiguous buffer.
-template <class R>
-concept Buffer = ContiguousRange<R> || Noncontiguous<R>;
+template <class R> concept Buffer = ContiguousRange<R> || Noncontiguous<R>;
 
 /// What a collective takes by value: one element of a trivially copyable type that is no buffer.
 template <class T>
@@ -295,8 +280,7 @@ concept Element = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T> && !N
 
 namespace detail {
 /// The address of a buffer.
-template <Buffer R>
-constexpr auto* address_of(R& buffer) noexcept {
+template <Buffer R> constexpr auto* address_of(R& buffer) noexcept {
   if constexpr (ContiguousRange<R>) {
     return std::ranges::data(buffer);
   } else {
@@ -305,8 +289,7 @@ constexpr auto* address_of(R& buffer) noexcept {
 }
 
 /// Where its elements lie.
-template <Buffer R>
-BufferLayout layout_of(const R& buffer) {
+template <Buffer R> BufferLayout layout_of(const R& buffer) {
   if constexpr (ContiguousRange<const R>) {
     return {.dimensions = 1, .extents = {std::ranges::size(buffer)}, .strides = {1}};
   } else {

@@ -14,21 +14,13 @@ template <class T>
 inline constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
 /// Unsigned, and not so narrow that C++ would promote it to int, whose overflow is undefined.
-template <class T>
-using Modular = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+template <class T> using Modular = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
-template <class T>
-concept Ordered = requires(const T& x) {
-  static_cast<bool>(x < x);
-};
+template <class T> concept Ordered = requires(const T& x) { static_cast<bool>(x < x); };
 
-template <class T>
-concept Truth = requires(const T& x) {
-  static_cast<T>(static_cast<bool>(x));
-};
+template <class T> concept Truth = requires(const T& x) { static_cast<T>(static_cast<bool>(x)); };
 
-template <class T>
-concept ComplexLike = requires(const T& z) {
+template <class T> concept ComplexLike = requires(const T& z) {
   z.real();
   z.imag();
 };
@@ -78,8 +70,7 @@ struct Min {
   static constexpr const char* name = "min";
   static constexpr bool commutative = true;
   using LaneOp = detail::LaneMin;
-  template <detail::Ordered T>
-  constexpr T operator()(const T& low, const T& high) const noexcept {
+  template <detail::Ordered T> constexpr T operator()(const T& low, const T& high) const noexcept {
     return detail::extreme_of<detail::Extreme::minimum>(low, high);
   }
 };
@@ -90,8 +81,7 @@ struct Max {
   static constexpr const char* name = "max";
   static constexpr bool commutative = true;
   using LaneOp = detail::LaneMax;
-  template <detail::Ordered T>
-  constexpr T operator()(const T& low, const T& high) const noexcept {
+  template <detail::Ordered T> constexpr T operator()(const T& low, const T& high) const noexcept {
     return detail::extreme_of<detail::Extreme::maximum>(low, high);
   }
 };
@@ -100,8 +90,7 @@ struct Max {
 struct MinNumber {
   static constexpr const char* name = "min_number";
   static constexpr bool commutative = true;
-  template <detail::Ordered T>
-  constexpr T operator()(const T& low, const T& high) const noexcept {
+  template <detail::Ordered T> constexpr T operator()(const T& low, const T& high) const noexcept {
     return detail::extreme_number<detail::Extreme::minimum>(low, high);
   }
 };
@@ -110,8 +99,7 @@ struct MinNumber {
 struct MaxNumber {
   static constexpr const char* name = "max_number";
   static constexpr bool commutative = true;
-  template <detail::Ordered T>
-  constexpr T operator()(const T& low, const T& high) const noexcept {
+  template <detail::Ordered T> constexpr T operator()(const T& low, const T& high) const noexcept {
     return detail::extreme_number<detail::Extreme::maximum>(low, high);
   }
 };
@@ -156,8 +144,7 @@ struct BitXor {
 struct LogicalAnd {
   static constexpr const char* name = "logical_and";
   static constexpr bool commutative = true;
-  template <detail::Truth T>
-  constexpr T operator()(const T& low, const T& high) const noexcept {
+  template <detail::Truth T> constexpr T operator()(const T& low, const T& high) const noexcept {
     return static_cast<T>(detail::is_true(low) && detail::is_true(high));
   }
 };
@@ -166,8 +153,7 @@ struct LogicalAnd {
 struct LogicalOr {
   static constexpr const char* name = "logical_or";
   static constexpr bool commutative = true;
-  template <detail::Truth T>
-  constexpr T operator()(const T& low, const T& high) const noexcept {
+  template <detail::Truth T> constexpr T operator()(const T& low, const T& high) const noexcept {
     return static_cast<T>(detail::is_true(low) || detail::is_true(high));
   }
 };
@@ -176,15 +162,13 @@ struct LogicalOr {
 struct LogicalXor {
   static constexpr const char* name = "logical_xor";
   static constexpr bool commutative = true;
-  template <detail::Truth T>
-  constexpr T operator()(const T& low, const T& high) const noexcept {
+  template <detail::Truth T> constexpr T operator()(const T& low, const T& high) const noexcept {
     return static_cast<T>(detail::is_true(low) != detail::is_true(high));
   }
 };
 
 /// The element type of minloc and maxloc: a value and where it was found (usually the rank).
-template <class T, class Index = int>
-struct ValueIndex {
+template <class T, class Index = int> struct ValueIndex {
   T value;      ///< what is compared
   Index index;  ///< where it was found
   friend constexpr bool operator==(const ValueIndex&, const ValueIndex&) = default;
@@ -294,13 +278,11 @@ struct BuiltInPair {
 
 namespace detail {
 
-template <class... Xs>
-struct TypeList {
+template <class... Xs> struct TypeList {
   static constexpr std::size_t size = sizeof...(Xs);
 
   /// The place of X among Xs, counted from 1; 0: it is none of them.
-  template <class X>
-  static consteval std::uint16_t place_of() noexcept {
+  template <class X> static consteval std::uint16_t place_of() noexcept {
     std::uint16_t place = 0;
     std::uint16_t i = 0;
     ((++i, place = std::same_as<X, Xs> ? i : place), ...);
@@ -316,8 +298,7 @@ using BuiltInTypes = TypeList<std::uint8_t, std::int8_t, std::uint16_t, std::int
                               std::int32_t, std::uint64_t, std::int64_t, float, double>;
 
 /// Integers count by size and sign: long and long long are the same where both have 64 bits.
-template <class T>
-consteval std::uint16_t type_number() noexcept {
+template <class T> consteval std::uint16_t type_number() noexcept {
   if constexpr (is_integer<T>) {
     return static_cast<std::uint16_t>(2 * sizeof(T) + (std::is_signed_v<T> ? 1 : 0));
   } else {
@@ -326,8 +307,7 @@ consteval std::uint16_t type_number() noexcept {
   }
 }
 
-template <class T, class Op>
-consteval std::uint16_t pair_number() noexcept {
+template <class T, class Op> consteval std::uint16_t pair_number() noexcept {
   constexpr std::uint16_t op = BuiltInOperators::place_of<Op>();
   constexpr std::uint16_t type = type_number<T>();
   return op == 0 || type == 0 ? 0 : static_cast<std::uint16_t>(op << 8U | type);

@@ -233,16 +233,13 @@ class PackedLayout {
 
   [[gnu::cold]] std::size_t elements(Holds what, int rank, int size) const noexcept {
     switch (what) {
-      case Holds::nothing:
-        return 0;
+      case Holds::nothing: return 0;
       case Holds::vector:
         return traits_of(call_.collective).vector == VectorOf::one_block ? call_.count
                                                                          : elements_before(size);
-      case Holds::own_block:
-        return call_.counts != nullptr ? call_.counts[rank] : call_.count;
+      case Holds::own_block: return call_.counts != nullptr ? call_.counts[rank] : call_.count;
       case Holds::blocks_to_all:
-      case Holds::blocks_from_all:
-        return elements_before(size);
+      case Holds::blocks_from_all: return elements_before(size);
     }
     return 0;
   }

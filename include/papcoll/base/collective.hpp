@@ -158,12 +158,9 @@ struct Contributors {
 /// Whose contributions are combined in the result of this rank of `size`.
 constexpr Contributors contributors(Collective c, int rank, int size) noexcept {
   switch (traits_of(c).combines) {
-    case Combines::ranks_up_to_own:
-      return {0, rank + 1};
-    case Combines::ranks_below_own:
-      return {0, rank};
-    default:
-      return {0, size};
+    case Combines::ranks_up_to_own: return {0, rank + 1};
+    case Combines::ranks_below_own: return {0, rank};
+    default: return {0, size};
   }
 }
 
@@ -221,8 +218,7 @@ struct Called {
 }
 
 /// A collective as a type. A schedule serves a collective by an emit() that takes its tag.
-template <Collective C>
-struct CollectiveTag {
+template <Collective C> struct CollectiveTag {
   static constexpr Collective value = C;  ///< the collective as a value
 };
 using Allreduce = CollectiveTag<Collective::allreduce>;           ///< tag of allreduce
@@ -241,8 +237,7 @@ using Exscan = CollectiveTag<Collective::exscan>;                 ///< tag of ex
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-template <Collective... Cs>
-struct CollectiveList {};
+template <Collective... Cs> struct CollectiveList {};
 
 template <std::size_t... Is>
 CollectiveList<static_cast<Collective>(Is)...> list_collectives(std::index_sequence<Is...>);

@@ -122,10 +122,8 @@ namespace detail {
 // the same names, and for the same MPI (transport/mpi/mpi.hpp). They refer to a function that it
 // alone has, and whose name says all this where the linker misses it: even one that leaves out what
 // nobody refers to, hence `retain`. Files that do not define it may be in the same program.
-template <int major, int minor, int patch>
-struct version;
-template <int level>
-struct assertions;
+template <int major, int minor, int patch> struct version;
+template <int level> struct assertions;
 struct gcc_11_to_13_or_clang_14_to_16;
 struct gcc_14_or_clang_17_and_newer;
 struct libstdcxx;
@@ -159,11 +157,9 @@ using this_sanitizer = address_sanitizer;
 using this_sanitizer = no_sanitizer;
 #endif
 
-template <class... What>
-void link_libpapcoll_or_papcoll_cpp_compiled_for() noexcept;
+template <class... What> void link_libpapcoll_or_papcoll_cpp_compiled_for() noexcept;
 #if defined(PAPCOLL_COMPILES_IT)
-template <class... What>
-void link_libpapcoll_or_papcoll_cpp_compiled_for() noexcept {}
+template <class... What> void link_libpapcoll_or_papcoll_cpp_compiled_for() noexcept {}
 #endif
 #if defined(PAPCOLL_COMPILED)
 [[gnu::used, gnu::retain]] static void (*const shared_code)() noexcept =

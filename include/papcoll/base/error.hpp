@@ -77,8 +77,7 @@ inline constexpr const char* recovery_advice =
 }
 
 /// Returns what f throws as an Error, in a form for another message; empty if it throws none.
-template <class Error = std::exception, class F>
-[[gnu::cold]] std::string caught(F&& f) {
+template <class Error = std::exception, class F> [[gnu::cold]] std::string caught(F&& f) {
   try {
     f();
   } catch (const Error& problem) {
@@ -90,8 +89,7 @@ template <class Error = std::exception, class F>
 /// The exception whose handler this is called in, as an E; null if it is none. By its type, not by
 /// its virtual table as dynamic_cast: without RTTI files have no dynamic_cast, and the tables that
 /// they define, which the linker may take for all files, do not identify their class.
-template <class E>
-const E* handled_as() noexcept {
+template <class E> const E* handled_as() noexcept {
   try {
     throw;
   } catch (const E& problem) {

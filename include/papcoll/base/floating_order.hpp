@@ -23,8 +23,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// std::isfinite, also where a file is compiled with -ffinite-math-only and what comes from outside
 /// is checked: that option lets a compiler take std::isfinite, and comparisons, for true. By
 /// reference, since it also lets it assume that no argument is infinite.
-template <std::floating_point T>
-bool is_finite(const T& x) noexcept {
+template <std::floating_point T> bool is_finite(const T& x) noexcept {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   static_assert(sizeof(T) == sizeof(Bits));
   return std::bit_cast<Bits>(x) << 1U <= std::bit_cast<Bits>(std::numeric_limits<T>::max()) << 1U;
@@ -57,29 +56,21 @@ inline std::from_chars_result from_chars(const char* begin, const char* end, dou
 // Floating-point numbers are compared as integers: what comes out depends neither on -ffast-math
 // nor on what the program has set for rounding and for subnormal numbers (flush to zero).
 
-template <class S, class U>
-struct Integers {
+template <class S, class U> struct Integers {
   using Signed = S;
   using Unsigned = U;
 };
 __extension__ using Int128 = __int128;
 __extension__ using Uint128 = unsigned __int128;
 
-template <std::size_t Size>
-struct IntegerOf : Integers<void, void> {};
-template <>
-struct IntegerOf<1> : Integers<std::int8_t, std::uint8_t> {};
-template <>
-struct IntegerOf<2> : Integers<std::int16_t, std::uint16_t> {};
-template <>
-struct IntegerOf<4> : Integers<std::int32_t, std::uint32_t> {};
-template <>
-struct IntegerOf<8> : Integers<std::int64_t, std::uint64_t> {};
-template <>
-struct IntegerOf<16> : Integers<Int128, Uint128> {};
+template <std::size_t Size> struct IntegerOf : Integers<void, void> {};
+template <> struct IntegerOf<1> : Integers<std::int8_t, std::uint8_t> {};
+template <> struct IntegerOf<2> : Integers<std::int16_t, std::uint16_t> {};
+template <> struct IntegerOf<4> : Integers<std::int32_t, std::uint32_t> {};
+template <> struct IntegerOf<8> : Integers<std::int64_t, std::uint64_t> {};
+template <> struct IntegerOf<16> : Integers<Int128, Uint128> {};
 
-template <class T>
-constexpr bool is_floating_type() noexcept {
+template <class T> constexpr bool is_floating_type() noexcept {
   if constexpr (std::is_floating_point_v<T>) {
     return true;
   } else if constexpr (std::is_class_v<T> || std::is_union_v<T> || std::is_enum_v<T>) {
@@ -94,12 +85,10 @@ constexpr bool is_floating_type() noexcept {
 }
 /// float, double, long double, and the compilers' own such as _Float16 and __float128, of which the
 /// standard library may not know.
-template <class T>
-inline constexpr bool has_floating_order = is_floating_type<T>();
+template <class T> inline constexpr bool has_floating_order = is_floating_type<T>();
 
 /// How T has its numbers in IntegerOf<sizeof(T)>: the sign in the highest bit, then the magnitude.
-template <class T>
-struct FloatingBits {
+template <class T> struct FloatingBits {
   using Unsigned = typename IntegerOf<sizeof(T)>::Unsigned;
   static constexpr bool is_wide = sizeof(T) == 16;
   static constexpr bool is_x87 = is_wide && std::is_same_v<T, long double> && LDBL_MANT_DIG == 64;
@@ -146,8 +135,7 @@ struct FloatingBits {
 
 /// In constant expressions wide numbers have no bits. (std::is_constant_evaluated() of libstdc++ is
 /// true at run time, too, under clang++ 14 with -std=c++2b.)
-template <class T>
-constexpr bool has_bits_here() noexcept {
+template <class T> constexpr bool has_bits_here() noexcept {
   if constexpr (!has_floating_order<T>) {
     return false;
   } else {
@@ -159,8 +147,7 @@ enum class Extreme : bool { minimum, maximum };
 
 /// Minimum or maximum of the bits of T: in U, an unsigned integer of T's size or a vector of them,
 /// with S, the same signed.
-template <class T, Extreme extreme>
-struct FloatingOrder {
+template <class T, Extreme extreme> struct FloatingOrder {
   using Bits = FloatingBits<T>;
   using Unsigned = typename Bits::Unsigned;
   using Signed = typename IntegerOf<sizeof(T)>::Signed;
@@ -205,8 +192,7 @@ struct FloatingOrder {
   }
 };
 
-template <class T>
-constexpr bool is_nan(const T& x) noexcept {
+template <class T> constexpr bool is_nan(const T& x) noexcept {
   if constexpr (has_floating_order<T>) {
     using Bits = FloatingBits<T>;
     return has_bits_here<T>() ? (Bits::of(x) & Bits::magnitude) > Bits::infinity : !(x == x);
@@ -218,8 +204,7 @@ constexpr bool is_nan(const T& x) noexcept {
 }
 
 /// Returns true if x is not zero; true for a NaN.
-template <class T>
-constexpr bool is_true(const T& x) noexcept {
+template <class T> constexpr bool is_true(const T& x) noexcept {
   if constexpr (has_floating_order<T>) {
     using Bits = FloatingBits<T>;
     if (has_bits_here<T>()) return (Bits::of(x) & Bits::magnitude) != 0;
@@ -228,8 +213,7 @@ constexpr bool is_true(const T& x) noexcept {
 }
 
 /// Returns true if a comes before b in the total order, in which −0 is before +0.
-template <class T>
-constexpr bool is_before(const T& a, const T& b) noexcept {
+template <class T> constexpr bool is_before(const T& a, const T& b) noexcept {
   if constexpr (has_floating_order<T>) {
     if (has_bits_here<T>()) {
       using Order = FloatingOrder<T, Extreme::minimum>;
@@ -243,8 +227,7 @@ constexpr bool is_before(const T& a, const T& b) noexcept {
   return a < b;
 }
 /// Numbers as they are compared: zeros are equal.
-template <class T>
-constexpr bool is_less(const T& a, const T& b) noexcept {
+template <class T> constexpr bool is_less(const T& a, const T& b) noexcept {
   if constexpr (has_floating_order<T>) {
     return is_before(a, b) && (is_true(a) || is_true(b));
   } else {
@@ -253,8 +236,7 @@ constexpr bool is_less(const T& a, const T& b) noexcept {
 }
 
 /// The lesser (minimum) or the greater (maximum) of two; where they are equal, low, but for zeros.
-template <Extreme extreme, class T>
-constexpr T extreme_of(const T& low, const T& high) noexcept {
+template <Extreme extreme, class T> constexpr T extreme_of(const T& low, const T& high) noexcept {
   if constexpr (has_floating_order<T>) {
     if (has_bits_here<T>()) {
       using Order = FloatingOrder<T, extreme>;

@@ -15,8 +15,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-template <class Lane, std::size_t Bytes>
-struct VectorRegister {
+template <class Lane, std::size_t Bytes> struct VectorRegister {
   typedef Lane type __attribute__((vector_size(Bytes)));
   /// The vector type without alignment, for memory that holds objects of any type.
   typedef Lane loose __attribute__((vector_size(Bytes), aligned(1), may_alias));
@@ -40,8 +39,7 @@ PAPCOLL_LANE(LaneOr, |)
 PAPCOLL_LANE(LaneXor, ^)
 #undef PAPCOLL_LANE
 
-template <Extreme extreme>
-struct LaneExtreme {
+template <Extreme extreme> struct LaneExtreme {
   template <class V>
   [[gnu::always_inline]] static void apply(V& out, const V& low, const V& high) noexcept {
     using Lane = std::remove_cvref_t<decltype(out[0])>;
@@ -71,8 +69,7 @@ inline constexpr bool is_bitwise =
     std::is_same_v<LaneOp, LaneAnd> || std::is_same_v<LaneOp, LaneOr> ||
     std::is_same_v<LaneOp, LaneXor>;
 
-template <class T, class LaneOp>
-constexpr auto lane_of() noexcept {
+template <class T, class LaneOp> constexpr auto lane_of() noexcept {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
     return std::type_identity<T>{};
   } else if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) {
@@ -87,14 +84,10 @@ constexpr auto lane_of() noexcept {
 /// The type of T in a vector under LaneOp; void if there is none (bool, long double, classes).
 /// Integers keep their sign only where it matters, so that sums and products wrap and types of one
 /// size share a kernel.
-template <class T, class LaneOp>
-using Lane = typename decltype(lane_of<T, LaneOp>())::type;
+template <class T, class LaneOp> using Lane = typename decltype(lane_of<T, LaneOp>())::type;
 
 /// True if Op, a stateless operator, has its vector operation in Op::LaneOp, and T has a lane.
-template <class T, class Op>
-concept Vectorizable = requires {
-  typename Op::LaneOp;
-}
+template <class T, class Op> concept Vectorizable = requires { typename Op::LaneOp; }
 &&!std::is_void_v<Lane<T, typename Op::LaneOp>>;
 
 /// The type of every kernel; it is Reducer::Apply.
@@ -106,8 +99,7 @@ inline bool aligned_to(std::size_t alignment, const void* address) noexcept {
 }
 
 /// A Reducer's context is the operator's address, whether it is an object or a function.
-template <class Op>
-const void* context_of(const Op& op) noexcept {
+template <class Op> const void* context_of(const Op& op) noexcept {
   if constexpr (std::is_function_v<Op>) {
     return reinterpret_cast<const void*>(&op);
   } else {
@@ -115,8 +107,7 @@ const void* context_of(const Op& op) noexcept {
   }
 }
 
-template <class Op>
-const Op& operator_at(const void* context) noexcept {
+template <class Op> const Op& operator_at(const void* context) noexcept {
   if constexpr (std::is_function_v<Op>) {
     return *reinterpret_cast<Op*>(const_cast<void*>(context));
   } else {
@@ -230,17 +221,14 @@ inline constexpr InstructionSet instruction_sets[] = {InstructionSet::baseline,
 /// True when this machine, its operating system included, can run the variant.
 inline bool supported(InstructionSet set) noexcept {
   switch (set) {
-    case InstructionSet::baseline:
-      return true;
+    case InstructionSet::baseline: return true;
 #if PAPCOLL_X86
-    case InstructionSet::avx2:
-      return __builtin_cpu_supports("avx2");
+    case InstructionSet::avx2: return __builtin_cpu_supports("avx2");
     case InstructionSet::avx512:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 #endif
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -299,13 +287,10 @@ constexpr Kernel* vector_kernel(InstructionSet set) noexcept {
   using L = Lane<T, typename Op::LaneOp>;
   switch (set) {
 #if PAPCOLL_X86
-    case InstructionSet::avx512:
-      return avx512_kernel<L, Op>;
-    case InstructionSet::avx2:
-      return avx2_kernel<L, Op>;
+    case InstructionSet::avx512: return avx512_kernel<L, Op>;
+    case InstructionSet::avx2: return avx2_kernel<L, Op>;
 #endif
-    default:
-      return baseline_kernel<L, Op>;
+    default: return baseline_kernel<L, Op>;
   }
 }
 

@@ -53,8 +53,7 @@ inline constexpr bool is_commutative = [] {
 }();
 
 /// Op with its commutativity declared by the user: what commutative() and non_commutative() return.
-template <class Op, bool Commutes>
-struct Declared {
+template <class Op, bool Commutes> struct Declared {
   static constexpr bool commutative = Commutes;
   [[no_unique_address]] Op op;  ///< the operator itself
   template <class T>
@@ -65,14 +64,12 @@ struct Declared {
 
 /// Declares that op(a, b) equals op(b, a), so that contributions may be combined in any order:
 /// `allreduce(comm, data, commutative([](Vec3 a, Vec3 b) { return a + b; }))`.
-template <class Op>
-constexpr Declared<Op, true> commutative(Op op) {
+template <class Op> constexpr Declared<Op, true> commutative(Op op) {
   return {static_cast<Op&&>(op)};
 }
 
 /// Declares that the order of the operands matters: contributions are combined in rank order.
-template <class Op>
-constexpr Declared<Op, false> non_commutative(Op op) {
+template <class Op> constexpr Declared<Op, false> non_commutative(Op op) {
   return {static_cast<Op&&>(op)};
 }
 
@@ -80,8 +77,7 @@ constexpr Declared<Op, false> non_commutative(Op op) {
 /// float and double get the vector kernel of the widest instruction set of this machine, everything
 /// else a plain loop. Both give the same bits, but for one thing C++ leaves to the compiler: which
 /// of two NaNs is the sum or product of both.
-template <class T, class Op>
-Reducer reducer(const Op& op) noexcept {
+template <class T, class Op> Reducer reducer(const Op& op) noexcept {
   static_assert(OperatorFor<Op, T>,
                 "the operator of a reduction, even a const one, takes (const T&, const T&) and "
                 "gives a T; T is trivially copyable and assignable");

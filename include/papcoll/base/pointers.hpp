@@ -10,8 +10,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-template <class T>
-struct DeleteOwned {
+template <class T> struct DeleteOwned {
   [[gnu::cold]] void operator()(T* object) const noexcept {
     // NOLINTNEXTLINE(bugprone-sizeof-expression)
     static_assert(sizeof(T) > 0, "the type is known where its object is deleted");
@@ -19,15 +18,13 @@ struct DeleteOwned {
   }
 };
 
-template <class T>
-struct DeleteOwned<T[]> {
+template <class T> struct DeleteOwned<T[]> {
   void operator()(T* elements) const noexcept { delete[] elements; }
 };
 
 /// Owns an object, or an array T[], as std::unique_ptr does, which compiles a tuple and some
 /// hundred traits for each T.
-template <class T, class Delete = DeleteOwned<T>>
-class Owned {
+template <class T, class Delete = DeleteOwned<T>> class Owned {
  public:
   using Element = std::remove_extent_t<T>;
 
@@ -131,14 +128,12 @@ class SharedCount : Pinned {
   End* end_;
 };
 
-template <class T>
-class Weak;
+template <class T> class Weak;
 
 /// Shares an object, as std::shared_ptr does, which compiles a class with a table of virtual
 /// functions for each T. A Shared may be copied, dropped and locked by several threads at a time,
 /// one and the same Shared only by one.
-template <class T>
-class Shared {
+template <class T> class Shared {
  public:
   Shared() = default;
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -200,8 +195,7 @@ class Shared {
 };
 
 /// Refers to an object that others share, as std::weak_ptr does.
-template <class T>
-class Weak {
+template <class T> class Weak {
  public:
   Weak() = default;
   template <class U>
@@ -240,8 +234,7 @@ class Weak {
 };
 
 /// An object and who shares it, in one piece of memory.
-template <class T>
-class CountedObject : public SharedCount {
+template <class T> class CountedObject : public SharedCount {
  public:
   template <class... As>
   explicit CountedObject(As&&... arguments)
@@ -265,26 +258,22 @@ class CountedObject : public SharedCount {
 };
 
 /// Makes an object that may be shared.
-template <class T, class... As>
-[[gnu::cold]] Shared<T> make_shared(As&&... arguments) {
+template <class T, class... As> [[gnu::cold]] Shared<T> make_shared(As&&... arguments) {
   auto* const made = new CountedObject<std::remove_const_t<T>>(std::forward<As>(arguments)...);
   return {made, &made->object};
 }
 
 /// Returns a share of the same object, by a derived class that the object has.
-template <class T, class U>
-Shared<T> static_shared_cast(Shared<U> from) noexcept {
+template <class T, class U> Shared<T> static_shared_cast(Shared<U> from) noexcept {
   T* const object = static_cast<T*>(from.get());
   return {std::move(from), object};
 }
 
-template <class Signature>
-class FunctionRef;
+template <class Signature> class FunctionRef;
 
 /// Refers to a function object that outlives it: a parameter of functions that are compiled once,
 /// whatever they are to call.
-template <class R, class... Args>
-class FunctionRef<R(Args...)> {
+template <class R, class... Args> class FunctionRef<R(Args...)> {
  public:
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
@@ -298,8 +287,7 @@ class FunctionRef<R(Args...)> {
 
  private:
   // No lambda, which is three more functions for each F.
-  template <class F>
-  static R call(void* object, Args... args) {
+  template <class F> static R call(void* object, Args... args) {
     return (*static_cast<F*>(object))(std::forward<Args>(args)...);
   }
 
@@ -344,12 +332,10 @@ class KeptMemory {
 };
 
 /// Calls f where its scope is left, also by an exception.
-template <class F>
-struct OnExit {
+template <class F> struct OnExit {
   F f;
   ~OnExit() { f(); }
 };
-template <class F>
-OnExit(F) -> OnExit<F>;
+template <class F> OnExit(F) -> OnExit<F>;
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

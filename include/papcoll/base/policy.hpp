@@ -87,18 +87,14 @@ struct TransportPolicyKind {};
 struct ContractPolicyKind {};
 
 /// A type that opted in as a policy of some kind.
-template <class P>
-concept Policy = requires {
-  typename P::policy_kind;
-};
+template <class P> concept Policy = requires { typename P::policy_kind; };
 
 template <class P, class Kind>
 concept PolicyOfKind = Policy<P> && std::same_as<typename P::policy_kind, Kind>;
 
 /// A policy with parameters is made without arguments, copied and compared: std::regular, which
 /// compiles some forty traits for each type.
-template <class P>
-concept RegularPolicy = requires(P p, const P& other) {
+template <class P> concept RegularPolicy = requires(P p, const P& other) {
   P{};
   P(other);
   P(static_cast<P&&>(p));
@@ -124,8 +120,7 @@ struct Reproducible {
 
 /// Policies that make one algorithm, where several algorithms are named:
 /// Hierarchical<Policies<DynamicLeader, ShmTransport>, Policies<Rabenseifner, MpiTransport>>.
-template <class... Ps>
-struct Policies {};
+template <class... Ps> struct Policies {};
 
 namespace detail {
 

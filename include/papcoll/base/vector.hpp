@@ -62,8 +62,7 @@ struct VectorMemory {
 /// A vector at a fraction of the code that std::vector compiles for each type of elements, for
 /// papcoll's own types. An element may be moved without an exception. No argument may refer to an
 /// element of the vector itself.
-template <class T>
-class Vector {
+template <class T> class Vector {
   static constexpr bool is_trivial = __is_trivially_copyable(T);
 
  public:
@@ -131,8 +130,7 @@ class Vector {
     if (n > memory_.capacity) memory_.reserve(n, bytes_of_one, move);
   }
 
-  template <class... As>
-  T& emplace_back(As&&... arguments) {
+  template <class... As> T& emplace_back(As&&... arguments) {
     if (memory_.size == memory_.capacity) [[unlikely]]
       memory_.grow(memory_.size + 1, bytes_of_one, move);
     T* const made = ::new (memory_at(memory_.size)) T{std::forward<As>(arguments)...};
@@ -191,8 +189,7 @@ class Vector {
   T* erase(const T* element) noexcept { return erase(element, element + 1); }
 
   /// Erases the elements for which `drop` is true, and keeps the order of the others.
-  template <class Drop>
-  void erase_if(const Drop& drop) {
+  template <class Drop> void erase_if(const Drop& drop) {
     std::size_t kept = 0;
     for (T& element : *this) {
       if (drop(element)) continue;
@@ -246,8 +243,7 @@ class Vector {
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// First in, first out, in memory that it keeps. Each element is moved at most once on average.
-template <class T>
-class Queue {
+template <class T> class Queue {
  public:
   bool empty() const noexcept { return all_.empty(); }
   T& front() noexcept { return all_[first_]; }
@@ -308,8 +304,7 @@ template <class T, class Less>
       });
 }
 
-template <class T>
-void heap_sort(T* elements, std::size_t n) {
+template <class T> void heap_sort(T* elements, std::size_t n) {
   heap_sort(elements, n, [](const T& a, const T& b) { return a < b; });
 }
 

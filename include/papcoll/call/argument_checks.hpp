@@ -36,8 +36,7 @@ constexpr std::uint32_t text_hash(std::string_view text) noexcept {
 
 /// Integers count by size and sign, as in BuiltInPair: long and long long are the same type where
 /// both have 64 bits.
-template <class T>
-struct sized_integer : std::type_identity<T> {};
+template <class T> struct sized_integer : std::type_identity<T> {};
 template <class T>
 requires(is_integer<T> && sizeof(T) <= 8) struct sized_integer<T> {
   template <class I1, class I2, class I4, class I8>
@@ -50,16 +49,14 @@ requires(is_integer<T> && sizeof(T) <= 8) struct sized_integer<T> {
                          of_size<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>>;
 };
 
-template <class T>
-consteval std::uint32_t name_hash() noexcept {
+template <class T> consteval std::uint32_t name_hash() noexcept {
   constexpr std::string_view name = __PRETTY_FUNCTION__;
   return name.find("lambda") == std::string_view::npos ? text_hash(name) : 1U;
 }
 
 /// Returns a number of the type, equal on all ranks. All closures have one number, since the name
 /// of a closure depends on the place of its code: two different lambdas look alike.
-template <class T>
-consteval std::uint32_t type_hash() noexcept {
+template <class T> consteval std::uint32_t type_hash() noexcept {
   return name_hash<typename sized_integer<T>::type>();
 }
 
@@ -149,8 +146,7 @@ inline void check_root(const Caller& caller, root r) {
   caller.refuse(joined({"root ", r.rank, " is not a rank: ranks are 0 to ", caller.size() - 1}));
 }
 
-template <std::integral N>
-std::size_t checked_count(const Caller& caller, N n) {
+template <std::integral N> std::size_t checked_count(const Caller& caller, N n) {
   if constexpr (std::is_signed_v<N>) {
     if (n < 0) caller.refuse(joined({"the count ", n, " is negative: counts start at 0"}));
   }
@@ -158,15 +154,13 @@ std::size_t checked_count(const Caller& caller, N n) {
 }
 
 /// Returns the number of an element type, in the bits of Call::types.
-template <class T>
-consteval std::uint64_t element_bits() noexcept {
+template <class T> consteval std::uint64_t element_bits() noexcept {
   return std::uint64_t{type_hash<T>() >> 11U} << 18U;
 }
 
 /// Returns the number of an operator's type, in the bits of Call::types; 0 if the operator has a
 /// state.
-template <class Op>
-consteval std::uint64_t operator_bits() noexcept {
+template <class Op> consteval std::uint64_t operator_bits() noexcept {
   return std::is_empty_v<Op> ? std::uint64_t{type_hash<Op>() >> 15U} << 1U : 0U;
 }
 
@@ -176,8 +170,7 @@ struct ElementNumbers {
   std::uint64_t types = 0;  ///< in Call::types
 };
 
-template <class T>
-constexpr ElementNumbers element_numbers() noexcept {
+template <class T> constexpr ElementNumbers element_numbers() noexcept {
   static_assert(std::is_trivially_copyable_v<T>,
                 "papcoll: the elements of a collective are copied byte by byte, and this type is "
                 "not trivially copyable");

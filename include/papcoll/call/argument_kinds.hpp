@@ -108,8 +108,7 @@ struct Match {
 };
 
 /// Reads arguments from the left.
-template <std::size_t N>
-struct ArgumentReader {
+template <std::size_t N> struct ArgumentReader {
   const std::array<Argument, N>& all;
   int next = 0;
 
@@ -169,8 +168,7 @@ constexpr Match with_rest(const Forms& f, Match m, ArgumentReader<N> r) noexcept
 }
 
 /// in, out [, counts] | data [, counts] | in, out, count | data, count | value
-template <std::size_t N>
-constexpr Match match_even(const Forms& f, ArgumentReader<N> r) noexcept {
+template <std::size_t N> constexpr Match match_even(const Forms& f, ArgumentReader<N> r) noexcept {
   using enum Mistake;
   Match m;
   if (!has_data(f.collective)) return with_rest(f, m, r);
@@ -259,21 +257,18 @@ inline constexpr bool is_text =
     std::is_convertible_v<const std::remove_cvref_t<A>&, std::string_view>;
 
 /// True for an argument that is moved into a call which uses it after it has returned.
-template <class A>
-inline constexpr bool is_owner = false;
+template <class A> inline constexpr bool is_owner = false;
 template <ContiguousRange R>
 requires(!std::is_reference_v<R> && !std::ranges::enable_borrowed_range<R> &&
          std::constructible_from<std::remove_cv_t<R>, R> &&
          requires(R & r) { r.data(); }) inline constexpr bool is_owner<R> = !Noncontiguous<R>;
 
-template <class A>
-constexpr bool can_be_written(Way way) noexcept {
+template <class A> constexpr bool can_be_written(Way way) noexcept {
   if (!is_writable<A>) return false;
   return OutputRange<A> || (way != Way::blocking && is_owner<A>);
 }
 
-template <class A>
-constexpr Argument argument_of(Way way) noexcept {
+template <class A> constexpr Argument argument_of(Way way) noexcept {
   using T = std::remove_cvref_t<A>;
   Argument a;
   a.is_text = is_text<A>;
@@ -306,33 +301,27 @@ constexpr Argument argument_of(Way way) noexcept {
   return a;
 }
 
-template <class A>
-struct pointed_to : std::type_identity<void> {};
-template <Buffer A>
-struct pointed_to<A> : std::type_identity<element_of<A>> {};
+template <class A> struct pointed_to : std::type_identity<void> {};
+template <Buffer A> struct pointed_to<A> : std::type_identity<element_of<A>> {};
 template <class A>
 requires std::is_pointer_v<std::remove_cvref_t<A>>
 struct pointed_to<A> : std::remove_cv<std::remove_pointer_t<std::remove_cvref_t<A>>> {
 };
 
 /// The number'th of some types; void: there is none.
-template <int number, class... As>
-struct NthType : std::type_identity<void> {};
-template <class A, class... As>
-struct NthType<0, A, As...> : std::type_identity<A> {};
+template <int number, class... As> struct NthType : std::type_identity<void> {};
+template <class A, class... As> struct NthType<0, A, As...> : std::type_identity<A> {};
 template <int number, class A, class... As>
 requires(number > 0) struct NthType<number, A, As...> : NthType<number - 1, As...> {
 };
 
 /// What the arguments of a call are.
-template <Collective C, bool Uneven, Way W, class... As>
-struct Pack {
+template <Collective C, bool Uneven, Way W, class... As> struct Pack {
   static constexpr Forms forms{C, Uneven, W};
 
   static constexpr Match by_kinds =
       match(forms, std::array<Argument, sizeof...(As)>{argument_of<As>(W)...});
-  template <int number>
-  using At = typename NthType<number, As...>::type;
+  template <int number> using At = typename NthType<number, As...>::type;
   using Numbers = std::make_integer_sequence<int, static_cast<int>(sizeof...(As))>;
   using In = At<by_kinds.in>;
   using Out = At<by_kinds.out>;

@@ -19,8 +19,7 @@ PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
                                const std::exception& problem);
 
 /// Memory for what comes, once this rank knows how much that is.
-template <class T>
-std::vector<T> room_for(const Caller& caller, std::size_t elements) {
+template <class T> std::vector<T> room_for(const Caller& caller, std::size_t elements) {
   try {
     return std::vector<T>(elements);
   } catch (const std::exception& problem) {

@@ -105,15 +105,11 @@ PAPCOLL_DECL MakeUneven make_alltoallv_call, make_allgatherv_call, make_rooted_c
 /// UnevenArguments::make of a collective; each by itself, so that a v-form compiles its own alone.
 constexpr MakeUneven* maker_of_uneven(Collective c) noexcept {
   switch (c) {
-    case Collective::alltoall:
-      return make_alltoallv_call;
-    case Collective::allgather:
-      return make_allgatherv_call;
+    case Collective::alltoall: return make_alltoallv_call;
+    case Collective::allgather: return make_allgatherv_call;
     case Collective::gather:
-    case Collective::scatter:
-      return make_rooted_call;
-    default:
-      return make_uneven_reduce_scatter_call;
+    case Collective::scatter: return make_rooted_call;
+    default: return make_uneven_reduce_scatter_call;
   }
 }
 
@@ -148,8 +144,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
       case Collective::reduce_scatter:
         return "the input does not divide into equal blocks: give it a multiple of size() "
                "elements, or papcoll::counts";
-      default:
-        return "the root's data do not divide into size() equal parts";
+      default: return "the root's data do not divide into size() equal parts";
     }
   };
   caller.refuse(what());

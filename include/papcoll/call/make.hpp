@@ -25,19 +25,16 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-template <class T>
-struct ReceivedBlocks;
+template <class T> struct ReceivedBlocks;
 
 namespace detail {
 
 // -- From arguments to CallArguments
 
-template <int>
-struct NotThere {};
+template <int> struct NotThere {};
 
 /// The arguments of a call, and what they point to that the call makes of them.
-template <class P>
-struct PackedArguments : CallArguments, Pinned {
+template <class P> struct PackedArguments : CallArguments, Pinned {
   static constexpr Match m = P::by_kinds;
   static constexpr bool has_layout =
       Noncontiguous<typename P::In> || Noncontiguous<typename P::Out>;
@@ -62,16 +59,14 @@ struct PackedArguments : CallArguments, Pinned {
     }
   }
 
-  template <class Op>
-  void set_operator(const Op& op) noexcept {
+  template <class Op> void set_operator(const Op& op) noexcept {
     using T = typename P::T;
     reducer = papcoll::reducer<T>(op);
     types = types_of_reduction<T, Op>(reducer);
   }
 
   /// Takes argument `number`. Buffers and the operator are those that are kept, if they are.
-  template <int number, class A>
-  void put(A& argument) noexcept {
+  template <int number, class A> void put(A& argument) noexcept {
     if constexpr (number == m.in && m.by_value) {
       in = reinterpret_cast<const std::byte*>(std::addressof(argument));
     } else if constexpr (number == m.in) {
@@ -104,8 +99,7 @@ struct PackedArguments : CallArguments, Pinned {
   }
 
   /// Returns the address of a buffer, and its length if it has one.
-  template <class A>
-  static std::byte* put_buffer(A& argument, std::size_t& length) noexcept {
+  template <class A> static std::byte* put_buffer(A& argument, std::size_t& length) noexcept {
     length = any_length;
     if constexpr (std::is_null_pointer_v<std::remove_cv_t<A>>) {
       return nullptr;
@@ -117,8 +111,7 @@ struct PackedArguments : CallArguments, Pinned {
     }
   }
 
-  template <class T>
-  static std::byte* bytes_at(const T* at) noexcept {
+  template <class T> static std::byte* bytes_at(const T* at) noexcept {
     return reinterpret_cast<std::byte*>(const_cast<T*>(at));
   }
 
@@ -140,8 +133,7 @@ inline constexpr bool is_owned =
 
 /// The type that holds argument `number`: a copy of it, or a reference. The library's own kernels
 /// do not use their operator.
-template <class P, int number>
-constexpr auto kept_as() noexcept {
+template <class P, int number> constexpr auto kept_as() noexcept {
   using A = typename P::template At<number>;
   constexpr bool is_operator =
       number == P::by_kinds.op && !Vectorizable<typename P::T, typename P::Op>;
@@ -150,14 +142,12 @@ constexpr auto kept_as() noexcept {
   return std::type_identity<std::conditional_t<is_kept, std::decay_t<A>, A&&>>{};
 }
 
-template <class P, int number>
-struct KeptArgument {
+template <class P, int number> struct KeptArgument {
   typename decltype(kept_as<P, number>())::type it;
 };
 
 /// All arguments of a pack's call.
-template <class P, class Numbers = typename P::Numbers>
-struct KeptPack;
+template <class P, class Numbers = typename P::Numbers> struct KeptPack;
 template <class P, int... numbers>
 struct KeptPack<P, std::integer_sequence<int, numbers...>> : KeptArguments,
                                                              KeptArgument<P, numbers>... {
@@ -177,13 +167,9 @@ struct KeptPack<P, std::integer_sequence<int, numbers...>> : KeptArguments,
     put_all(a, typename P::Numbers{}, at<numbers>()...);
   }
 
-  template <int number>
-  auto& at() noexcept {
-    return KeptArgument<P, number>::it;
-  }
+  template <int number> auto& at() noexcept { return KeptArgument<P, number>::it; }
   /// Argument `number`, which keeps all alive; null if it is the caller's.
-  template <int number>
-  static Shared<Owned<number>> part(const Shared<KeptPack>& all) noexcept {
+  template <int number> static Shared<Owned<number>> part(const Shared<KeptPack>& all) noexcept {
     if constexpr (is_owned<P, number>) return {all, &all->template at<number>()};
     return {};
   }
@@ -192,8 +178,7 @@ struct KeptPack<P, std::integer_sequence<int, numbers...>> : KeptArguments,
 // -- The calls
 
 /// What a call returns.
-template <class P>
-constexpr auto result_of() noexcept {
+template <class P> constexpr auto result_of() noexcept {
   if constexpr (P::mistake() != Mistake::none) {
     return std::type_identity<void>{};
   } else if constexpr (P::forms.way == Way::blocking) {
@@ -221,12 +206,10 @@ constexpr auto result_of() noexcept {
   }
 }
 
-template <class P>
-using ResultOf = typename decltype(result_of<P>())::type;
+template <class P> using ResultOf = typename decltype(result_of<P>())::type;
 
 /// A blocking call whose ranks exchange the lengths of their blocks first: see each v-form.
-template <Collective C>
-struct CallOfUnknownBlocks;
+template <Collective C> struct CallOfUnknownBlocks;
 
 template <class P, class... Ps>
 inline const Route route_for = route_of<
@@ -234,8 +217,7 @@ inline const Route route_for = route_of<
     !is_reduction(P::forms.collective) || is_commutative<typename P::Op, typename P::T>, Ps...>();
 
 /// Runs a blocking call, without a Route if its types decide the way it goes.
-template <class P, class... Ps>
-void run_packed(TeamCore& core, PackedArguments<P>& a) {
+template <class P, class... Ps> void run_packed(TeamCore& core, PackedArguments<P>& a) {
   constexpr Collective c = P::forms.collective;
   constexpr bool is_plain = is_elementwise(c) && !PackedArguments<P>::has_layout &&
                             !PackedArguments<P>::has_blocks && P::by_kinds.algorithm < 0;
@@ -257,8 +239,7 @@ void run_packed(TeamCore& core, PackedArguments<P>& a) {
 }
 
 /// Makes a call of the form that a pack has.
-template <class P, class... Ps, class C, class... As>
-ResultOf<P> make(C& comm, As&&... as) {
+template <class P, class... Ps, class C, class... As> ResultOf<P> make(C& comm, As&&... as) {
   TeamCore& core = core_of(comm);
   if constexpr (P::by_kinds.algorithm >= 0) offer_transports<C>(core);
   PackedArguments<P> a;

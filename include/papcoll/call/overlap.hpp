@@ -93,8 +93,7 @@ inline bool pieces_share_bytes(const Region& a, const Region& b) noexcept {
 }
 
 /// Calls f with the first byte of each run of a list, and where it ends.
-template <class F>
-void for_each_run(const Region& list, F&& f) {
+template <class F> void for_each_run(const Region& list, F&& f) {
   const Vector<BufferView::Run>& runs = *list.runs;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t from = runs[i].first * list.element_size;
@@ -191,8 +190,7 @@ inline Region region_of(const BufferView* view, const std::byte* address, std::s
 }
 
 /// As look(), which may allocate; refuses the call where there is no memory.
-template <class Look>
-auto look_at_blocks(const Caller& caller, const Look& look) {
+template <class Look> auto look_at_blocks(const Caller& caller, const Look& look) {
   try {
     return look();
   } catch (const std::bad_alloc&) {

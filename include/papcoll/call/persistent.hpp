@@ -101,8 +101,7 @@ PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& 
 
 /// A Persistent whose call owns one or two buffers that were moved into it. Between calls they may
 /// be read and written in place.
-template <class In, class Out>
-class OwningPersistent : public Persistent {
+template <class In, class Out> class OwningPersistent : public Persistent {
  public:
   /// True if the output is one of the buffers that are kept.
   static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;
@@ -120,8 +119,7 @@ class OwningPersistent : public Persistent {
   Out& output() { return found(out_); }
 
  private:
-  template <class Buffer>
-  static Buffer& found(const detail::Shared<Buffer>& buffer) {
+  template <class Buffer> static Buffer& found(const detail::Shared<Buffer>& buffer) {
     if (buffer == nullptr) detail::refuse_no_call("a buffer");
     return *buffer;
   }

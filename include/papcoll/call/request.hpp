@@ -115,8 +115,7 @@ PAPCOLL_DECL Shared<const void> with_views(Call& call, Shared<const void> owned)
 ///
 ///     std::vector<double> v(100);
 ///     v = papcoll::iallreduce(comm, std::move(v)).wait();
-template <class In, class Out>
-class OwningRequest : public Request {
+template <class In, class Out> class OwningRequest : public Request {
  public:
   /// True if the output is one of the buffers that are kept.
   static constexpr bool owns_output = !std::is_same_v<Out, detail::NotOwned>;

@@ -42,8 +42,7 @@ PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec,
 PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 
 /// The functions of a spec that leaves the algorithm open, which automatic.hpp then chooses.
-template <Collective C>
-struct Chosen {
+template <Collective C> struct Chosen {
   static void run(const Caller& caller, const AlgorithmSpec& spec, Call& call);
   static Request start(const Caller& caller, const AlgorithmSpec& spec, Call& call,
                        Shared<const void> owned);
@@ -60,11 +59,9 @@ struct CallActions {
 
 /// True in a file that includes what chooses algorithms (automatic.hpp). Files with
 /// PAPCOLL_COMPILED need not.
-template <class Tag>
-inline constexpr bool chooses = !PAPCOLL_HAS_SHARED_CODE;
+template <class Tag> inline constexpr bool chooses = !PAPCOLL_HAS_SHARED_CODE;
 
-template <class Tag>
-struct call_can_be_chosen_for {
+template <class Tag> struct call_can_be_chosen_for {
   static constexpr bool ok = chooses<Tag>;
   static_assert(ok,
                 "papcoll: this call names no algorithm, and nothing that chooses one is included: "
@@ -75,8 +72,7 @@ struct call_can_be_chosen_for {
 /// What a set of policies names, as far as it decides what a call has to compile.
 enum class Named : unsigned char { nothing, schedule, arrival_driven, something };
 
-template <class... Ps>
-consteval Named named_by() {
+template <class... Ps> consteval Named named_by() {
   if constexpr ((is_hierarchical<Ps> || ...) || !well_formed<Ps...>) {
     return Named::something;
   } else {
@@ -108,8 +104,7 @@ const AlgorithmSpec& spec_of_policies() {
   return spec;
 }
 
-template <class... Ps>
-constexpr auto runner_of() noexcept {
+template <class... Ps> constexpr auto runner_of() noexcept {
   constexpr Named named = named_by<Ps...>();
   if constexpr (named == Named::schedule) {
     return run_schedule;
@@ -121,8 +116,7 @@ constexpr auto runner_of() noexcept {
 }
 
 /// `Commutes`: the operator is known to commute (true without operator).
-template <Way W, Collective C, bool Commutes, class... Ps>
-constexpr Route route_of() noexcept {
+template <Way W, Collective C, bool Commutes, class... Ps> constexpr Route route_of() noexcept {
   Route r{};
   if constexpr (sizeof...(Ps) != 0) {
     r.policies = spec_of_policies<C, W == Way::non_blocking, Commutes, Ps...>;

@@ -11,8 +11,7 @@ class TeamCore;
 
 /// The TeamCore of whatever a collective accepts as its first argument: a Communicator, a
 /// ThreadTeam::Rank, or (if communicator.hpp is included) a bare MPI_Comm.
-template <class C>
-struct TeamOf {
+template <class C> struct TeamOf {
   static TeamCore& core(C& team) requires requires {
     { team.core() } -> std::same_as<TeamCore&>;
   }
@@ -28,28 +27,24 @@ struct TeamOf {
 };
 
 /// What a collective accepts as its first argument.
-template <class C>
-concept Team = requires(std::remove_cvref_t<C>& c) {
+template <class C> concept Team = requires(std::remove_cvref_t<C>& c) {
   { TeamOf<std::remove_cvref_t<C>>::core(c) } -> std::same_as<TeamCore&>;
 };
 
 namespace detail {
 
-template <class C>
-TeamCore& core_of(C&& team) {
+template <class C> TeamCore& core_of(C&& team) {
   return TeamOf<std::remove_cvref_t<C>>::core(const_cast<std::remove_cvref_t<C>&>(team));
 }
 
 /// For a call that is given an Algorithm, which may name any transport of a team of type C.
-template <class C>
-void offer_transports(TeamCore& core) {
+template <class C> void offer_transports(TeamCore& core) {
   using Of = TeamOf<std::remove_cvref_t<C>>;
   if constexpr (requires { Of::offer_transports(core); }) Of::offer_transports(core);
 }
 
 /// The team of a call on device memory.
-template <class C>
-TeamCore& core_for_devices(C&& team) {
+template <class C> TeamCore& core_for_devices(C&& team) {
   TeamCore& core = core_of(team);
   using Of = TeamOf<std::remove_cvref_t<C>>;
   if constexpr (requires { Of::offer_told_messages(core); }) Of::offer_told_messages(core);

@@ -50,8 +50,7 @@ template <class MemoryAccess, int Frames = 4, int Buffers = 4, int Remembered = 
 class BasicBoard {
  public:
   using Access = MemoryAccess;
-  template <class T>
-  using Atomic = typename Access::template Atomic<T>;
+  template <class T> using Atomic = typename Access::template Atomic<T>;
 
   static constexpr int frames = Frames;
   static constexpr int buffers = Buffers;
@@ -343,12 +342,10 @@ class BasicBoard {
   std::size_t frame(std::uint32_t e) const noexcept { return head_ + (e % frames) * frame_; }
   RankWords& of(int r) const noexcept { return at<RankWords>(sizeof(Abort), r); }
   FrameHead& head(std::uint32_t e) const noexcept { return at<FrameHead>(frame(e)); }
-  template <class T>
-  T& at(std::size_t offset, std::integral auto i) const noexcept {
+  template <class T> T& at(std::size_t offset, std::integral auto i) const noexcept {
     return at<T>(offset + static_cast<std::size_t>(i) * sizeof(T));
   }
-  template <class T>
-  T& at(std::size_t offset) const noexcept {
+  template <class T> T& at(std::size_t offset) const noexcept {
     return *std::launder(reinterpret_cast<T*>(words_ + offset));
   }
 

@@ -16,8 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// The life of a call on a board, as one of its ranks lives it: its number, entering and leaving
 /// its frame, and how it fails. What algorithms ask of the call in between is in BasicNodeSite.
-template <class Board, class Bells>
-class CallFrame {
+template <class Board, class Bells> class CallFrame {
  protected:
   using Access = typename Board::Access;
 

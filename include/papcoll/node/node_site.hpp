@@ -25,8 +25,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// between: flags, chunk buffers and their pages, tickets and pieces of work, and what ranks expose
 /// to each other: the buffers of a call, as long as it lasts and stands, and their pools, until all
 /// have left the call.
-template <class Board, class Bells>
-class BasicNodeSite : public CallFrame<Board, Bells> {
+template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board, Bells> {
   using Base = CallFrame<Board, Bells>;
   using Access = typename Board::Access;
 

@@ -219,8 +219,7 @@ class Pool {
 
 /// The pool of one of a board's ranks, and what its calls have had of it: nothing is written there
 /// until all have left the call.
-template <class Board>
-class LentPool : public Pool {
+template <class Board> class LentPool : public Pool {
  public:
   LentPool(const Node* node, std::uint32_t first_epoch) noexcept
       : Pool(node), used_(first_epoch - 1) {}

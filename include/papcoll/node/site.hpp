@@ -138,16 +138,12 @@ class SiteKind {
   constexpr SiteKind() = default;  ///< of no site
 
   /// The kind of a type.
-  template <Site S>
-  static constexpr SiteKind of() noexcept {
-    return SiteKind{&tag<S>};
-  }
+  template <Site S> static constexpr SiteKind of() noexcept { return SiteKind{&tag<S>}; }
 
   friend constexpr bool operator==(SiteKind, SiteKind) = default;
 
  private:
-  template <class S>
-  static constexpr char tag = 0;
+  template <class S> static constexpr char tag = 0;
 
   constexpr explicit SiteKind(const void* type) noexcept : type_(type) {}
 

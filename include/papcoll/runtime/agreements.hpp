@@ -90,8 +90,7 @@ class Agreements final : public TeamPart {
   }
 
  private:
-  template <class F>
-  void each(F&& f) {
+  template <class F> void each(F&& f) {
     for (auto& p : predictions_) f(p->agreement());
     if (watch_ != nullptr) f(watch_->agreement());
     if (requests_ != nullptr) f(requests_->agreement());

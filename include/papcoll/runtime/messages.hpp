@@ -93,8 +93,7 @@ class TeamMessages {
 
   /// The exchange of what `figures` has collected, if one is under way, takes effect: at the same
   /// call on all ranks. It is waited for if it is not complete.
-  template <class Figures, class Adopt>
-  void end_exchange(Figures& figures, Adopt&& adopt) {
+  template <class Figures, class Adopt> void end_exchange(Figures& figures, Adopt&& adopt) {
     if (complete(figures.agreement())) adopt();
   }
   /// The next one begins: at the same call on all ranks, where none is under way.
@@ -120,8 +119,7 @@ class TeamMessages {
   /// Returns when all ranks have come, so that none is alone in what blocks in MPI. `look` is
   /// called while this rank waits, and may throw. A rank that cannot go on closes the gate; if all
   /// have come by then, it connects like the others before it throws.
-  template <class Look>
-  void meet_on_node(const TransportTable& t, Look&& look) {
+  template <class Look> void meet_on_node(const TransportTable& t, Look&& look) {
     NodeRendezvous* const rendezvous = team_.node.rendezvous();
     if (rendezvous == nullptr) return;
     rendezvous->arrive();

@@ -46,29 +46,25 @@ class TeamPart : Pinned {
 class TeamParts {
  public:
   /// Null if it was never wanted.
-  template <class T>
-  T* find() const noexcept {
+  template <class T> T* find() const noexcept {
     return static_cast<T*>(parts_[static_cast<std::size_t>(T::kind)].get());
   }
 
   /// Made of `args` if it is not there.
-  template <class T, class... Args>
-  T& get(Args&&... args) {
+  template <class T, class... Args> T& get(Args&&... args) {
     detail::Owned<TeamPart>& part = parts_[static_cast<std::size_t>(T::kind)];
     if (part == nullptr) part = detail::make_owned<T>(std::forward<Args>(args)...);
     return static_cast<T&>(*part);
   }
 
   /// One that is made already.
-  template <class T>
-  T& put(detail::Owned<T> part) noexcept {
+  template <class T> T& put(detail::Owned<T> part) noexcept {
     T& made = *part;
     parts_[static_cast<std::size_t>(T::kind)] = std::move(part);
     return made;
   }
 
-  template <class F>
-  void each(F&& f) const {
+  template <class F> void each(F&& f) const {
     for (const auto& part : parts_) {
       if (part != nullptr) f(*part);
     }

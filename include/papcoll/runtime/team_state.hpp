@@ -117,8 +117,7 @@ class TeamState : public TeamContext, public WaitHooks {
                    inter == nullptr ? nullptr : &inter->node);
   }
   TeamState* within(std::size_t i) const noexcept { return within_[i]; }
-  template <class F>
-  void each_within(F&& f) {
+  template <class F> void each_within(F&& f) {
     for (TeamState* const team : within_) {
       if (team != nullptr) f(*team);
     }
@@ -189,8 +188,7 @@ class TeamState : public TeamContext, public WaitHooks {
     });
   }
 
-  template <class F>
-  void or_fail_everywhere(F&& f) {
+  template <class F> void or_fail_everywhere(F&& f) {
     try {
       f();
     } catch (const std::exception& problem) {
@@ -202,8 +200,7 @@ class TeamState : public TeamContext, public WaitHooks {
 
   /// Calls f, which throws transport_unavailable on all ranks; what one rank alone throws breaks
   /// the team.
-  template <class F>
-  decltype(auto) or_break(F&& f) {
+  template <class F> decltype(auto) or_break(F&& f) {
     try {
       return f();
     } catch (const transport_unavailable&) {

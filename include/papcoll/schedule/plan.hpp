@@ -46,10 +46,8 @@ struct Shape {
   /// is made of these.
   std::size_t vector_size() const noexcept {
     switch (traits_of(collective).vector) {
-      case VectorOf::one_block:
-        return count;
-      case VectorOf::block_per_rank:
-        return contribution(size - 1).hi;
+      case VectorOf::one_block: return count;
+      case VectorOf::block_per_rank: return contribution(size - 1).hi;
       case VectorOf::block_per_pair:
         return counts.empty() ? ranks() * ranks() * count
                               : sum(0, 2 * ranks()) - counts[static_cast<std::size_t>(rank)];

@@ -21,18 +21,15 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 /// True if S serves the collective: it has an emit() for the tag.
-template <class S, class Tag>
-concept Emits = requires(const S& s, Builder& b) {
+template <class S, class Tag> concept Emits = requires(const S& s, Builder& b) {
   s.emit(Tag{}, b);
 };
 
 namespace detail {
 
-template <std::size_t I>
-using TagOfIndex = CollectiveTag<static_cast<Collective>(I)>;
+template <std::size_t I> using TagOfIndex = CollectiveTag<static_cast<Collective>(I)>;
 
-template <class S, std::size_t... I>
-constexpr bool emits_any(std::index_sequence<I...>) noexcept {
+template <class S, std::size_t... I> constexpr bool emits_any(std::index_sequence<I...>) noexcept {
   return (Emits<S, TagOfIndex<I>> || ...);
 }
 
@@ -90,10 +87,7 @@ inline constexpr bool lacks_a_member = !StaticSchedule<S> && emits_or_describes<
                                        (!Policy<S> || PolicyOfKind<S, SchedulePolicyKind>);
 
 /// Says which.
-template <class S>
-struct schedule_is_complete {
-  static constexpr bool ok = true;
-};
+template <class S> struct schedule_is_complete { static constexpr bool ok = true; };
 template <class S>
 requires lacks_a_member<S>
 struct schedule_is_complete<S> {
@@ -134,10 +128,7 @@ struct PlainSchedule {
 };
 
 /// A schedule whose parts are types: at_run_time() returns the equivalent schedule of AnySchedules.
-template <class S>
-concept TypedSchedule = requires(const S& s) {
-  s.at_run_time();
-};
+template <class S> concept TypedSchedule = requires(const S& s) { s.at_run_time(); };
 
 class AnySchedule;
 
@@ -166,15 +157,12 @@ struct ScheduleTable {
 
 namespace detail {
 
-template <class S>
-const ScheduleTable& schedule_table() noexcept;
+template <class S> const ScheduleTable& schedule_table() noexcept;
 
-template <class S>
-inline constexpr S default_schedule{};
+template <class S> inline constexpr S default_schedule{};
 
 /// True if a schedule combines contributions out of rank order.
-template <class S>
-constexpr bool commutative_only_of(const S& s) {
+template <class S> constexpr bool commutative_only_of(const S& s) {
   if constexpr (requires { s.commutative_only(); }) {
     return s.commutative_only();
   } else {
@@ -207,8 +195,7 @@ class AnySchedule {
   }
 
   /// The schedule with its default parameters; no allocation, but for the first TypedSchedule.
-  template <StaticSchedule S>
-  static AnySchedule of() noexcept(!TypedSchedule<S>) {
+  template <StaticSchedule S> static AnySchedule of() noexcept(!TypedSchedule<S>) {
     AnySchedule s;
     if constexpr (TypedSchedule<S>) {
       static const AnySchedule& known = *new AnySchedule{S{}};  // calls at the end may borrow it
@@ -306,20 +293,17 @@ class AnySchedule {
 
 namespace detail {
 
-template <class S>
-const S& schedule_of(const void* self) noexcept {
+template <class S> const S& schedule_of(const void* self) noexcept {
   return *static_cast<const S*>(self);
 }
 
 // Cold as make_plan() is.
-template <class S, class Tag>
-[[gnu::cold]] void emit_as(const void* self, Builder& b) {
+template <class S, class Tag> [[gnu::cold]] void emit_as(const void* self, Builder& b) {
   schedule_of<S>(self).emit(Tag{}, b);
 }
 
 /// What a ScheduleTable points to. No lambdas, each of which is three functions.
-template <class S>
-struct ScheduleMembers {
+template <class S> struct ScheduleMembers {
   static bool equal(const void* a, const void* b) { return schedule_of<S>(a) == schedule_of<S>(b); }
   static bool commutative_only(const void* self) {
     return commutative_only_of(schedule_of<S>(self));
@@ -347,8 +331,7 @@ struct ScheduleMembers {
   }
 };
 
-template <class S, std::size_t I>
-constexpr void add_emit(ScheduleTable& t) noexcept {
+template <class S, std::size_t I> constexpr void add_emit(ScheduleTable& t) noexcept {
   if constexpr (Emits<S, TagOfIndex<I>>) t.emit[I] = &emit_as<S, TagOfIndex<I>>;
 }
 
@@ -400,8 +383,7 @@ constexpr ScheduleTable made_table(std::index_sequence<I...>) noexcept {
   return t;
 }
 
-template <class S>
-const ScheduleTable& schedule_table() noexcept {
+template <class S> const ScheduleTable& schedule_table() noexcept {
   static constexpr ScheduleTable table =
       made_table<S>(std::make_index_sequence<collective_count>{});
   return table;

@@ -76,8 +76,7 @@ class Placements {
   [[gnu::cold]] Placements(const Shape& s, Holds what, const Order& order,
                            const BlockOrder& blocks) {
     switch (what) {
-      case Holds::nothing:
-        break;
+      case Holds::nothing: break;
       case Holds::vector:
         if (blocks.by_position()) {
           add_blocks(s, order, blocks);

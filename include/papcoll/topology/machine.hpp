@@ -118,18 +118,12 @@ class Machine {
     const Place& p = place(rank);
     const int inside = level - network_.levels();
     switch (inside) {
-      case 0:
-        return static_cast<std::uint32_t>(p.node);
-      case 1:
-        return p.package;
-      case 2:
-        return p.numa;
-      case 3:
-        return p.l3;
-      case 4:
-        return p.core;
-      default:
-        return static_cast<std::uint32_t>(network_.branch(level, p.node));
+      case 0: return static_cast<std::uint32_t>(p.node);
+      case 1: return p.package;
+      case 2: return p.numa;
+      case 3: return p.l3;
+      case 4: return p.core;
+      default: return static_cast<std::uint32_t>(network_.branch(level, p.node));
     }
   }
   /// Returns the number of levels, from the outermost on, on which two ranks share a branch:

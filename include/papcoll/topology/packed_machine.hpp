@@ -34,8 +34,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-template <class T, class U>
-concept MaybeConst = std::same_as<T, U> || std::same_as<T, const U>;
+template <class T, class U> concept MaybeConst = std::same_as<T, U> || std::same_as<T, const U>;
 
 // What structs are packed as: their members, since there may be padding between them.
 void visit_members(MaybeConst<Place> auto& p, auto& visit) {
@@ -57,8 +56,7 @@ struct Packer {
   void operator()(const auto&... values) { (add(values), ...); }
 
  private:
-  template <class T>
-  void add(const T& value) {
+  template <class T> void add(const T& value) {
     if constexpr (std::is_arithmetic_v<T>) {
       bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
     } else if constexpr (requires { value.size(); }) {
@@ -82,8 +80,7 @@ class Unpacker {
   }
 
  private:
-  template <class T>
-  void get(T& value) {
+  template <class T> void get(T& value) {
     if constexpr (std::is_arithmetic_v<T>) {
       require(sizeof value);
       std::memcpy(&value, left_.data(), sizeof value);

@@ -143,8 +143,7 @@ constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_atomics
 }
 
 /// Refuses a transport's site if anything is wrong with it, with one sentence for each fault.
-template <class T>
-void check_site() noexcept {
+template <class T> void check_site() noexcept {
   if constexpr (offers_node_memory<T>) {
     constexpr bool names_it = requires { typename T::Site; };
     static_assert(names_it,
@@ -165,15 +164,13 @@ void check_site() noexcept {
   }
 }
 
-template <class T>
-Shared<void> make_site_of(const TeamEnvironment& s, NodeSite& node) {
+template <class T> Shared<void> make_site_of(const TeamEnvironment& s, NodeSite& node) {
   auto made = detail::make_shared<std::unique_ptr<typename T::Site>>(T::make_site(s, node));
   auto* const site = made->get();
   return {std::move(made), site};
 }
 
-template <TransportPolicy T>
-constexpr TransportTable transport_table_of() noexcept {
+template <TransportPolicy T> constexpr TransportTable transport_table_of() noexcept {
   TransportTable table{T::name,         T::offers,   T::rings,
                        &T::unavailable, &T::connect, open_words_of<T>()};
   if constexpr (offers_node_memory<T> && BringsSite<T>) {
@@ -192,8 +189,7 @@ inline constexpr TransportTable transport_table = detail::transport_table_of<T>(
 
 namespace detail {
 
-template <class T>
-const TransportTable& table_of_transport() noexcept {
+template <class T> const TransportTable& table_of_transport() noexcept {
   check_site<T>();
   return transport_table<T>;
 }

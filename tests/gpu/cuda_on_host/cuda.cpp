@@ -27,13 +27,9 @@ int context_of_device = 0;
 
 cudaError_t done(bool well) { return well ? cudaSuccess : cudaErrorInvalidValue; }
 
-template <class Handle>
-Handle handle() {
-  return reinterpret_cast<Handle>(new int);
-}
+template <class Handle> Handle handle() { return reinterpret_cast<Handle>(new int); }
 
-template <class Handle>
-cudaError_t drop(Handle made) {
+template <class Handle> cudaError_t drop(Handle made) {
   delete reinterpret_cast<int*>(made);
   return cudaSuccess;
 }
@@ -206,8 +202,7 @@ int papcoll_fake_attributes(unsigned count, int* names, void** values, unsigned 
       case CU_POINTER_ATTRIBUTE_BUFFER_ID:
         *static_cast<unsigned long long*>(values[i]) = found.id;
         break;
-      default:
-        break;
+      default: break;
     }
   }
   return 0;

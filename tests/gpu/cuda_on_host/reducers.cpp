@@ -6,8 +6,7 @@ namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 namespace {
 struct AtOnce {
-  template <class T, class Op>
-  static constexpr DeviceReducer reducer(const Op& op) noexcept {
+  template <class T, class Op> static constexpr DeviceReducer reducer(const Op& op) noexcept {
     DeviceReducer made = host_reducer<T>(op);
     made.launch = [](const Operands& o, std::size_t n, const void* context, int /*processors*/,
                      void* /*stream*/) {

@@ -134,8 +134,7 @@ inline Layout contiguous(const Layout& in, int n, Random&) {
   return r;
 }
 
-template <bool in_bytes>
-Layout vector(const Layout& in, int n, Random& random) {
+template <bool in_bytes> Layout vector(const Layout& in, int n, Random& random) {
   Layout r;
   const int length = a_divisor(n, random);
   const int blocks = n / length;
@@ -159,8 +158,7 @@ Layout vector(const Layout& in, int n, Random& random) {
 
 enum Indexed { by_elements, by_bytes, as_struct };
 
-template <Indexed how>
-Layout indexed(const Layout& in, int n, Random& random) {
+template <Indexed how> Layout indexed(const Layout& in, int n, Random& random) {
   Layout r;
   const std::vector<int> lengths = partition(n, random);
   std::vector<int> at = places_of(lengths, 2, random);
@@ -192,8 +190,7 @@ Layout indexed(const Layout& in, int n, Random& random) {
   return r;
 }
 
-template <bool in_bytes>
-Layout indexed_block(const Layout& in, int n, Random& random) {
+template <bool in_bytes> Layout indexed_block(const Layout& in, int n, Random& random) {
   Layout r;
   const int length = a_divisor(n, random);
   const std::vector<int> lengths(static_cast<std::size_t>(n / length), length);
@@ -243,19 +240,11 @@ inline Layout resized(const Layout& in, int n, Random& random) {
   measure(copies);
   MPI_Aint lb = 0, extent = 0;
   switch (random.below(4)) {
-    case 0:
-      lb = copies.lb, extent = copies.extent + 16 * random.between(0, 3);
-      break;
-    case 1:
-      lb = copies.lb - 16, extent = copies.extent + 32;
-      break;
-    case 2:
-      lb = 0, extent = std::max<MPI_Aint>(copies.lb + copies.extent, 16);
-      break;
+    case 0: lb = copies.lb, extent = copies.extent + 16 * random.between(0, 3); break;
+    case 1: lb = copies.lb - 16, extent = copies.extent + 32; break;
+    case 2: lb = 0, extent = std::max<MPI_Aint>(copies.lb + copies.extent, 16); break;
     // Copies of what lies around interleave, where they fit.
-    default:
-      lb = copies.lb, extent = std::max<MPI_Aint>(in.extent, 16);
-      break;
+    default: lb = copies.lb, extent = std::max<MPI_Aint>(in.extent, 16); break;
   }
   Layout r;
   MPI_Type_create_resized(copies.type, lb, extent, &r.type);

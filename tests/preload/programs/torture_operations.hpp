@@ -81,14 +81,12 @@ constexpr MPI_Aint value_bytes = std::is_same_v<T, long double>&& std::numeric_l
                                      ? 10
                                      : sizeof(T);
 
-template <class T>
-T read_as(const unsigned char* p) {
+template <class T> T read_as(const unsigned char* p) {
   T x{};
   std::memcpy(&x, p, static_cast<std::size_t>(value_bytes<T>));
   return x;
 }
-template <class T>
-void write_as(unsigned char* p, const T& x) {
+template <class T> void write_as(unsigned char* p, const T& x) {
   std::memcpy(p, &x, static_cast<std::size_t>(value_bytes<T>));
 }
 
@@ -109,37 +107,25 @@ inline const std::vector<Predefined>& predefined() {
   return all;
 }
 
-template <class T>
-T integer_of(Which w, T a, T b) {
+template <class T> T integer_of(Which w, T a, T b) {
   // Wraps around as the machine does, which in C++ only unsigned types may.
   using U = std::uint64_t;
   const auto wide = [](T x) { return static_cast<U>(x); };
   switch (w) {
-    case sum:
-      return static_cast<T>(wide(a) + wide(b));
-    case prod:
-      return static_cast<T>(wide(a) * wide(b));
-    case min:
-      return std::min(a, b);
-    case max:
-      return std::max(a, b);
-    case band:
-      return static_cast<T>(wide(a) & wide(b));
-    case bor:
-      return static_cast<T>(wide(a) | wide(b));
-    case bxor:
-      return static_cast<T>(wide(a) ^ wide(b));
-    case land:
-      return static_cast<T>(a != 0 && b != 0);
-    case lor:
-      return static_cast<T>(a != 0 || b != 0);
-    default:
-      return static_cast<T>((a != 0) != (b != 0));
+    case sum: return static_cast<T>(wide(a) + wide(b));
+    case prod: return static_cast<T>(wide(a) * wide(b));
+    case min: return std::min(a, b);
+    case max: return std::max(a, b);
+    case band: return static_cast<T>(wide(a) & wide(b));
+    case bor: return static_cast<T>(wide(a) | wide(b));
+    case bxor: return static_cast<T>(wide(a) ^ wide(b));
+    case land: return static_cast<T>(a != 0 && b != 0);
+    case lor: return static_cast<T>(a != 0 || b != 0);
+    default: return static_cast<T>((a != 0) != (b != 0));
   }
 }
 
-template <class T>
-T number_value(Which w, Random& random) {
+template <class T> T number_value(Which w, Random& random) {
   if (w == min || w == max) {
     // MPICH 4.0.2 compares unsigned numbers as signed ones, Open MPI 4.1.4 unsigned long, too, and
     // MPI_OFFSET as unsigned. Here are numbers that are less either way.
@@ -154,8 +140,7 @@ T number_value(Which w, Random& random) {
   return static_cast<T>(random.between(has_sign ? -12 : 0, 12));
 }
 
-template <class T>
-T integer_value(Which w, Random& random) {
+template <class T> T integer_value(Which w, Random& random) {
   if (w == land || w == lor || w == lxor) return static_cast<T>(random.below(3) != 0 ? 1 : 0);
   if constexpr (std::is_same_v<T, bool>)
     return random.one_in(2);
@@ -208,8 +193,7 @@ void add_integer(Operations& all, MPI_Datatype type, const char* name,
   }
 }
 
-template <class T>
-void add_real(Operations& all, MPI_Datatype type, const char* name) {
+template <class T> void add_real(Operations& all, MPI_Datatype type, const char* name) {
   if (!exists(type, sizeof(T))) return;
   std::vector<Piece> padding;
   if (value_bytes<T> < MPI_Aint{sizeof(T)}) {
@@ -242,8 +226,7 @@ void add_real(Operations& all, MPI_Datatype type, const char* name) {
   }
 }
 
-template <class T>
-void add_complex(Operations& all, MPI_Datatype type, const char* name) {
+template <class T> void add_complex(Operations& all, MPI_Datatype type, const char* name) {
   if (!exists(type, 2 * sizeof(T))) return;
   constexpr MPI_Aint part = sizeof(T);
   constexpr MPI_Aint used = value_bytes<T>;
@@ -283,8 +266,7 @@ void add_complex(Operations& all, MPI_Datatype type, const char* name) {
   }
 }
 
-template <class T, class I>
-void add_pair(Operations& all, MPI_Datatype type, const char* name) {
+template <class T, class I> void add_pair(Operations& all, MPI_Datatype type, const char* name) {
   struct Both {
     T value;
     I at;

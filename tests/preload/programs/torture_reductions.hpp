@@ -34,15 +34,9 @@ void combine_as(User u, const unsigned char* a, unsigned char* b, const std::vec
   for (std::size_t i = 0; i < map.size(); ++i) {
     const T x = read_as<T>(a + at(i)), y = read_as<T>(b + at(i));
     switch (u) {
-      case user_sum:
-        write_as<T>(b + at(i), static_cast<T>(x + y));
-        break;
-      case user_circle:
-        write_as<T>(b + at(i), static_cast<T>(x + y + x * y));
-        break;
-      case user_left:
-        write_as<T>(b + at(i), x);
-        break;
+      case user_sum: write_as<T>(b + at(i), static_cast<T>(x + y)); break;
+      case user_circle: write_as<T>(b + at(i), static_cast<T>(x + y + x * y)); break;
+      case user_left: write_as<T>(b + at(i), x); break;
       case user_affine:
         // (x, s) after (y, t) is (x y, x t + s): does not commute.
         if (i + 1 < map.size()) {
@@ -52,8 +46,7 @@ void combine_as(User u, const unsigned char* a, unsigned char* b, const std::vec
         }
         ++i;
         break;
-      default:
-        break;
+      default: break;
     }
   }
 }
@@ -65,8 +58,7 @@ inline void user_combine(User u, const unsigned char* a, unsigned char* b,
                                                                               streams);
 }
 
-template <User u>
-void user_function(void* in, void* inout, int* length, MPI_Datatype* type) {
+template <User u> void user_function(void* in, void* inout, int* length, MPI_Datatype* type) {
   MPI_Aint lb = 0, extent = 0;
   MPI_Type_get_extent(*type, &lb, &extent);
   if (met == nullptr || extent != met->extent) {

@@ -28,10 +28,7 @@ class Random {
   int between(int low, int high) { return low + below(high - low + 1); }
   bool one_in(int n) { return below(n) == 0; }
   /// One of the elements.
-  template <class List>
-  auto& of(List& list) {
-    return list[next() % list.size()];
-  }
+  template <class List> auto& of(List& list) { return list[next() % list.size()]; }
 
  private:
   std::uint64_t state_;

@@ -139,8 +139,7 @@ struct Setting {
 };
 
 /// One allreduce; all ranks' crossings together.
-template <class Run>
-Crossings crossings_of(const Setting& setting) {
+template <class Run> Crossings crossings_of(const Setting& setting) {
   const int ranks = setting.groups.size();
   std::vector<Line> bells(Doorbells::bytes(ranks) / sizeof(Line) + 1);
   std::vector<Line> memory(NodeBoard::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
@@ -215,8 +214,7 @@ std::vector<Groups> groups_of(int n, int each) {
   return {Groups::by_colour(neighbours), Groups::by_colour(scattered)};
 }
 
-template <class F>
-void for_all_groups(F&& f) {
+template <class F> void for_all_groups(F&& f) {
   for (const auto& [n, each] : {std::pair{2, 2}, {2, 4}, {4, 2}, {3, 4}}) {
     for (const Groups& groups : groups_of(n, each)) {
       for (const bool in_place : {false, true}) {

@@ -90,8 +90,7 @@ class Delays {
 };
 
 /// Calls in a row by an algorithm; how many results are wrong.
-template <class Schedule>
-std::size_t wrong_results(Rank& comm, std::size_t count) {
+template <class Schedule> std::size_t wrong_results(Rank& comm, std::size_t count) {
   Delays delays{comm.rank()};
   std::size_t wrong = 0;
   const auto in = group_sums::contribution(comm.rank(), count);
@@ -125,8 +124,7 @@ std::size_t wrong_results(Rank& comm, std::size_t count) {
   return wrong;
 }
 
-template <class Schedule>
-void check_all(PeerAccess access) {
+template <class Schedule> void check_all(PeerAccess access) {
   for (const std::vector<int>& colours : std::vector<std::vector<int>>{{0, 0, 1, 1},
                                                                        {0, 1, 0, 1},
                                                                        {0, 0, 0, 1},

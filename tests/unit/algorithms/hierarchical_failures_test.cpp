@@ -28,8 +28,7 @@ Options divided(std::chrono::milliseconds deadline = std::chrono::seconds{20}) {
 
 constexpr int ranks = 5;
 
-template <class Body>
-std::vector<Outcome> outcomes(ThreadTeam& team, Body&& body) {
+template <class Body> std::vector<Outcome> outcomes(ThreadTeam& team, Body&& body) {
   std::vector<Outcome> all(static_cast<std::size_t>(team.size()));
   team.run([&](Rank& comm) {
     all[static_cast<std::size_t>(comm.rank())] = outcome_of([&] { body(comm); });
@@ -39,8 +38,7 @@ std::vector<Outcome> outcomes(ThreadTeam& team, Body&& body) {
 
 /// The same, or what the ranks hear of it in the calls after that: an alltoall lets those go whose
 /// blocks are there.
-template <class Body>
-std::vector<Outcome> outcomes_in_the_end(ThreadTeam& team, Body&& body) {
+template <class Body> std::vector<Outcome> outcomes_in_the_end(ThreadTeam& team, Body&& body) {
   std::vector<Outcome> all = outcomes(team, body);
   team.run([&](Rank& comm) {
     Outcome& mine = all[static_cast<std::size_t>(comm.rank())];

@@ -29,8 +29,7 @@ Options divided(const GroupColours& groups) {
 }
 
 /// Runs body(runner) on each rank of a team and gives what the ranks complained of.
-template <class Body>
-std::string on_threads(int ranks, const Options& options, Body&& body) {
+template <class Body> std::string on_threads(int ranks, const Options& options, Body&& body) {
   ThreadTeam team{ranks, options};
   std::mutex mutex;
   std::string problems;

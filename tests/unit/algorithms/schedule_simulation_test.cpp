@@ -87,8 +87,7 @@ struct OrderOfCombination : Wrong {  // each rank another one
   }
 };
 
-template <class S>
-void check_verdict(Collective c, std::string_view expected) {
+template <class S> void check_verdict(Collective c, std::string_view expected) {
   const std::string verdict = plan_simulation::failure_of(S{}, c);
   CAPTURE(verdict, expected);
   CHECK(verdict.find(expected) != std::string::npos);

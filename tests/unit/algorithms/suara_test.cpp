@@ -25,8 +25,7 @@ using plan_simulation::failure_serving;
 namespace {
 
 /// What the verifier finds wrong with an allreduce among these numbers of ranks, empty if nothing.
-template <class Sizes>
-std::string fault_of(const AnySchedule& schedule, const Sizes& sizes) {
+template <class Sizes> std::string fault_of(const AnySchedule& schedule, const Sizes& sizes) {
   for (const int size : sizes) {
     for (const VerifyCase& c : verify_cases(schedule, allreduce, size)) {
       const Verdict v = verify(schedule, c.shape, c.order);

@@ -29,8 +29,7 @@ enum class Kind { sum, prod, min, max, bit_and, bit_or, bit_xor };
 
 /// One element, by exact arithmetic in 128 bits cut down to T. Never inlined, so that no compiler
 /// makes a vector loop of it.
-template <class T>
-[[gnu::noinline]] T expected(Kind kind, T low, T high) {
+template <class T> [[gnu::noinline]] T expected(Kind kind, T low, T high) {
   if constexpr (std::is_floating_point_v<T>) {
     const bool is_min = kind == Kind::min;
     if (is_min || kind == Kind::max) {
@@ -52,24 +51,18 @@ template <class T>
     const auto a = static_cast<Wide>(low);
     const auto b = static_cast<Wide>(high);
     switch (kind) {
-      case Kind::sum:
-        return static_cast<T>(a + b);
-      case Kind::prod:
-        return static_cast<T>(a * b);
-      case Kind::bit_and:
-        return static_cast<T>(a & b);
-      case Kind::bit_or:
-        return static_cast<T>(a | b);
-      default:
-        return static_cast<T>(a ^ b);
+      case Kind::sum: return static_cast<T>(a + b);
+      case Kind::prod: return static_cast<T>(a * b);
+      case Kind::bit_and: return static_cast<T>(a & b);
+      case Kind::bit_or: return static_cast<T>(a | b);
+      default: return static_cast<T>(a ^ b);
     }
   }
 }
 
 /// Random bits for integers; for floating point half of them ordinary numbers, half the special
 /// ones, NaNs of several payloads among them.
-template <class T>
-T random_element(std::mt19937_64& random) {
+template <class T> T random_element(std::mt19937_64& random) {
   if constexpr (std::is_floating_point_v<T>) {
     using Limits = std::numeric_limits<T>;
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -108,8 +101,7 @@ struct Case {
                  const std::byte* got);
 };
 
-template <class T>
-void fill(std::byte* out, std::size_t n, std::mt19937_64& random) {
+template <class T> void fill(std::byte* out, std::size_t n, std::mt19937_64& random) {
   for (std::size_t i = 0; i < n; ++i) {
     const T value = random_element<T>(random);
     std::memcpy(out + i * sizeof(T), &value, sizeof(T));
@@ -137,17 +129,13 @@ void expect(std::byte* out, const std::byte* low, const std::byte* high, std::si
 
 const char* name_of(InstructionSet set) {
   switch (set) {
-    case InstructionSet::baseline:
-      return " baseline";
-    case InstructionSet::avx2:
-      return " avx2";
-    default:
-      return " avx512";
+    case InstructionSet::baseline: return " baseline";
+    case InstructionSet::avx2: return " avx2";
+    default: return " avx512";
   }
 }
 
-template <class T, class Op, Kind K>
-void add(std::vector<Case>& cases, const std::string& type) {
+template <class T, class Op, Kind K> void add(std::vector<Case>& cases, const std::string& type) {
   static constexpr Op op{};
   Case c{type + " " + Op::name, sizeof(T), papcoll::detail::plain_kernel<T, Op>, &op, fill<T>,
          expect<T, K>};
@@ -163,8 +151,7 @@ void add(std::vector<Case>& cases, const std::string& type) {
   }
 }
 
-template <class T>
-void add_all(std::vector<Case>& cases, const std::string& type) {
+template <class T> void add_all(std::vector<Case>& cases, const std::string& type) {
   add<T, papcoll::Sum, Kind::sum>(cases, type);
   add<T, papcoll::Prod, Kind::prod>(cases, type);
   add<T, papcoll::Min, Kind::min>(cases, type);

@@ -35,8 +35,7 @@ using Arithmetic = std::tuple<bool, char, signed char, unsigned char, short, uns
                               char8_t, char16_t, char32_t, float, double, long double>;
 
 /// Calls f with a value of every arithmetic type.
-template <class F>
-void for_each_arithmetic(F f) {
+template <class F> void for_each_arithmetic(F f) {
   std::apply([&](auto... zero) { (f(zero), ...); }, Arithmetic{});
 }
 

@@ -24,8 +24,7 @@ namespace {
 
 using papcoll::ValueIndex;
 
-template <class T>
-std::vector<T> special_numbers() {
+template <class T> std::vector<T> special_numbers() {
   using Limits = std::numeric_limits<T>;
   std::vector<T> numbers{
       T{0}, T{1}, static_cast<T>(-1), Limits::lowest(), Limits::max(), static_cast<T>(5)};
@@ -53,8 +52,7 @@ std::vector<T> special_numbers() {
 template <class T>
 constexpr std::size_t bytes_with_meaning = std::is_same_v<T, long double> ? 10 : sizeof(T);
 
-template <class T>
-bool same_bits(const T& a, const T& b) {
+template <class T> bool same_bits(const T& a, const T& b) {
   return std::memcmp(&a, &b, bytes_with_meaning<T>) == 0;
 }
 template <class T, class Index>
@@ -63,8 +61,7 @@ bool same_bits(const ValueIndex<T, Index>& a, const ValueIndex<T, Index>& b) {
 }
 
 /// How many pairs and triples show that op does not commute or is not associative.
-template <class T, class Op>
-int faults(const std::vector<T>& elements, const Op& op) {
+template <class T, class Op> int faults(const std::vector<T>& elements, const Op& op) {
   int found = 0;
   for (const T& a : elements) {
     for (const T& b : elements) {
@@ -78,8 +75,7 @@ int faults(const std::vector<T>& elements, const Op& op) {
   return found;
 }
 
-template <class T>
-std::vector<ValueIndex<T>> special_pairs() {
+template <class T> std::vector<ValueIndex<T>> special_pairs() {
   std::vector<ValueIndex<T>> pairs;
   for (const T& value : special_numbers<T>()) {
     for (const int index : {0, 1, 2}) pairs.push_back({value, index});
@@ -146,8 +142,7 @@ TEST_CASE("minimum and maximum in constant expressions") {
 
 namespace {
 /// Of a type of which the standard library may not know.
-template <class T>
-void check_compilers_own() {
+template <class T> void check_compilers_own() {
   const T nan = static_cast<T>(std::numeric_limits<double>::quiet_NaN());
   const T infinity = static_cast<T>(std::numeric_limits<double>::infinity());
   const std::vector<T> numbers{T(5), nan, T(1), T(4), -nan, T(0), -T(0), infinity, -infinity};

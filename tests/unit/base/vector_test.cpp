@@ -71,9 +71,7 @@ TEST_CASE("a Vector holds what a std::vector holds", "[base]") {
         found.pop_back();
         expected.pop_back();
         break;
-      default:
-        found.resize(at);
-        expected.resize(at);
+      default: found.resize(at); expected.resize(at);
     }
     REQUIRE(same(found, expected));
     REQUIRE(found.empty() == expected.empty());

@@ -27,8 +27,7 @@ namespace {
 using LayoutRank = papcoll::ThreadTeam::Rank;
 
 /// Two dimensions, as a std::mdspan with a stride for each.
-template <class T>
-struct TestMdspan {
+template <class T> struct TestMdspan {
   using element_type = T;
   using reference = T&;
   T* data;
@@ -85,8 +84,7 @@ void both_ranks_refuse(const std::string& says,
 }
 
 /// Every collective refuses the buffer as its output, in the same words.
-template <class Buffer>
-void no_collective_writes(const std::string& says, const Buffer& make) {
+template <class Buffer> void no_collective_writes(const std::string& says, const Buffer& make) {
   const papcoll::root all_are{0};
   const auto range = [](int* p, std::size_t n) { return std::span<int>(p, n); };
   both_ranks_refuse(says, [&](LayoutRank& c, int* in, int* out) {

@@ -27,10 +27,9 @@ using Ints = std::vector<int>;
 
 // -- Which arguments a call takes, as a program may ask.
 
-#define PAPCOLL_CAN(concept_name, function)                               \
-  template <class... As>                                                  \
-  concept concept_name = requires(PackRank & comm, As && ... arguments) { \
-    papcoll::function(comm, static_cast<As&&>(arguments)...);             \
+#define PAPCOLL_CAN(concept_name, function)                                                      \
+  template <class... As> concept concept_name = requires(PackRank & comm, As && ... arguments) { \
+    papcoll::function(comm, static_cast<As&&>(arguments)...);                                    \
   }
 PAPCOLL_CAN(CanAllreduce, allreduce);
 PAPCOLL_CAN(CanIallreduce, iallreduce);
@@ -125,8 +124,7 @@ static_assert(
     std::is_same_v<decltype(std::declval<Started<Ints, Ints>&>().wait()), std::pair<Ints, Ints>>);
 
 /// Runs f on two threads, and checks what it says is wrong.
-template <class F>
-void on_two(F&& f) {
+template <class F> void on_two(F&& f) {
   papcoll::ThreadTeam team{2};
   std::array<std::string, 2> wrong;
   team.run([&](PackRank& comm) { wrong[static_cast<std::size_t>(comm.rank())] = f(comm); });

@@ -17,8 +17,7 @@ using namespace papcoll;
 namespace {
 
 /// Calls f(schedule, collective) for all that the catalogue has on the plan floor.
-template <class F>
-void for_each_static(F&& f) {
+template <class F> void for_each_static(F&& f) {
   for (const CatalogueRow& row : catalogue()) {
     if (row.plan == nullptr) continue;
     for (std::size_t i = 0; i < collective_count; ++i) {

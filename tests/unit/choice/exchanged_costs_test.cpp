@@ -44,8 +44,7 @@ class Calls {
   }
 
   /// `ns(rank, candidate)`. Returns the candidate.
-  template <class Cost>
-  std::uint8_t call(Call& call, Cost&& ns) {
+  template <class Cost> std::uint8_t call(Call& call, Cost&& ns) {
     const CallTrial trial = picked(call, learners_[0]);
     const bool times = trial.is_timed(inputs_.epoch, false);
     timed_ += times ? 1 : 0;

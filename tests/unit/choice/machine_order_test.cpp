@@ -26,8 +26,7 @@ struct Between {
     call.reducer.commutative = true;
   }
 
-  template <Collective C, class S>
-  OrderSource order() {
+  template <Collective C, class S> OrderSource order() {
     call.collective = C;
     return detail::choose_order(AnySchedule::of<S>(), call, inputs);
   }

@@ -30,15 +30,9 @@ Unmet unmet_by(const Requirement& r) {
   Unmet u;
   u.needs.bits = r.bit;
   switch (r.bit) {
-    case requirement::blocking_call:
-      u.call.non_blocking = true;
-      break;
-    case requirement::served_collective:
-      u.needs.serves = false;
-      break;
-    case requirement::commutative_operator:
-      u.call.commutes = false;
-      break;
+    case requirement::blocking_call: u.call.non_blocking = true; break;
+    case requirement::served_collective: u.needs.serves = false; break;
+    case requirement::commutative_operator: u.call.commutes = false; break;
     case requirement::weaker_contract:
       u.needs.strongest = NumericalContract::rank_consistent;
       u.call.contract = NumericalContract::reproducible;
@@ -51,8 +45,7 @@ Unmet unmet_by(const Requirement& r) {
       u.call.element_size = 65;
       u.team.chunk_bytes = 64;
       break;
-    default:
-      u.team.bits = ~r.bit;
+    default: u.team.bits = ~r.bit;
   }
   return u;
 }

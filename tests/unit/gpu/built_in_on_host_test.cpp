@@ -9,8 +9,7 @@ namespace {
 
 using namespace papcoll;
 
-template <class T, class Op>
-T combined_by_table(T low, T high) {
+template <class T, class Op> T combined_by_table(T low, T high) {
   const gpu::DeviceReducer* const reducer = gpu::built_in_host_reducer(built_in_pair<T, Op>);
   REQUIRE(reducer != nullptr);
   REQUIRE(reducer->launch == nullptr);

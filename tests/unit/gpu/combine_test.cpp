@@ -13,10 +13,7 @@ namespace {
 using namespace papcoll;
 
 // Elements of 1, 3, 4, 8, 12, 16 and 24 bytes: words of which each is combined by itself.
-template <class Word, std::size_t words>
-struct CombinedElement {
-  Word word[words];
-};
+template <class Word, std::size_t words> struct CombinedElement { Word word[words]; };
 
 // low * 3 + high in every word: neither commutative nor associative, so that each order of inputs
 // gives another result.
@@ -99,8 +96,7 @@ void check_combine(std::size_t n, std::size_t inputs, std::size_t outputs, std::
   REQUIRE(buffers.all() == expected.all());
 }
 
-template <class Element>
-void check_combine_element() {
+template <class Element> void check_combine_element() {
   const std::size_t alignment = alignof(Element);
   for (const std::size_t shift : {std::size_t{0}, alignment}) {
     for (const std::size_t n : {0U, 1U, 2U, 5U, 16U, 17U, 67U}) {

@@ -23,8 +23,7 @@ gpu::DeviceMachine floor_devices(int n) { return gpu::DeviceMachine::linked(n, 7
 
 /// Everything that the algorithm serves, among so many ranks on so many devices; what was wrong
 /// first.
-template <class A>
-std::string floor_failure(int ranks, int devices, std::size_t count) {
+template <class A> std::string floor_failure(int ranks, int devices, std::size_t count) {
   TeamOnDevices team{floor_devices(devices), ranks};
   std::uint64_t seed = 1;
   for (const Collective c : {Collective::allreduce, Collective::reduce}) {

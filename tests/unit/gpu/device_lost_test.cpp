@@ -63,8 +63,7 @@ std::string told_by_calls(ThreadTeam::Rank& rank, gpu::Api& api, int* data, gpu:
 }
 
 /// The same of all ranks, where the device of one fails after so many operations.
-template <class A>
-std::vector<std::string> told_where_lost(std::size_t operations) {
+template <class A> std::vector<std::string> told_where_lost(std::size_t operations) {
   gpu::Model model{linked(ranks_that_lose)};
   std::vector<std::string> told(ranks_that_lose);
   std::barrier all_there{ranks_that_lose};
@@ -85,8 +84,7 @@ std::vector<std::string> told_where_lost(std::size_t operations) {
 }
 
 /// What is wrong with what ranks were told, for each number of operations up to where none fails.
-template <class A>
-std::string problem_where_lost() {
+template <class A> std::string problem_where_lost() {
   for (std::size_t k = 0; k < 1000; ++k) {
     const std::vector<std::string> told = told_where_lost<A>(k);
     if (told == std::vector<std::string>(ranks_that_lose)) {

@@ -92,8 +92,7 @@ inline std::vector<int> numbers(int rank, std::size_t n) {
 }
 
 /// Runs f(rank, device) on every rank of a model; what the model found.
-template <class F>
-std::string problem_on(gpu::Model& model, int ranks, F&& f) {
+template <class F> std::string problem_on(gpu::Model& model, int ranks, F&& f) {
   std::vector<char> wrong(static_cast<std::size_t>(ranks));
   {
     ThreadTeam team{ranks};
@@ -114,8 +113,7 @@ inline gpu::DeviceMachine linked(int devices) {
 }
 
 /// The same on a model of as many devices, all of them linked.
-template <class F>
-std::string problem_of(int ranks, F&& f) {
+template <class F> std::string problem_of(int ranks, F&& f) {
   gpu::Model model{linked(ranks)};
   return problem_on(model, ranks, f);
 }
@@ -173,8 +171,7 @@ struct Larger {
 };
 
 /// Requests, several at once, with an operator of one's own.
-template <class R>
-bool requests_are_right(R& rank, Device& d) {
+template <class R> bool requests_are_right(R& rank, Device& d) {
   static constexpr Larger larger{};
   // Under an order along the machine, too.
   int* const ordered = d.put(numbers(rank.rank(), 10));

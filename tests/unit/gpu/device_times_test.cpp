@@ -15,8 +15,7 @@ namespace {
 constexpr std::size_t MB = std::size_t{1} << 20U;
 
 /// The least seconds of an allreduce among 2 + 2 GPUs over the lengths of a segment.
-template <class S>
-double best_of_segments(S schedule, std::size_t bytes, double within) {
+template <class S> double best_of_segments(S schedule, std::size_t bytes, double within) {
   DeviceSimulation devices{gpu::DeviceMachine::two_sockets(2, within, 28e9, 12e9, 6e-6)};
   double best = 1e9;
   for (const std::size_t segment : {MB / 4, MB / 2, MB, 2 * MB, 4 * MB}) {

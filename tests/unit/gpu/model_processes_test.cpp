@@ -50,8 +50,7 @@ struct Told {
 /// A child that runs f(told) and ends, well if that is true.
 class Child {
  public:
-  template <class F>
-  explicit Child(F f) {
+  template <class F> explicit Child(F f) {
     void* const at =
         mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     told_ = ::new (at) Told;

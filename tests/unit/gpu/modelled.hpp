@@ -47,8 +47,7 @@ inline bool all_are(Model& model, const void* p, std::size_t n, int value) {
 }
 
 /// What f fails with, if it does.
-template <class F>
-std::optional<Fault> fault_of(F f) {
+template <class F> std::optional<Fault> fault_of(F f) {
   try {
     f();
   } catch (const papcoll::gpu::device_error& e) {

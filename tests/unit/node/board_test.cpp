@@ -608,8 +608,7 @@ struct CountedBells {
 };
 
 /// Makes a call of two ranks in turns; do both ring when they leave?
-template <class Run>
-void check_rings_on_leaving(const explore::CallSpec& spec) {
+template <class Run> void check_rings_on_leaving(const explore::CallSpec& spec) {
   CAPTURE(spec.describe());
   Memory memory{NodeBoard::bytes(2, explore::chunk_bytes)};
   const NodeBoard board{memory.data(), 2, explore::chunk_bytes};

@@ -40,14 +40,12 @@ class Memory {
   int ranks_;
 };
 
-template <class Body>
-void run(int ranks, Body&& body) {
+template <class Body> void run(int ranks, Body&& body) {
   std::vector<std::jthread> threads;
   for (int r = 0; r < ranks; ++r) threads.emplace_back([&body, r] { body(r); });
 }
 
-template <class Ready>
-void await(Doorbells& bells, int me, Ready&& ready) {
+template <class Ready> void await(Doorbells& bells, int me, Ready&& ready) {
   while (!bells.nap(me, for_ever, ready)) {
   }
 }

@@ -59,8 +59,7 @@ class Team {
   }
 
   /// Starts all other ranks; `then` is what each does once it holds its lock.
-  template <class Then>
-  void start(Then&& then) {
+  template <class Then> void start(Then&& then) {
     for (int r = 1; r < ranks; ++r) start_one(r, then);
     await_ready(ranks - 1);
   }
@@ -85,8 +84,7 @@ class Team {
   int fd() const { return file_.fd(); }
 
  private:
-  template <class Then>
-  void start_one(int r, Then& then) {
+  template <class Then> void start_one(int r, Then& then) {
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child != 0) {

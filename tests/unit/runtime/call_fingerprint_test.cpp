@@ -47,8 +47,7 @@ void add_types_of(std::vector<std::uint64_t>& all, const Ops&... ops) {
   (add(ops), ...);
 }
 
-template <class... Ts>
-std::vector<std::uint64_t> types_of_built_ins() {
+template <class... Ts> std::vector<std::uint64_t> types_of_built_ins() {
   std::vector<std::uint64_t> all;
   (add_types_of<Ts>(all, papcoll::sum, papcoll::prod, papcoll::min, papcoll::max,
                     papcoll::logical_and, papcoll::logical_or, papcoll::logical_xor),

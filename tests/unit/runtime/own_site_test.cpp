@@ -87,8 +87,7 @@ class OwnTeam : public ThreadTeam {
 
 int sum_of_ranks(int ranks) { return ranks * (ranks - 1) / 2; }
 
-template <class... Policies>
-void add(Rank& comm, std::size_t count = 100) {
+template <class... Policies> void add(Rank& comm, std::size_t count = 100) {
   std::vector<int> data(count, comm.rank());
   allreduce<Policies...>(comm, data);
   if (data.front() != sum_of_ranks(comm.size()) || data.back() != data.front()) {
@@ -96,8 +95,7 @@ void add(Rank& comm, std::size_t count = 100) {
   }
 }
 
-template <class Arrival, class Schedule>
-void runs_on_its_site(bool has_slots) {
+template <class Arrival, class Schedule> void runs_on_its_site(bool has_slots) {
   for (const int ranks : {1, 2, 5}) {
     CAPTURE(std::string(arrival_traits<Arrival, Schedule>.name), ranks);
     OwnTeam team{ranks};

@@ -212,8 +212,7 @@ Rationed rationed(int value) {
 }
 
 /// What comes is more than rank 1 has room for.
-template <class F>
-void check_no_room(const char* name, F&& call) {
+template <class F> void check_no_room(const char* name, F&& call) {
   CAPTURE(name);
   papcoll::ThreadTeam team{team_size, patient};
   const auto start = std::chrono::steady_clock::now();

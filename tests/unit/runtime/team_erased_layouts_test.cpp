@@ -32,15 +32,9 @@ Laid laid(int kind, std::size_t n) {
   std::vector<std::ptrdiff_t> bytes;
   for (std::ptrdiff_t i = 0; i < many; ++i) {
     switch (kind) {
-      case 0:
-        l.at.push_back(i);
-        break;
-      case 1:
-        l.at.push_back(3 * i);
-        break;
-      case 2:
-        l.at.push_back(-2 * i);
-        break;
+      case 0: l.at.push_back(i); break;
+      case 1: l.at.push_back(3 * i); break;
+      case 2: l.at.push_back(-2 * i); break;
       default:  // pairs, each before the one that precedes it
         l.at.push_back(3 * (many - i / 2) + i % 2);
         if (i % 2 == 0) {
@@ -88,28 +82,17 @@ void call_laid(LaidRank& comm, Collective c, LaidForm form, const double* in, do
   const erased::Element element{erased::ElementType::float64};
   const papcoll::root root{1};
   switch (c) {
-    case Collective::allreduce:
-      PAPCOLL_IN_FORM(allreduce, comm, in, out, n, sum, layouts)
-    case Collective::reduce:
-      PAPCOLL_IN_FORM(reduce, comm, in, out, n, sum, root, layouts)
-    case Collective::scan:
-      PAPCOLL_IN_FORM(scan, comm, in, out, n, sum, layouts)
-    case Collective::exscan:
-      PAPCOLL_IN_FORM(exscan, comm, in, out, n, sum, layouts)
-    case Collective::reduce_scatter:
-      PAPCOLL_IN_FORM(reduce_scatter, comm, in, out, n, sum, layouts)
-    case Collective::bcast:
-      PAPCOLL_IN_FORM(bcast, comm, out, n, element, root, layouts)
-    case Collective::allgather:
-      PAPCOLL_IN_FORM(allgather, comm, in, out, n, element, layouts)
-    case Collective::gather:
-      PAPCOLL_IN_FORM(gather, comm, in, out, n, element, root, layouts)
-    case Collective::scatter:
-      PAPCOLL_IN_FORM(scatter, comm, in, out, n, element, root, layouts)
-    case Collective::alltoall:
-      PAPCOLL_IN_FORM(alltoall, comm, in, out, n, element, layouts)
-    case Collective::barrier:
-      break;
+    case Collective::allreduce: PAPCOLL_IN_FORM(allreduce, comm, in, out, n, sum, layouts)
+    case Collective::reduce: PAPCOLL_IN_FORM(reduce, comm, in, out, n, sum, root, layouts)
+    case Collective::scan: PAPCOLL_IN_FORM(scan, comm, in, out, n, sum, layouts)
+    case Collective::exscan: PAPCOLL_IN_FORM(exscan, comm, in, out, n, sum, layouts)
+    case Collective::reduce_scatter: PAPCOLL_IN_FORM(reduce_scatter, comm, in, out, n, sum, layouts)
+    case Collective::bcast: PAPCOLL_IN_FORM(bcast, comm, out, n, element, root, layouts)
+    case Collective::allgather: PAPCOLL_IN_FORM(allgather, comm, in, out, n, element, layouts)
+    case Collective::gather: PAPCOLL_IN_FORM(gather, comm, in, out, n, element, root, layouts)
+    case Collective::scatter: PAPCOLL_IN_FORM(scatter, comm, in, out, n, element, root, layouts)
+    case Collective::alltoall: PAPCOLL_IN_FORM(alltoall, comm, in, out, n, element, layouts)
+    case Collective::barrier: break;
   }
 }
 #undef PAPCOLL_IN_FORM

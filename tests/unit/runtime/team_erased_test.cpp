@@ -34,8 +34,7 @@ const papcoll::Options erased_options{.deadline = std::chrono::seconds{20}, .chu
 const erased::Operator sum_of_doubles = erased::reducer(ElementType::float64, Operation::sum);
 
 /// Checks that erased::reducer() and a plain Reducer are what typed calls make of T and op.
-template <class T, class Op>
-bool is_typed(ElementType type, Operation operation, const Op& op) {
+template <class T, class Op> bool is_typed(ElementType type, Operation operation, const Op& op) {
   const erased::Operator found = erased::reducer(type, operation);
   if constexpr (papcoll::OperatorFor<Op, T>) {
     const papcoll::Reducer typed = papcoll::reducer<T>(op);
@@ -51,8 +50,7 @@ bool is_typed(ElementType type, Operation operation, const Op& op) {
   }
 }
 
-template <class T>
-void check_operators(ElementType type) {
+template <class T> void check_operators(ElementType type) {
   CAPTURE(static_cast<int>(type));
   CHECK(is_typed<T>(type, Operation::sum, papcoll::sum));
   CHECK(is_typed<T>(type, Operation::prod, papcoll::prod));
@@ -319,14 +317,10 @@ TEST_CASE("an erased allreduce combines elements where they lie", "[team]") {
   const auto place = [&](std::size_t layout, std::size_t i) -> std::ptrdiff_t {
     const auto k = static_cast<std::ptrdiff_t>(i);
     switch (layout) {
-      case 1:
-        return k / 2 * 3 + k % 2;
-      case 2:
-        return -k;
-      case 4:
-        return k < 200 ? 700 + k : k == 200 ? 2 : 100 + k - 201;
-      default:
-        return k;
+      case 1: return k / 2 * 3 + k % 2;
+      case 2: return -k;
+      case 4: return k < 200 ? 700 + k : k == 200 ? 2 : 100 + k - 201;
+      default: return k;
     }
   };
   for (std::size_t from = 0; from < layouts.size(); ++from) {

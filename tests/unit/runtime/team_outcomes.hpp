@@ -25,8 +25,7 @@ using Rank = papcoll::ThreadTeam::Rank;
 // What hangs is a failure, and not a time-out of the whole test.
 inline const papcoll::Options patient{.deadline = std::chrono::seconds{20}};
 
-template <class Body>
-std::vector<Outcome> outcomes(papcoll::ThreadTeam& team, Body&& body) {
+template <class Body> std::vector<Outcome> outcomes(papcoll::ThreadTeam& team, Body&& body) {
   std::vector<Outcome> all(static_cast<std::size_t>(team.size()));
   team.run([&](Rank& comm) {
     all[static_cast<std::size_t>(comm.rank())] = outcome_of([&] { body(comm); });

@@ -38,8 +38,7 @@ struct Mishap : std::runtime_error {
 };
 
 /// The team is run with a body that throws on rank 0; what the others see is returned.
-template <class Body>
-std::vector<Outcome> seen_by_others(int ranks, Body&& body) {
+template <class Body> std::vector<Outcome> seen_by_others(int ranks, Body&& body) {
   papcoll::ThreadTeam team{ranks, patient};
   std::vector<Outcome> all(static_cast<std::size_t>(ranks));
   CHECK_THROWS_AS(team.run([&](Rank& comm) {

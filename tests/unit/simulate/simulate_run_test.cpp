@@ -53,8 +53,7 @@ LogGops model() {
 }
 
 /// Calls f(schedule, shape, options) for both kinds of port, some ranks arriving late.
-template <class F>
-void for_each_case(F&& f) {
+template <class F> void for_each_case(F&& f) {
   for (const AnySchedule& schedule : schedules()) {
     for (std::size_t c = 0; c < collective_count; ++c) {
       const auto collective = static_cast<Collective>(c);

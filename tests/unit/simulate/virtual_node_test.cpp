@@ -84,21 +84,16 @@ Elements wanted_of(const Shape& s, int r, unsigned call) {
   };
   const auto me = static_cast<std::size_t>(r);
   switch (s.collective) {
-    case Collective::bcast:
-      return brought(s.root, call, n);
+    case Collective::bcast: return brought(s.root, call, n);
     case Collective::allgather:
     case Collective::gather:
       for (int from = 0; from < s.size; ++from) append(brought(from, call, n), 0);
       return all;
-    case Collective::scatter:
-      append(brought(s.root, call, n * ranks), me * n);
-      return all;
+    case Collective::scatter: append(brought(s.root, call, n * ranks), me * n); return all;
     case Collective::alltoall:
       for (int from = 0; from < s.size; ++from) append(brought(from, call, n * ranks), me * n);
       return all;
-    case Collective::reduce_scatter:
-      append(sum_of(0, s.size, call, n * ranks), me * n);
-      return all;
+    case Collective::reduce_scatter: append(sum_of(0, s.size, call, n * ranks), me * n); return all;
     default: {
       const auto whose = papcoll::contributors(s.collective, r, s.size);
       return sum_of(whose.first, whose.last, call, n);

@@ -24,8 +24,7 @@ Regression<2> line_through(const std::vector<std::pair<double, double>>& points)
   return papcoll::regress<2>(observations);
 }
 
-template <class F>
-std::string refusal(F&& f) {
+template <class F> std::string refusal(F&& f) {
   try {
     f();
   } catch (const papcoll::argument_error& e) {

@@ -29,8 +29,7 @@ std::vector<int> ranks_of(const Order& order) {
 }
 
 /// The cores of a machine, rank r on the one that `core_of` says.
-template <class CoreOf>
-Machine dealt(const Machine& cores, CoreOf core_of) {
+template <class CoreOf> Machine dealt(const Machine& cores, CoreOf core_of) {
   std::vector<Place> places;
   for (int r = 0; r < cores.size(); ++r) places.push_back(cores.place(core_of(r)));
   return Machine{std::move(places), cores.network()};

@@ -48,8 +48,7 @@ extern "C" int fallocate(int fd, int mode, off_t at, off_t n) {
 namespace {
 
 /// Runs `body` in another process and returns its answer, a number from 0 to 255.
-template <class Body>
-int in_another_process(Body&& body) {
+template <class Body> int in_another_process(Body&& body) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -76,8 +75,7 @@ bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 std::string path_of(const ShmTicket& t) { return "/dev/shm/" + t.name(); }
 
 /// errno of the system_error that `action` throws; 0: none.
-template <class Action>
-int error_of(Action&& action) {
+template <class Action> int error_of(Action&& action) {
   try {
     action();
     return 0;

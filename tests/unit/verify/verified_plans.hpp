@@ -77,8 +77,7 @@ struct Around : TestSchedule {
  private:
   static int next(const Builder& b) { return b.wrap(b.position() + 1); }
   static int previous(const Builder& b) { return b.wrap(b.position() - 1); }
-  template <class Part>
-  static void reduce_around(Builder& b, Part part) {
+  template <class Part> static void reduce_around(Builder& b, Part part) {
     for (int k = 1; k < b.size(); ++k) {
       b.send(next(b), part(b.position() - k));
       b.reduce(previous(b), part(b.position() - k - 1));

@@ -44,8 +44,7 @@ inline void require_written() {
 }
 
 /// For options: what is written is replaced by what one of the functions in written.hpp reads.
-template <class Parse>
-CLI::Validator read_by(Parse parse, const std::string& type) {
+template <class Parse> CLI::Validator read_by(Parse parse, const std::string& type) {
   return CLI::Validator(
       [parse](std::string& text) {
         try {
@@ -131,8 +130,7 @@ inline std::string padded(const std::string& text, std::size_t width, bool right
   return right ? blanks + text : text + blanks;
 }
 
-template <class Names>
-std::string joined(const Names& names) {
+template <class Names> std::string joined(const Names& names) {
   std::string text;
   for (const auto& name : names) text.append(text.empty() ? "" : ", ").append(name);
   return text;

@@ -16,8 +16,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
-template <DeviceAlgorithm A>
-constexpr CatalogueRow device_row(std::string_view in_source) {
+template <DeviceAlgorithm A> constexpr CatalogueRow device_row(std::string_view in_source) {
   CatalogueRow row;
   row.name = row.schedule = A::name;
   row.arrival = "ArrivalOrder";

@@ -40,8 +40,7 @@ inline void require_scotch(int failed, std::string_view what) {
 }
 
 /// An object of SCOTCH's, which is made and ended by functions of its own.
-template <class T, auto init, auto end>
-class ScotchObject : Pinned {
+template <class T, auto init, auto end> class ScotchObject : Pinned {
  public:
   ScotchObject() { require_scotch(init(&object_), "allocate"); }
   ~ScotchObject() { end(&object_); }

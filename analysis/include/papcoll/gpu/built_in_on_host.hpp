@@ -11,8 +11,7 @@ namespace papcoll::inline PAPCOLL_ABI::gpu {
 
 namespace detail {
 struct OnHost {
-  template <class T, class Op>
-  static constexpr DeviceReducer reducer(const Op& op) noexcept {
+  template <class T, class Op> static constexpr DeviceReducer reducer(const Op& op) noexcept {
     return host_reducer<T>(op);
   }
 };

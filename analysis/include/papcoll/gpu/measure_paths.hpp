@@ -31,8 +31,7 @@ struct PathMeasurement {
 namespace detail {
 
 /// Times copies on a way between two devices.
-template <class Clock>
-class PathMeter {
+template <class Clock> class PathMeter {
  public:
   PathMeter(Api& api, int from, int to, Clock& now, const PathMeasurement& how)
       : api_(api), from_(from), to_(to), now_(now), how_(how) {

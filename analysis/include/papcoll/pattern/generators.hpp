@@ -88,23 +88,15 @@ struct Generator {
       return ranks == 1 ? 0.0 : static_cast<double>(position) / static_cast<double>(ranks - 1);
     };
     switch (shape) {
-      case Shape::balanced:
-        return 0;
-      case Shape::uniform:
-        return random.fraction();
-      case Shape::normal:
-        return random.clamped_normal();
+      case Shape::balanced: return 0;
+      case Shape::uniform: return random.fraction();
+      case Shape::normal: return random.clamped_normal();
       case Shape::one_late:
-      case Shape::same_late:
-        return r == chosen ? 1 : 0;
-      case Shape::one_early:
-        return r == chosen ? 0 : 1;
-      case Shape::ascending:
-        return ramp(r);
-      case Shape::descending:
-        return ramp(ranks - 1 - r);
-      case Shape::two_groups:
-        return r < (ranks + 1) / 2 ? 0 : 1;
+      case Shape::same_late: return r == chosen ? 1 : 0;
+      case Shape::one_early: return r == chosen ? 0 : 1;
+      case Shape::ascending: return ramp(r);
+      case Shape::descending: return ramp(ranks - 1 - r);
+      case Shape::two_groups: return r < (ranks + 1) / 2 ? 0 : 1;
     }
     return 0;
   }

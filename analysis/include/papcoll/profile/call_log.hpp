@@ -185,8 +185,7 @@ class CallLog {
                                        std::memory_order_relaxed);
   }
 
-  template <class T>
-  static void put(T& word, T value) noexcept {
+  template <class T> static void put(T& word, T value) noexcept {
     std::atomic_ref(word).store(value, std::memory_order_release);
   }
 

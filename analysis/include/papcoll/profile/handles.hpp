@@ -13,8 +13,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace profile {
 
 /// A handle of MPI as a number: a pointer in one library, an integer in another.
-template <class Handle>
-std::uint64_t bits_of(Handle handle) noexcept {
+template <class Handle> std::uint64_t bits_of(Handle handle) noexcept {
   std::uint64_t bits = 0;
   static_assert(sizeof(Handle) <= sizeof bits);  // NOLINT(bugprone-sizeof-expression): or a pointer
   std::memcpy(&bits, &handle, sizeof(Handle));   // NOLINT(bugprone-sizeof-expression)
@@ -22,8 +21,7 @@ std::uint64_t bits_of(Handle handle) noexcept {
 }
 
 /// Predefined handles with an index of a table of names and a value, found in 1 to 2 ns.
-template <class Value>
-class HandleTable {
+template <class Value> class HandleTable {
  public:
   struct Known {
     std::uint64_t handle = 0;

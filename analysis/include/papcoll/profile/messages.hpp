@@ -119,8 +119,7 @@ class Describe {
   }
 
   /// Neighbor_alltoall: a block for each rank that it sends to.
-  template <class Count>
-  Message to_neighbours(Count n, MPI_Datatype type) const noexcept {
+  template <class Count> Message to_neighbours(Count n, MPI_Datatype type) const noexcept {
     return times(message(n, type, no_root, nullptr), neighbours());
   }
 
@@ -161,8 +160,7 @@ class Describe {
     return m;
   }
 
-  template <class Count>
-  static MPI_Count sum(const Count* counts, int n) noexcept {
+  template <class Count> static MPI_Count sum(const Count* counts, int n) noexcept {
     MPI_Count all = 0;
     if (counts == nullptr) return 0;  // an error, which is for MPI to tell
     for (int i = 0; i < n; ++i) all += counts[i];

@@ -52,8 +52,7 @@ inline bool is_remote(const std::string& directory) noexcept {
     case 0x5346414fU:  // AFS
     case 0x65735546U:  // FUSE, such as sshfs
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -181,8 +180,7 @@ class RankFile : Pinned {
     throw profile_error(what + " " + path_ + ": " + std::strerror(why));
   }
 
-  template <class T>
-  T* at(std::uint64_t offset) const noexcept {
+  template <class T> T* at(std::uint64_t offset) const noexcept {
     return reinterpret_cast<T*>(static_cast<char*>(region_.get_address()) + offset);
   }
 

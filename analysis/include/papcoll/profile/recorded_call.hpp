@@ -64,8 +64,7 @@ class PersistentCalls {
 };
 
 /// An object that is never destroyed: threads may be in calls to the very end of the process.
-template <class T>
-class Everlasting {
+template <class T> class Everlasting {
  public:
   Everlasting() { new (&bytes_) T; }
   T& operator*() noexcept { return *std::launder(reinterpret_cast<T*>(&bytes_)); }

@@ -67,8 +67,7 @@ inline std::uint32_t kind_flags(const profile::Record& r) noexcept {
 }
 
 /// What most of several values are: the first of these that more than any other are.
-template <class T>
-class Majority {
+template <class T> class Majority {
  public:
   void add(const T& value) {
     // Few differ, as a rule: of these a list is the fastest.

@@ -89,8 +89,7 @@ class ElfFile : Pinned {
     return ::pread(fd_, to, bytes, static_cast<off_t>(at)) == static_cast<ssize_t>(bytes);
   }
 
-  template <class T>
-  std::vector<T> table(std::uint64_t at, std::uint64_t entries) const {
+  template <class T> std::vector<T> table(std::uint64_t at, std::uint64_t entries) const {
     if (at > stamp_.bytes || entries > (stamp_.bytes - at) / sizeof(T)) return {};
     std::vector<T> all(static_cast<std::size_t>(entries));
     if (all.empty() || !read(at, all.data(), all.size() * sizeof(T))) return {};

@@ -67,8 +67,7 @@ class SimulatedBlocks {
 
   /// The step is through: calls ready(step) for those that waited for it last. Whether all of the
   /// block are.
-  template <class F>
-  bool end(SlotStep at, F&& ready) {
+  template <class F> bool end(SlotStep at, F&& ready) {
     Slot& s = slots_[at.slot];
     for (const std::uint32_t later : steps(at).successors(at.rank, at.step)) {
       if (--s.waits_for[place(at.rank, later)] == 0) ready(later);
@@ -77,8 +76,7 @@ class SimulatedBlocks {
   }
 
   /// The message of a send that is started: make(), or the one that the receiver has started.
-  template <class F>
-  std::uint32_t sent(SlotStep at, F&& make) {
+  template <class F> std::uint32_t sent(SlotStep at, F&& make) {
     Slot& s = slots_[at.slot];
     const JointSteps::Joint& step = planned(at);
     const auto peer = static_cast<std::uint32_t>(step.peer);
@@ -91,8 +89,7 @@ class SimulatedBlocks {
   }
 
   /// The message of a receive that is started: make(), or the one that the sender has started.
-  template <class F>
-  std::uint32_t received(SlotStep at, F&& make) {
+  template <class F> std::uint32_t received(SlotStep at, F&& make) {
     const std::size_t here = place(at.rank, at.step);
     std::uint32_t& known = slots_[at.slot].message[here];
     if (known != 0) return take(known);

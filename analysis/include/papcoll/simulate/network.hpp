@@ -112,27 +112,20 @@ class SimulatedNetwork {
     const std::uint32_t id = e.subject;
     SimulatedMessage& m = messages_[id];
     switch (e.kind) {
-      case Event::Kind::head:
-        come_in(id, now);
-        break;
+      case Event::Kind::head: come_in(id, now); break;
       case Event::Kind::sent:
         m.sender_is_through = true;
         completed_.push_back({id, true});
         break;
-      case Event::Kind::delivered:
-        deliver(id, now);
-        break;
-      case Event::Kind::flow:
-        shares_.add(id, m.from, m.to, m.port_seconds, now);
-        break;
+      case Event::Kind::delivered: deliver(id, now); break;
+      case Event::Kind::flow: shares_.add(id, m.from, m.to, m.port_seconds, now); break;
       case Event::Kind::flow_end:
         if (!shares_.is_current(id, e.version)) break;
         shares_.remove(id);
         if (!m.sender_is_through) completed_.push_back({id, true});
         deliver(id, now);
         break;
-      default:
-        break;
+      default: break;
     }
   }
 

@@ -94,18 +94,14 @@ class SimulatedRun {
 
   void handle(const Event& e) {
     switch (e.kind) {
-      case Event::Kind::arrival:
-        enter(e.subject);
-        break;
+      case Event::Kind::arrival: enter(e.subject); break;
       case Event::Kind::processor:
         ranks_[e.subject].busy = false;
         recorder_.freed(e.subject, now_);
         go_on(ranks_[e.subject].doing);
         wake(e.subject);
         break;
-      default:
-        network_.handle(e, now_);
-        report();
+      default: network_.handle(e, now_); report();
     }
   }
 
@@ -173,17 +169,10 @@ class SimulatedRun {
     const JointSteps::Joint& step = blocks_.planned(at);
     const auto bytes = static_cast<double>(step.bytes);
     switch (step.kind) {
-      case OpKind::reduce:
-        occupy(at, model_.combine_per_byte * bytes);
-        break;
-      case OpKind::copy:
-        occupy(at, model_.copy_per_byte * bytes);
-        break;
-      case OpKind::send:
-        occupy(at, model_.overhead + model_.overhead_per_byte * bytes);
-        break;
-      case OpKind::receive:
-        post(at);
+      case OpKind::reduce: occupy(at, model_.combine_per_byte * bytes); break;
+      case OpKind::copy: occupy(at, model_.copy_per_byte * bytes); break;
+      case OpKind::send: occupy(at, model_.overhead + model_.overhead_per_byte * bytes); break;
+      case OpKind::receive: post(at);
     }
   }
 

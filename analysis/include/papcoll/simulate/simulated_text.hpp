@@ -27,14 +27,11 @@ inline std::string step_text(const SimulatedStep& s) {
   std::string text = "rank " + std::to_string(s.rank);
   const std::string bytes = bytes_text(s.bytes);
   switch (s.kind) {
-    case OpKind::send:
-      return text + " sends " + bytes + " to rank " + std::to_string(s.peer);
+    case OpKind::send: return text + " sends " + bytes + " to rank " + std::to_string(s.peer);
     case OpKind::receive:
       return text + " receives " + bytes + " from rank " + std::to_string(s.peer);
-    case OpKind::reduce:
-      return text + " combines " + bytes;
-    case OpKind::copy:
-      return text + " copies " + bytes;
+    case OpKind::reduce: return text + " combines " + bytes;
+    case OpKind::copy: return text + " copies " + bytes;
   }
   return text;
 }

@@ -135,14 +135,10 @@ class Trace {
         return {steps_[at.index].after_processor ? Place::processor : Place::end,
                 steps_[at.index].cause};
       case Place::processor:
-      case Place::end:
-        return before_end(at);
-      case Place::delivered:
-        return before_delivered(at.index);
-      case Place::taken:
-        return before_taken(at.index);
-      case Place::departed:
-        return before_departed(at.index);
+      case Place::end: return before_end(at);
+      case Place::delivered: return before_delivered(at.index);
+      case Place::taken: return before_taken(at.index);
+      case Place::departed: return before_departed(at.index);
     }
     return {Place::end, none};
   }

@@ -301,8 +301,7 @@ class VirtualCaches {
   }
 
   /// Memory that is not the node's is the rank's own, and in its cache.
-  template <class F>
-  Bytes each(const std::byte* p, std::size_t n, F&& f) noexcept {
+  template <class F> Bytes each(const std::byte* p, std::size_t n, F&& f) noexcept {
     Bytes found{};
     if (n == 0) return found;
     if (!contain(p)) {

@@ -69,8 +69,7 @@ class VirtualCores {
 
   /// Repeats step() until it is true. When that has found nothing to do, the rank's clock goes on
   /// to when another one writes to a line that it has looked at.
-  template <class Step>
-  void wait(Step&& step) {
+  template <class Step> void wait(Step&& step) {
     Rank& me = ranks_[current_];
     for (;;) {
       me.disturbed = false;

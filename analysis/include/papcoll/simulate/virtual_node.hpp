@@ -94,8 +94,7 @@ void run_in_virtual_time(VirtualSite& site, VirtualCores& cores, const Call& cal
 }  // namespace detail
 
 /// The algorithm that a schedule is under an arrival policy, compiled for virtual time.
-template <class Arrival, class Schedule>
-VirtualAlgorithm virtual_algorithm() {
+template <class Arrival, class Schedule> VirtualAlgorithm virtual_algorithm() {
   return {arrival_traits<Arrival, Schedule>,
           &detail::run_in_virtual_time<typename ArrivalDriven<Arrival, Schedule>::Run>};
 }
@@ -114,14 +113,10 @@ inline std::vector<VirtualAlgorithm>& all_virtual_algorithms() {
 
 inline Reducer sum_of_size(std::size_t bytes) noexcept {
   switch (bytes) {
-    case 8:
-      return reducer<double>(papcoll::sum);
-    case 4:
-      return reducer<float>(papcoll::sum);
-    case 2:
-      return reducer<std::uint16_t>(papcoll::sum);
-    default:
-      return reducer<std::uint8_t>(papcoll::sum);
+    case 8: return reducer<double>(papcoll::sum);
+    case 4: return reducer<float>(papcoll::sum);
+    case 2: return reducer<std::uint16_t>(papcoll::sum);
+    default: return reducer<std::uint8_t>(papcoll::sum);
   }
 }
 
@@ -136,8 +131,7 @@ inline const std::vector<VirtualAlgorithm>& virtual_algorithms() {
 /// for virtual time, so that `papcoll simulate` runs it, too. At namespace scope, in one file:
 ///
 ///     static const papcoll::RegisteredArrival<papcoll::ArrivalOrder, Mine> mine;
-template <class Arrival, class Schedule>
-struct RegisteredArrival : Registered {
+template <class Arrival, class Schedule> struct RegisteredArrival : Registered {
   RegisteredArrival() : Registered(arrival_row<Arrival, Schedule>()) {
     detail::all_virtual_algorithms().push_back(virtual_algorithm<Arrival, Schedule>());
   }
@@ -307,14 +301,11 @@ class VirtualNode : Pinned {
   std::size_t bytes_of(Holds what) const noexcept {
     const std::size_t block = shape_.count * shape_.element_size;
     switch (what) {
-      case Holds::nothing:
-        return 0;
-      case Holds::own_block:
-        return block;
+      case Holds::nothing: return 0;
+      case Holds::own_block: return block;
       case Holds::vector:
         return traits_of(shape_.collective).vector == VectorOf::one_block ? block : block * ranks();
-      default:
-        return block * ranks();
+      default: return block * ranks();
     }
   }
   std::byte* buffer(int r, bool second) const noexcept {

@@ -18,8 +18,7 @@
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// As std::atomic, in virtual time.
-template <class T>
-class VirtualAtomic {
+template <class T> class VirtualAtomic {
  public:
   VirtualAtomic() noexcept = default;
 
@@ -67,8 +66,7 @@ class VirtualAtomic {
 
 /// How ranks in virtual time touch memory that they share: see SharedAccess.
 struct VirtualAccess {
-  template <class T>
-  using Atomic = VirtualAtomic<T>;
+  template <class T> using Atomic = VirtualAtomic<T>;
 
   /// Beside a word of the same line, which is stored next: that counts.
   static void write(void* to, const void* from, std::size_t n) noexcept {

@@ -17,16 +17,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a time was measured to be, and what a cost model multiplies its N unknowns by there: for
 /// α + βm in a message of m bytes, {1, m}.
-template <std::size_t N>
-struct Observation {
+template <std::size_t N> struct Observation {
   std::array<double, N> terms{};
   double time = 0;   ///< positive
   double known = 0;  ///< a part of it that the model knows beforehand
 };
 
 /// The unknowns of a model that is linear in them, fitted to observations.
-template <std::size_t N>
-struct Regression {
+template <std::size_t N> struct Regression {
   std::array<double, N> values{};
   /// Each value is known to ± this with 95 % confidence; infinite where there are no more
   /// observations than unknowns and for an unknown that no observation depends on, 0 for one that
@@ -53,8 +51,7 @@ namespace detail {
 
 /// The normal equations of the unknowns that are not held at 0, each in a unit that makes its
 /// column one long, solved by Gauss-Jordan elimination; with the inverse, for the confidence.
-template <std::size_t N>
-class NormalEquations {
+template <std::size_t N> class NormalEquations {
  public:
   NormalEquations(std::span<const Observation<N>> observations, const std::array<bool, N>& free) {
     for (std::size_t i = 0; i < N; ++i) {
@@ -124,8 +121,7 @@ class NormalEquations {
 /// Least squares of the relative errors, so that short and long times count alike. Costs are not
 /// negative: an unknown that would be is held at 0. Throws argument_error if the observations do
 /// not determine the unknowns, or a time is not positive.
-template <std::size_t N>
-Regression<N> regress(std::span<const Observation<N>> observations) {
+template <std::size_t N> Regression<N> regress(std::span<const Observation<N>> observations) {
   for (const Observation<N>& o : observations) {
     if (!(o.time > 0)) {
       throw argument_error("papcoll: a regression was given a time of " + std::to_string(o.time) +

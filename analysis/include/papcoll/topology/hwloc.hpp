@@ -55,8 +55,7 @@ using HwlocBitmap = detail::Owned<std::remove_pointer_t<hwloc_bitmap_t>, FreeHwl
 }
 
 /// The topology of what `describe` has it be; `what` is for messages.
-template <class Describe>
-HwlocTopology loaded(std::string_view what, Describe describe) {
+template <class Describe> HwlocTopology loaded(std::string_view what, Describe describe) {
   hwloc_topology_t made = nullptr;
   if (hwloc_topology_init(&made) != 0) fail_hwloc("make a topology");
   HwlocTopology topology{made};

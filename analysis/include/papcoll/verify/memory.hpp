@@ -66,8 +66,7 @@ class CellMap {
 };
 
 /// Calls read(operand) for what a step reads.
-template <class F>
-void for_each_read(const Step& s, F&& read) {
+template <class F> void for_each_read(const Step& s, F&& read) {
   if (s.kind != OpKind::receive) read(s.a);
   if (s.kind == OpKind::reduce) read(s.b);
 }

@@ -86,8 +86,7 @@ class JointRun {
     }
   }
 
-  template <class Observer>
-  void complete(const JointPlan& joint, Observer& observer, StepId id) {
+  template <class Observer> void complete(const JointPlan& joint, Observer& observer, StepId id) {
     state(joint, id) = State::complete;
     ++completed_;
     const std::size_t base = joint.first[id.rank];

@@ -198,8 +198,7 @@ class Values {
 
   std::string reason(FaultKind kind) const {
     switch (kind) {
-      case FaultKind::missing:
-        return "combines memory that was never written";
+      case FaultKind::missing: return "combines memory that was never written";
       case FaultKind::doubled:
         return "combines two partial results that have a contribution in common";
       case FaultKind::wrong:

@@ -66,18 +66,12 @@ inline std::string describe(int rank, std::size_t index, const Step& step, int p
   std::string text = "rank " + std::to_string(rank) + ", step " + std::to_string(index) + " (";
   const std::string elements = counted(step.n, "element");
   switch (step.kind) {
-    case OpKind::send:
-      text += "send of " + elements + " to rank " + std::to_string(peer);
-      break;
+    case OpKind::send: text += "send of " + elements + " to rank " + std::to_string(peer); break;
     case OpKind::receive:
       text += "receive of " + elements + " from rank " + std::to_string(peer);
       break;
-    case OpKind::reduce:
-      text += "reduction of " + elements;
-      break;
-    case OpKind::copy:
-      text += "copy of " + elements;
-      break;
+    case OpKind::reduce: text += "reduction of " + elements; break;
+    case OpKind::copy: text += "copy of " + elements; break;
   }
   return text + ")";
 }

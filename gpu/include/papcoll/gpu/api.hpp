@@ -148,8 +148,7 @@ class Api : Pinned {
 };
 
 /// Owns what an Api made: gives it back at the end. The Api must outlive it.
-template <class Handle, void (Api::*end)(Handle) noexcept>
-class Owned {
+template <class Handle, void (Api::*end)(Handle) noexcept> class Owned {
  public:
   Owned() = default;
   /// Takes over `handle`.

@@ -20,18 +20,13 @@ using papcoll::detail::BuiltInTypes;
 using papcoll::detail::TypeList;
 
 /// The operators of built-in reducers, which outlive them.
-template <class Op>
-inline constexpr Op built_in_op{};
+template <class Op> inline constexpr Op built_in_op{};
 
 /// True if T has the operation of Op; operations on bits exist for integers only.
-template <class T, class Op>
-concept Combinable = requires(const Op& op, const T& x) {
-  op(x, x);
-};
+template <class T, class Op> concept Combinable = requires(const Op& op, const T& x) { op(x, x); };
 
 /// Make::reducer<T>(op) makes each. Sorted by number, since lists of types and operators are.
-template <class Make>
-class BuiltInTable {
+template <class Make> class BuiltInTable {
  public:
   /// The reducer of a pair; null: there is none.
   const DeviceReducer* find(BuiltInPair pair) const noexcept {
@@ -52,16 +47,11 @@ class BuiltInTable {
     constexpr bool operator<(const Entry& o) const noexcept { return number < o.number; }
   };
 
-  template <class... Ops, class... Ts>
-  constexpr void add(TypeList<Ops...>, TypeList<Ts...>) {
+  template <class... Ops, class... Ts> constexpr void add(TypeList<Ops...>, TypeList<Ts...>) {
     (add_all<Ops, Ts...>(), ...);
   }
-  template <class Op, class... Ts>
-  constexpr void add_all() {
-    (add_one<Op, Ts>(), ...);
-  }
-  template <class Op, class T>
-  constexpr void add_one() {
+  template <class Op, class... Ts> constexpr void add_all() { (add_one<Op, Ts>(), ...); }
+  template <class Op, class T> constexpr void add_one() {
     if constexpr (Combinable<T, Op>) {
       static_assert(built_in_pair<T, Op>.number != 0);
       entries_[size_].number = built_in_pair<T, Op>.number;

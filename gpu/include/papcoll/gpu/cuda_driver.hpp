@@ -71,13 +71,11 @@ class CudaDriver : Pinned {
   }
 
  private:
-  template <class F>
-  bool has(F*& function, const char* name) noexcept {
+  template <class F> bool has(F*& function, const char* name) noexcept {
     function = reinterpret_cast<F*>(::dlsym(library_, name));
     return function != nullptr;
   }
-  template <class F>
-  void find(F*& function, const char* name) {
+  template <class F> void find(F*& function, const char* name) {
     if (has(function, name)) return;
     throw device_error(Fault::no_gpu, papcoll::detail::joined(
                                           {"papcoll: no GPU can be used: CUDA's driver has no ",
@@ -107,16 +105,14 @@ class CurrentContext : Pinned {
 };
 
 /// A handle for another process, as its bytes, and back.
-template <class Bytes, class Handle>
-Bytes bytes_of(const Handle& handle) noexcept {
+template <class Bytes, class Handle> Bytes bytes_of(const Handle& handle) noexcept {
   static_assert(sizeof(Bytes) == sizeof(Handle));
   Bytes made;
   std::memcpy(made.bytes.data(), &handle, sizeof handle);
   return made;
 }
 
-template <class Handle, class Bytes>
-Handle from_bytes(const Bytes& from) noexcept {
+template <class Handle, class Bytes> Handle from_bytes(const Bytes& from) noexcept {
   static_assert(sizeof(Bytes) == sizeof(Handle));
   Handle made;
   std::memcpy(&made, from.bytes.data(), sizeof made);

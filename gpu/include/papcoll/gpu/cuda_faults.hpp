@@ -83,8 +83,7 @@ inline const char* advice_on(Fault fault, cudaError_t code) noexcept {
                    "PAPCOLL_CUDA_ARCHITECTURES"
                  : "check the addresses, devices, streams and events that it was given, and that "
                    "they still exist";
-    case Fault::lost:
-      break;
+    case Fault::lost: break;
   }
   return code == cudaErrorInitializationError
              ? "a process that was forked after its parent began to use CUDA cannot use it: fork "

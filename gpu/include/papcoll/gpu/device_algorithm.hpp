@@ -30,7 +30,6 @@ concept DeviceAlgorithm = PolicyOfKind<A, SchedulePolicyKind> &&
 };
 
 /// A number that identifies an algorithm.
-template <class A>
-inline constexpr std::uint32_t device_algorithm_id = hash_of_name(A::name);
+template <class A> inline constexpr std::uint32_t device_algorithm_id = hash_of_name(A::name);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -73,8 +73,7 @@ struct SizedCall {
 };
 
 /// Makes a call of host buffers one of a device's; refuses buffers that are not there.
-template <class Transport>
-void put_on_device(const Caller& caller, SizedCall& made, void* stream) {
+template <class Transport> void put_on_device(const Caller& caller, SizedCall& made, void* stream) {
   using Provider = typename Transport::Provider;
   Call& call = made.call;
   call.memory = MemoryKind::device;
@@ -93,29 +92,23 @@ void put_on_device(const Caller& caller, SizedCall& made, void* stream) {
 }
 
 /// True if the policy is a transport over device memory.
-template <class P>
-inline constexpr bool is_device_transport = requires {
-  typename P::Provider;
-};
+template <class P> inline constexpr bool is_device_transport = requires { typename P::Provider; };
 
 /// The transport over devices among the policies.
-template <class... Ps>
-struct DeviceTransportOf {};
+template <class... Ps> struct DeviceTransportOf {};
 template <class P, class... Ps>
 struct DeviceTransportOf<P, Ps...>
     : std::conditional_t<is_device_transport<P>, std::type_identity<P>, DeviceTransportOf<Ps...>> {
 };
 
-template <class... Ps>
-struct call_names_a_device_transport {
+template <class... Ps> struct call_names_a_device_transport {
   static constexpr bool ok = (is_device_transport<Ps> || ...);
   static_assert(ok,
                 "papcoll: a collective on memory of devices names the transport that reaches it: "
                 "write papcoll::gpu::allreduce<papcoll::CudaIpcTransport>(comm, data, count)");
 };
 
-template <class Tag, bool Commutes, class... Ps>
-const AlgorithmSpec& device_spec() {
+template <class Tag, bool Commutes, class... Ps> const AlgorithmSpec& device_spec() {
   static const AlgorithmSpec named = papcoll::select<Tag, false, Commutes, Ps...>();
   return named;
 }
@@ -197,8 +190,7 @@ void run_at(Endpoint& endpoint, std::uint32_t sequence, Waiter& waiter, const Ca
   floor->end();
 }
 
-template <class Tag, bool Commutes, class... Ps>
-const AlgorithmSpec& spec_for(const Call& call) {
+template <class Tag, bool Commutes, class... Ps> const AlgorithmSpec& spec_for(const Call& call) {
   if constexpr (papcoll::detail::named_by<Ps...>() == papcoll::detail::Named::nothing) {
     return default_spec<Tag, Commutes, Ps...>(call.bytes());
   } else {
@@ -270,10 +262,8 @@ inline SizedCall make_call(const Caller& caller, CallArguments& a, std::size_t n
 /// In place of an operator: elements are only moved.
 struct Moves {};
 
-template <class Op, class T>
-inline constexpr bool commutes = is_commutative<Op, T>;
-template <class T>
-inline constexpr bool commutes<Moves, T> = true;
+template <class Op, class T> inline constexpr bool commutes = is_commutative<Op, T>;
+template <class T> inline constexpr bool commutes<Moves, T> = true;
 
 /// An operator that is one's own on devices says so in the call.
 template <class T, class Op>

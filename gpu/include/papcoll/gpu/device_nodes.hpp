@@ -34,8 +34,7 @@ namespace detail {
 ///     reduce      [01]  1         [23]  3
 ///     allreduce   [03]  1         [03]  3
 ///     bcast       [03] [03]       [03] [03]
-template <DeviceAlgorithm A>
-class RunAcrossNodes {
+template <DeviceAlgorithm A> class RunAcrossNodes {
  public:
   /// Moves the call; true: all of it is in streams. `sequence` numbers it among all calls of the
   /// team; calls of all kinds have less than a quarter of all numbers between them.

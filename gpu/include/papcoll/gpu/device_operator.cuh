@@ -69,8 +69,7 @@ int launch(const Operands& operands, std::size_t n, const void* op, int processo
 /// const operator, low being from the earlier rank. The operator is kept by address and must
 /// outlive what is done with the reducer; each kernel gets a copy. T and Op are trivially copyable,
 /// and Op has at most 2048 bytes.
-template <class T, class Op>
-constexpr DeviceReducer device_operator(const Op& op) noexcept {
+template <class T, class Op> constexpr DeviceReducer device_operator(const Op& op) noexcept {
   DeviceReducer made = host_reducer<T>(op);
   made.launch = &detail::launch<T, Op>;
   return made;

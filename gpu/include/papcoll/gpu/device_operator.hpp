@@ -10,8 +10,7 @@ namespace papcoll::inline PAPCOLL_ABI::gpu {
 /// An operator of one's own for calls on devices: papcoll::gpu::allreduce(comm, data, count,
 /// DeviceOperator<float>{magnitude_reducer()}, stream), where a .cu file makes the reducer by
 /// device_operator(). `Commutes`: contributions may be combined in any order.
-template <class T, bool Commutes = false>
-struct DeviceOperator {
+template <class T, bool Commutes = false> struct DeviceOperator {
   using Element = T;
   static constexpr bool commutative = Commutes;
 
@@ -31,8 +30,7 @@ struct DeviceOperator {
   }
 };
 
-template <class Op>
-inline constexpr bool is_device_operator = false;
+template <class Op> inline constexpr bool is_device_operator = false;
 template <class T, bool Commutes>
 inline constexpr bool is_device_operator<DeviceOperator<T, Commutes>> = true;
 

@@ -29,14 +29,12 @@ namespace detail {
 template <class T>
 inline constexpr std::size_t pack_elements = 16 % sizeof(T) == 0 ? 16 / sizeof(T) : 1;
 
-template <class T>
-struct alignas(pack_elements<T> * sizeof(T) == 16 ? 16 : alignof(T)) Pack {
+template <class T> struct alignas(pack_elements<T> * sizeof(T) == 16 ? 16 : alignof(T)) Pack {
   T at[pack_elements<T>];
 };
 
 /// Returns true if all buffers can be read and written by packs.
-template <class T>
-PAPCOLL_ON_DEVICE inline bool packs_fit(const Operands& o) {
+template <class T> PAPCOLL_ON_DEVICE inline bool packs_fit(const Operands& o) {
   std::uintptr_t all = 0;
   for (int k = 0; k < o.inputs; ++k) all |= reinterpret_cast<std::uintptr_t>(o.in[k]);
   for (int k = 0; k < o.outputs; ++k) all |= reinterpret_cast<std::uintptr_t>(o.out[k]);
@@ -90,8 +88,7 @@ struct DeviceReducer {
 
 /// The reducer of an operator for memory that the host reaches, as the model of GPUs needs it. For
 /// devices: device_operator.cuh.
-template <class T, class Op>
-constexpr DeviceReducer host_reducer(const Op& op) noexcept {
+template <class T, class Op> constexpr DeviceReducer host_reducer(const Op& op) noexcept {
   DeviceReducer made;
   made.perform = [](const Operands& o, std::size_t n, const void* context) {
     combine<T>(o, n, 0, 1, *static_cast<const Op*>(context));

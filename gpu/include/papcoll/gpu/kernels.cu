@@ -5,8 +5,7 @@
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace {
 struct OnDevice {
-  template <class T, class Op>
-  static constexpr DeviceReducer reducer(const Op& op) noexcept {
+  template <class T, class Op> static constexpr DeviceReducer reducer(const Op& op) noexcept {
     return device_operator<T>(op);
   }
 };

@@ -36,15 +36,11 @@ constexpr DeviceChoice choose_on_device(Collective c, bool commutative,
     case Collective::reduce_scatter:
       if (!commutative) return {"Linear", "the operator is not known to commute"};
       return {"Pairwise", "each rank's blocks once over each link"};
-    case Collective::alltoall:
-      return {"Pairwise", "each rank's blocks once over each link"};
-    case Collective::allgather:
-      return {"Ring", "each block once over each link"};
+    case Collective::alltoall: return {"Pairwise", "each rank's blocks once over each link"};
+    case Collective::allgather: return {"Ring", "each block once over each link"};
     case Collective::gather:
-    case Collective::scatter:
-      return {"Linear", "each block straight to where it belongs"};
-    default:
-      return {"", "papcoll::gpu has no such collective"};
+    case Collective::scatter: return {"Linear", "each block straight to where it belongs"};
+    default: return {"", "papcoll::gpu has no such collective"};
   }
 }
 

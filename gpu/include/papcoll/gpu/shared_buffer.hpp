@@ -29,8 +29,7 @@ using ExportedMemory = std::unique_ptr<std::byte, TakeBack>;
 
 /// Exposes memory in a call of all ranks, which connects the transport; each passes a length of its
 /// own.
-template <class Transport>
-ExportedMemory lend(const Caller& caller, std::size_t bytes) {
+template <class Transport> ExportedMemory lend(const Caller& caller, std::size_t bytes) {
   struct Wish {
     std::size_t bytes;
     ExportedMemory memory{};
@@ -67,8 +66,7 @@ class shared_buffer {  // NOLINT(readability-identifier-naming): as shared_vecto
 
   /// Allocates `count` elements, uninitialised. Throws device_error if the device has not enough
   /// memory, and then peer_error on the other ranks; transport_unavailable.
-  template <Team C, std::integral N>
-  shared_buffer(C&& comm, N count) {
+  template <Team C, std::integral N> shared_buffer(C&& comm, N count) {
     const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce};
     size_ = papcoll::detail::checked_count(caller, count);
     memory_ = detail::lend<Transport>(caller, size_ * sizeof(T));

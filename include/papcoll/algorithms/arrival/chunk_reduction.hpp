@@ -192,8 +192,7 @@ class PeerBuffers {
 ///   work_on(s, c, k, combined)   copies the chunk's result, or combines what can be, and stores
 ///                                which of the two in `combined`
 ///   looks_again(s)               after it has combined: true if others may have come meanwhile
-template <class Run, std::uint32_t Words>
-class ChunkReduction {
+template <class Run, std::uint32_t Words> class ChunkReduction {
  protected:
   static constexpr std::uint32_t words = Words;
   enum class Outcome { waiting, done, failed };

@@ -287,8 +287,7 @@ class LeaderFanRun {
 
 }  // namespace detail
 
-template <bool Dynamic>
-class LeaderFan::Run : public detail::LeaderFanRun {
+template <bool Dynamic> class LeaderFan::Run : public detail::LeaderFanRun {
  public:
   Run() noexcept : LeaderFanRun(Dynamic) {}
 };

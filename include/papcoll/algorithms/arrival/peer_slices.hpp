@@ -149,32 +149,21 @@ class PeerSlices::Run {
   void stage(const Call& c) noexcept {
     way_ = Way::staged;
     switch (c.collective) {
-      case Collective::allreduce:
-        new (&without_slices_.multi_leader) MultiLeader::Run;
-        return;
-      case Collective::bcast:
-        new (&without_slices_.fan_out) detail::FanOut;
-        return;
+      case Collective::allreduce: new (&without_slices_.multi_leader) MultiLeader::Run; return;
+      case Collective::bcast: new (&without_slices_.fan_out) detail::FanOut; return;
       case Collective::allgather:
-      case Collective::reduce_scatter:
-        new (&without_slices_.exchange) Exchange::Run;
-        return;
-      default:
-        new (&without_slices_.leader) detail::LeaderFanRun{true};
+      case Collective::reduce_scatter: new (&without_slices_.exchange) Exchange::Run; return;
+      default: new (&without_slices_.leader) detail::LeaderFanRun{true};
     }
   }
 
   bool run_staged(Site auto& s, const Call& c) {
     switch (c.collective) {
-      case Collective::allreduce:
-        return without_slices_.multi_leader.step(s, c);
-      case Collective::bcast:
-        return without_slices_.fan_out.step(s, c);
+      case Collective::allreduce: return without_slices_.multi_leader.step(s, c);
+      case Collective::bcast: return without_slices_.fan_out.step(s, c);
       case Collective::allgather:
-      case Collective::reduce_scatter:
-        return without_slices_.exchange.step(s, c);
-      default:
-        return without_slices_.leader.step(s, c);
+      case Collective::reduce_scatter: return without_slices_.exchange.step(s, c);
+      default: return without_slices_.leader.step(s, c);
     }
   }
 

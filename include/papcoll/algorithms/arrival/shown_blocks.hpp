@@ -52,12 +52,9 @@ class ExchangedBlocks {
   /// What it gets from rank r, in the output.
   Bytes taken(int r) const noexcept {
     switch (call_->collective) {
-      case Collective::alltoall:
-        return block(r, call_->counts != nullptr ? size_ : 0);
-      case Collective::scatter:
-        return {0, elements(rank_) * call_->reducer.size};
-      default:
-        return block(r, 0);
+      case Collective::alltoall: return block(r, call_->counts != nullptr ? size_ : 0);
+      case Collective::scatter: return {0, elements(rank_) * call_->reducer.size};
+      default: return block(r, 0);
     }
   }
 

@@ -32,8 +32,7 @@ struct NodeSchedule {
 
 /// The common properties of such schedules under an arrival policy. Those that combine in any order
 /// keep no order on request.
-template <class Algorithm, class OneCall = typename Algorithm::Run>
-struct DrivenBy {
+template <class Algorithm, class OneCall = typename Algorithm::Run> struct DrivenBy {
   using Schedule = Algorithm;
   using Run = OneCall;
   static constexpr std::string_view name = Schedule::name;
@@ -51,8 +50,7 @@ struct LeaderFan
   static constexpr std::string_view sentence =
       "One rank of the node combines the others' contributions and releases them.";
   /// One call of one rank, in leader_fan.hpp. Dynamic: the first to arrive leads.
-  template <bool Dynamic>
-  class Run;
+  template <bool Dynamic> class Run;
 };
 
 template <>
@@ -81,8 +79,7 @@ struct Exchange
   class Run;
 };
 
-template <>
-struct ArrivalDriven<StaticOrder, Exchange> : detail::DrivenBy<Exchange> {};
+template <> struct ArrivalDriven<StaticOrder, Exchange> : detail::DrivenBy<Exchange> {};
 
 /// Every rank combines one slice: the balanced allreduce of one node.
 struct MultiLeader : detail::NodeSchedule<MultiLeader, capability::positions,
@@ -94,8 +91,7 @@ struct MultiLeader : detail::NodeSchedule<MultiLeader, capability::positions,
   class Run;
 };
 
-template <>
-struct ArrivalDriven<StaticOrder, MultiLeader> : detail::DrivenBy<MultiLeader> {
+template <> struct ArrivalDriven<StaticOrder, MultiLeader> : detail::DrivenBy<MultiLeader> {
   static constexpr bool combines_in_groups = true;
 };
 
@@ -111,8 +107,7 @@ struct PeerSlices
   class Run;
 };
 
-template <>
-struct ArrivalDriven<StaticOrder, PeerSlices> : detail::DrivenBy<PeerSlices> {
+template <> struct ArrivalDriven<StaticOrder, PeerSlices> : detail::DrivenBy<PeerSlices> {
   static constexpr bool lends_buffers = true;
   static constexpr bool combines_in_groups = true;
 };
@@ -131,8 +126,7 @@ struct BlockCopies
   class Run;
 };
 
-template <>
-struct ArrivalDriven<StaticOrder, BlockCopies> : detail::DrivenBy<BlockCopies> {
+template <> struct ArrivalDriven<StaticOrder, BlockCopies> : detail::DrivenBy<BlockCopies> {
   static constexpr bool lends_buffers = true;
   static constexpr bool takes_counts = true;
 };
@@ -147,8 +141,7 @@ struct PrefixRuns : detail::NodeSchedule<PrefixRuns, capability::positions, Nume
   class Run;
 };
 
-template <>
-struct ArrivalDriven<StaticOrder, PrefixRuns> : detail::DrivenBy<PrefixRuns> {
+template <> struct ArrivalDriven<StaticOrder, PrefixRuns> : detail::DrivenBy<PrefixRuns> {
   static constexpr bool lends_buffers = true;
 };
 
@@ -166,8 +159,7 @@ struct SplitTail
   class Run;
 };
 
-template <>
-struct ArrivalDriven<ArrivalOrder, SplitTail> : detail::DrivenBy<SplitTail> {
+template <> struct ArrivalDriven<ArrivalOrder, SplitTail> : detail::DrivenBy<SplitTail> {
   static constexpr bool lends_buffers = true;
   static constexpr bool lends_results = true;
 };
@@ -185,8 +177,7 @@ struct Accumulator
   class Run;
 };
 
-template <>
-struct ArrivalDriven<ArrivalOrder, Accumulator> : detail::DrivenBy<Accumulator> {};
+template <> struct ArrivalDriven<ArrivalOrder, Accumulator> : detail::DrivenBy<Accumulator> {};
 
 /// The arrival-driven reduce and allreduce whose bits never depend on the arrivals.
 struct CombiningTree
@@ -200,8 +191,7 @@ struct CombiningTree
   class Run;
 };
 
-template <>
-struct ArrivalDriven<ArrivalOrder, CombiningTree> : detail::DrivenBy<CombiningTree> {
+template <> struct ArrivalDriven<ArrivalOrder, CombiningTree> : detail::DrivenBy<CombiningTree> {
   static constexpr bool lends_buffers = true;
   static constexpr bool lends_results = true;
 };
@@ -223,8 +213,7 @@ struct ArrivalChain {
   class Run;
 };
 
-template <>
-struct ArrivalDriven<ArrivalOrder, Chain> : detail::DrivenBy<ArrivalChain> {
+template <> struct ArrivalDriven<ArrivalOrder, Chain> : detail::DrivenBy<ArrivalChain> {
   using ByTicket = TicketChain;
   static constexpr std::string_view name = "ArrivalOrder+Chain";
   static constexpr bool lends_buffers = true;
@@ -232,14 +221,12 @@ struct ArrivalDriven<ArrivalOrder, Chain> : detail::DrivenBy<ArrivalChain> {
 };
 
 /// An arrival policy and a schedule that is an arrival-driven algorithm under it.
-template <class A, class S>
-struct Under {
+template <class A, class S> struct Under {
   using Arrival = A;   ///< the arrival policy
   using Schedule = S;  ///< what it is an algorithm with
 };
 
-template <class... Algorithms>
-struct ArrivalAlgorithmList {};
+template <class... Algorithms> struct ArrivalAlgorithmList {};
 
 /// Every arrival-driven algorithm of the library, in the order of listings. The catalogue, the
 /// tools, the tests and the explorer of interleavings go by this list: an algorithm is its

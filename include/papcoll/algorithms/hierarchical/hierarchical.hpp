@@ -83,8 +83,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// Source: P. Alizadeh, MASc thesis, Queen's University, 2021, ch. 6: reduce-scatter-gather in each
 ///   node, Rabenseifner among leaders, bcast. Leaders by arrival: Parsons and Pai.
-template <class Intra, class Inter>
-struct Hierarchical {
+template <class Intra, class Inter> struct Hierarchical {
   using policy_kind = SchedulePolicyKind;
   using intra = Intra;  ///< the algorithm within groups
   using inter = Inter;  ///< the algorithm among representatives
@@ -146,12 +145,10 @@ class HierarchyTeam : Pinned {
 
 namespace detail {
 
-template <Collective... Cs>
-using PhaseList = std::type_identity<CollectiveList<Cs...>>;
+template <Collective... Cs> using PhaseList = std::type_identity<CollectiveList<Cs...>>;
 
 /// The collectives that the phases of a hierarchical collective are.
-template <Collective C>
-struct PhasesOf : PhaseList<C> {};
+template <Collective C> struct PhasesOf : PhaseList<C> {};
 template <>
 struct PhasesOf<Collective::allreduce>
     : PhaseList<Collective::reduce, Collective::allreduce, Collective::bcast> {};

@@ -26,8 +26,7 @@ class HierarchicalPhases {
         number_(groups_.number_of(me_)),
         straight_(groups_.contiguous()) {}
 
-  template <Collective C>
-  void run() {
+  template <Collective C> void run() {
     if constexpr (C == Collective::allreduce) {
       allreduce();
     } else if constexpr (C == Collective::reduce) {
@@ -365,8 +364,7 @@ class HierarchicalPhases {
 };
 
 /// Runs one rank's call of a hierarchical collective C.
-template <Collective C>
-void run_phases(HierarchyTeam& team, const Call& call) {
+template <Collective C> void run_phases(HierarchyTeam& team, const Call& call) {
   HierarchicalPhases{team, call}.run<C>();
 }
 

@@ -16,8 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// How a schedule is called and cut when it is pipelined. A specialisation for S has the members
 /// `name` and `sentence` of the pipelined schedule, and `messages(size)`: into how many messages S
 /// cuts its vector by itself.
-template <StaticSchedule S>
-struct PipelinedTraits;
+template <StaticSchedule S> struct PipelinedTraits;
 
 /// A schedule run on one segment of the vector after the other, so that a position passes a segment
 /// on while the next one comes in.
@@ -40,8 +39,7 @@ struct PipelinedTraits;
 ///
 /// Source: Pješivac-Grbović et al., "Performance Analysis of MPI Collective Operations", Cluster
 /// Computing 10(2), 2007.
-template <StaticSchedule S>
-struct Pipelined {
+template <StaticSchedule S> struct Pipelined {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = PipelinedTraits<S>::name;
   static constexpr std::string_view sentence = PipelinedTraits<S>::sentence;
@@ -79,8 +77,7 @@ struct Pipelined {
   friend bool operator==(const Pipelined&, const Pipelined&) = default;
 };
 
-template <>
-struct PipelinedTraits<Chain> {
+template <> struct PipelinedTraits<Chain> {
   static constexpr std::string_view name = "PipelinedChain";
   static constexpr std::string_view sentence =
       "Segments of the vector go down a chain, one behind the other.";
@@ -99,8 +96,7 @@ struct PipelinedTraits<Chain> {
 using PipelinedChain = Pipelined<Chain>;
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedChain>() noexcept)
 
-template <>
-struct PipelinedTraits<BinaryTree> {
+template <> struct PipelinedTraits<BinaryTree> {
   static constexpr std::string_view name = "PipelinedBinaryTree";
   static constexpr std::string_view sentence =
       "Segments of the vector go along a binary tree, one behind the other.";
@@ -124,8 +120,7 @@ struct PipelinedTraits<BinaryTree> {
 using PipelinedBinaryTree = Pipelined<BinaryTree>;
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<PipelinedBinaryTree>() noexcept)
 
-template <>
-struct PipelinedTraits<Ring> {
+template <> struct PipelinedTraits<Ring> {
   static constexpr std::string_view name = "SegmentedRing";
   static constexpr std::string_view sentence =
       "A ring in blocks of P segments: messages stay short, and combining overlaps with receiving.";

@@ -105,12 +105,10 @@ namespace detail {
 // In suara_choice.hpp. Templates, so that a file compiles them only for a Suara that it runs.
 
 /// Suara's algorithms on the grid that the closed forms rate best, or on one as square as possible.
-template <class = void>
-AnySuara on_best_grid(AnySuara s, int p, std::size_t bytes);
+template <class = void> AnySuara on_best_grid(AnySuara s, int p, std::size_t bytes);
 
 /// What Suara alone takes for m bytes among p positions, by the published network.
-template <class = void>
-AnySchedule chosen_suara(int p, double m);
+template <class = void> AnySchedule chosen_suara(int p, double m);
 
 /// Tells what emit_grid() sends.
 template <class = void>
@@ -181,16 +179,14 @@ struct AnySuara {
   std::vector<int> extents;        ///< lengths of the dimensions; empty: chosen
   bool folded = false;             ///< positions beyond the grid give theirs to neighbours first
 
-  template <class = void>
-  bool commutative_only() const {
+  template <class = void> bool commutative_only() const {
     for (const AnySchedule& s : along) {
       if (s && s.commutative_only()) return true;
     }
     return along.empty();
   }
 
-  template <class = void>
-  std::string arguments() const {
+  template <class = void> std::string arguments() const {
     std::string text;
     for (const AnySchedule& s : along) add_argument(text, s ? s.name() : "");
     const std::string lengths = detail::extents_text(extents);
@@ -201,8 +197,7 @@ struct AnySuara {
 
   /// Where every dimension pipelines, the longest of the blocks they pipeline in; else each cuts
   /// for itself.
-  template <class = void>
-  std::size_t segment(int size, std::size_t element_size) const {
+  template <class = void> std::size_t segment(int size, std::size_t element_size) const {
     if (extents.empty() || extents.front() == 0) return 0;
     std::size_t longest = 0;
     int n = size;
@@ -229,8 +224,7 @@ struct AnySuara {
   }
 
   /// The choice, or the same schedules on the grid that was chosen for them.
-  template <class = void>
-  AnySchedule resolved(int size, std::size_t bytes) const {
+  template <class = void> AnySchedule resolved(int size, std::size_t bytes) const {
     if (!along.empty()) return on_grid(size, bytes);
     if (!extents.empty() || folded) {
       detail::throw_error<argument_error>(
@@ -241,8 +235,7 @@ struct AnySuara {
   }
 
   /// The traffic of the grid that was chosen or given.
-  template <class = void>
-  void traffic(Collective /*c*/, auto& t) const {
+  template <class = void> void traffic(Collective /*c*/, auto& t) const {
     if (extents.empty()) return;
     require_parts();
     detail::tell_grid_traffic(t, extents, along, folded);
@@ -251,13 +244,11 @@ struct AnySuara {
   friend bool operator==(const AnySuara&, const AnySuara&) = default;
 
  private:
-  template <class = void>
-  AnySuara on_grid(int size, std::size_t bytes) const {
+  template <class = void> AnySuara on_grid(int size, std::size_t bytes) const {
     return extents.empty() ? detail::on_best_grid(*this, size, bytes) : *this;
   }
 
-  template <class = void>
-  void require_parts() const {
+  template <class = void> void require_parts() const {
     for (const AnySchedule& part : along) {
       detail::require_part(part, Collective::allreduce,
                            "Suara needs schedules that serve allreduce along its dimensions");
@@ -267,8 +258,7 @@ struct AnySuara {
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnySuara>() noexcept)
 
 /// Suara of schedules that are known as types.
-template <class... Dims>
-struct Suara {
+template <class... Dims> struct Suara {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = AnySuara::name;
   static constexpr std::string_view sentence = AnySuara::sentence;

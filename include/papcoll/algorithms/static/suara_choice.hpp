@@ -190,8 +190,7 @@ namespace detail {
 template <class = void>
 AnySchedule schedule_of_part(const SuaraModel& model, SuaraPart part, int p, double m) {
   switch (part) {
-    case SuaraPart::linear:
-      return AnySchedule::of<Linear>();
+    case SuaraPart::linear: return AnySchedule::of<Linear>();
     case SuaraPart::nonoverlapping: {
       const ReduceAndBcast both = reduce_and_bcast(model, p, m);
       const bool tree = both.tree <= both.scattered;
@@ -200,14 +199,11 @@ AnySchedule schedule_of_part(const SuaraModel& model, SuaraPart part, int p, dou
           tree ? AnySchedule::of<Binomial>() : AnySchedule::of<ReduceScatterGather>(),
           tree_back ? AnySchedule::of<Binomial>() : AnySchedule::of<ScatterAllgather>()};
     }
-    case SuaraPart::recursive_doubling:
-      return AnySchedule::of<RecursiveDoubling>();
-    case SuaraPart::ring:
-      return AnySchedule::of<Ring>();
+    case SuaraPart::recursive_doubling: return AnySchedule::of<RecursiveDoubling>();
+    case SuaraPart::ring: return AnySchedule::of<Ring>();
     case SuaraPart::segmented_ring:
       return SegmentedRing{.segment_bytes = static_cast<std::size_t>(model.segment)};
-    case SuaraPart::rabenseifner:
-      return AnySchedule::of<Rabenseifner>();
+    case SuaraPart::rabenseifner: return AnySchedule::of<Rabenseifner>();
   }
   return {};
 }
@@ -224,8 +220,7 @@ inline bool find_part(std::string_view name, SuaraPart& part) noexcept {
   return false;
 }
 
-template <class>
-AnySuara on_best_grid(AnySuara s, int p, std::size_t bytes) {
+template <class> AnySuara on_best_grid(AnySuara s, int p, std::size_t bytes) {
   SuaraChoice c;
   c.dimensions = s.along.size();
   bool known = c.dimensions <= SuaraChoice::most;
@@ -262,15 +257,13 @@ AnySchedule schedule_of(const SuaraModel& model, const SuaraChoice& choice, int 
 
 namespace detail {
 
-template <class>
-AnySchedule chosen_suara(int p, double m) {
+template <class> AnySchedule chosen_suara(int p, double m) {
   const SuaraModel model;
   return schedule_of(model, choose_suara(model, p, m), p, m);
 }
 
 /// What tell_grid_traffic() tells.
-template <class>
-class GridTraffic {
+template <class> class GridTraffic {
  public:
   GridTraffic(Traffic& traffic, std::span<const AnySchedule> along, bool folded)
       : traffic_(traffic), along_(along), folded_(folded) {}

@@ -153,13 +153,11 @@ namespace detail {
     case SuaraPart::linear:
       // All contributions come at the same time: combining begins when the last one is there.
       return closed_form::linear_allreduce(h, p, m) + (shared && p > 2 ? h.beta * m : 0);
-    case SuaraPart::nonoverlapping:
-      return reduce_and_bcast(model, p, m).seconds();
+    case SuaraPart::nonoverlapping: return reduce_and_bcast(model, p, m).seconds();
     case SuaraPart::recursive_doubling:
       // It shares a port with the first exchange of those that have nothing to fold.
       return closed_form::recursive_doubling_allreduce(h, p, m) + fold;
-    case SuaraPart::ring:
-      return closed_form::ring_allreduce(h, p, m);
+    case SuaraPart::ring: return closed_form::ring_allreduce(h, p, m);
     case SuaraPart::segmented_ring:
       return shared ? closed_form::shared_ports::segmented_ring_allreduce(h, p, m, model.segment,
                                                                           model.window)

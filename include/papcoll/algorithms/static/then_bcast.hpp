@@ -14,8 +14,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 // What schedules that are made of others have in common.
 
-template <class S, class Tag>
-inline constexpr bool part_serves = StaticSchedule<S>&& Emits<S, Tag>;
+template <class S, class Tag> inline constexpr bool part_serves = StaticSchedule<S>&& Emits<S, Tag>;
 
 /// The schedule; or, if it is wrong, another one, so that there is one error only.
 template <class S, class Tag>
@@ -102,8 +101,7 @@ struct AnyReduceThenBcast {
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyReduceThenBcast>() noexcept)
 
 /// ReduceThenBcast of parts that are known as types.
-template <class R, class B>
-struct ReduceThenBcast {
+template <class R, class B> struct ReduceThenBcast {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = AnyReduceThenBcast::name;
   static constexpr std::string_view sentence = AnyReduceThenBcast::sentence;
@@ -184,8 +182,7 @@ struct AnyGatherThenBcast {
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<AnyGatherThenBcast>() noexcept)
 
 /// GatherThenBcast of parts that are known as types.
-template <class G, class B>
-struct GatherThenBcast {
+template <class G, class B> struct GatherThenBcast {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = AnyGatherThenBcast::name;
   static constexpr std::string_view sentence = AnyGatherThenBcast::sentence;

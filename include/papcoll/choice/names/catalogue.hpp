@@ -131,8 +131,7 @@ constexpr CatalogueRow suara_row() {
   return row;
 }
 
-template <class Arrival, class Schedule>
-constexpr CatalogueRow row_of(Under<Arrival, Schedule>) {
+template <class Arrival, class Schedule> constexpr CatalogueRow row_of(Under<Arrival, Schedule>) {
   CatalogueRow row =
       arrival_row(arrival_algorithm<Arrival, Schedule>, Arrival::name, Schedule::name);
   using Driven = ArrivalDriven<Arrival, Schedule>;
@@ -194,21 +193,18 @@ inline constexpr std::array other_rows{
     predicted_row<StragglAR>("1 40"),
 };
 
-template <class... Algorithms>
-constexpr auto rows_with(ArrivalAlgorithmList<Algorithms...>) {
+template <class... Algorithms> constexpr auto rows_with(ArrivalAlgorithmList<Algorithms...>) {
   std::array<CatalogueRow, sizeof...(Algorithms) + other_rows.size()> rows{row_of(Algorithms{})...};
   std::copy(other_rows.begin(), other_rows.end(), rows.begin() + sizeof...(Algorithms));
   return rows;
 }
 
-template <class Algorithms>
-inline constexpr auto catalogue_rows = rows_with(Algorithms{});
+template <class Algorithms> inline constexpr auto catalogue_rows = rows_with(Algorithms{});
 
 }  // namespace detail
 
 /// The row of an arrival-driven algorithm, made of its policies alone.
-template <class Arrival, class Schedule>
-constexpr CatalogueRow arrival_row() {
+template <class Arrival, class Schedule> constexpr CatalogueRow arrival_row() {
   return detail::row_of(Under<Arrival, Schedule>{});
 }
 

@@ -69,20 +69,15 @@ struct CatalogueRow {
 };
 
 namespace detail {
-template <class S>
-bool schedule_serves(Collective c) noexcept {
+template <class S> bool schedule_serves(Collective c) noexcept {
   return schedule_table<S>().serves(c);
 }
 
-template <class S>
-[[gnu::cold]] AnySchedule make_schedule() {
-  return S{};
-}
+template <class S> [[gnu::cold]] AnySchedule make_schedule() { return S{}; }
 }  // namespace detail
 
 /// The row of a static schedule, made of its type alone.
-template <StaticSchedule S>
-constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
+template <StaticSchedule S> constexpr CatalogueRow static_row(std::string_view proven_with = {}) {
   CatalogueRow row;
   row.name = row.schedule = S::name;
   row.arrival = "StaticOrder";

@@ -216,8 +216,7 @@ struct Unmet {
       return joined({"rank order: all ranks talk to all", on});
     case MappedOrder::Verdict::links_unknown:
       return joined({"rank order: by hops it is not known which messages share a link", on});
-    case MappedOrder::Verdict::gains_nothing:
-      break;
+    case MappedOrder::Verdict::gains_nothing: break;
   }
   return joined({"rank order: along the machine it would be no better", on});
 }
@@ -392,8 +391,7 @@ template <class Describe>
 
 }  // namespace detail
 
-template <class>
-[[gnu::cold]] std::string Explanation::text_of(const Explanation& e) {
+template <class> [[gnu::cold]] std::string Explanation::text_of(const Explanation& e) {
   std::string t = detail::joined({e.algorithm, "\n  because    ", e.reason, "\n"});
   if (!e.refusal.empty()) t += detail::joined({"  cannot run ", e.refusal, "\n"});
   for (const std::string& r : e.required) t += detail::joined({"  requires   ", r, "\n"});

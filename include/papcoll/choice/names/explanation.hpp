@@ -49,8 +49,7 @@ struct Explanation {
   std::string text() const { return text_of<>(*this); }
 
  private:
-  template <class = void>
-  static std::string text_of(const Explanation& e);
+  template <class = void> static std::string text_of(const Explanation& e);
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -50,19 +50,14 @@ struct PeerSlices;
 struct PrefixRuns;
 struct SplitTail;
 
-template <class Intra, class Inter>
-struct Hierarchical;
+template <class Intra, class Inter> struct Hierarchical;
 
 namespace detail {
 
-template <class P>
-inline constexpr bool is_complete = requires {
-  sizeof(P);
-};
+template <class P> inline constexpr bool is_complete = requires { sizeof(P); };
 
 /// True if an arrival policy implies a schedule whose header is not included.
-template <class P>
-inline constexpr bool implies_what_is_not_included = false;
+template <class P> inline constexpr bool implies_what_is_not_included = false;
 template <class P>
 requires requires { typename P::default_schedule; }
 inline constexpr bool implies_what_is_not_included<P> = !is_complete<typename P::default_schedule>;
@@ -87,17 +82,14 @@ requires IsArrivalDriven<Arrival, Schedule> && PolicyOfKind<Transport, Transport
 struct ScheduleUnder<Arrival, Schedule, Transport>
     : std::type_identity<typename ArrivalDriven<Arrival, Schedule>::ByTicket> {};
 
-template <class P>
-inline constexpr bool is_hierarchical = false;
+template <class P> inline constexpr bool is_hierarchical = false;
 template <class Intra, class Inter>
 inline constexpr bool is_hierarchical<Hierarchical<Intra, Inter>> = true;
 
 /// What a set of policies with a hierarchical algorithm says: see hierarchical.hpp.
-template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
-struct HierarchicalPolicies;
+template <class Tag, bool NonBlocking, bool Commutes, class... Ps> struct HierarchicalPolicies;
 
-template <class Tag, class... Ps>
-struct hierarchical_is_included {
+template <class Tag, class... Ps> struct hierarchical_is_included {
   static constexpr bool ok = requires { sizeof(HierarchicalPolicies<Tag, false, true, Ps...>); };
   static_assert(ok,
                 "papcoll: Hierarchical is named, and its header is not included: include "
@@ -105,13 +97,11 @@ struct hierarchical_is_included {
 };
 
 /// What depends on a schedule's parameters is asked by the call.
-template <class S>
-inline constexpr bool combines_out_of_order = requires {
+template <class S> inline constexpr bool combines_out_of_order = requires {
   requires std::bool_constant<S::commutative_only>::value;
 };
 
-template <class S, class Tag>
-constexpr bool serves_collective() {
+template <class S, class Tag> constexpr bool serves_collective() {
   if constexpr (requires { S::serves(Tag::value); }) {
     return S::serves(Tag::value);
   } else {
@@ -119,8 +109,7 @@ constexpr bool serves_collective() {
   }
 }
 
-template <class S>
-constexpr NumericalContract contract_kept() {
+template <class S> constexpr NumericalContract contract_kept() {
   if constexpr (requires { S::contract; }) {
     return S::contract;
   } else {
@@ -128,8 +117,7 @@ constexpr NumericalContract contract_kept() {
   }
 }
 
-template <class... Ps>
-struct arguments_are_policies {
+template <class... Ps> struct arguments_are_policies {
   static constexpr bool ok = (Policy<Ps> && ...);
   static_assert(ok,
                 "papcoll: the template arguments of a collective are policies (an arrival policy, "
@@ -137,8 +125,7 @@ struct arguments_are_policies {
 };
 
 /// The requirement that is not met where two policies are of one kind; or null.
-template <class... Ps>
-constexpr const Requirement* why_malformed() noexcept {
+template <class... Ps> constexpr const Requirement* why_malformed() noexcept {
   unsigned unmet = 0;
   if (policies_given < ArrivalPolicyKind, Ps... >> 1) unmet |= requirement::one_arrival_policy;
   if (policies_given < SchedulePolicyKind, Ps... >> 1) unmet |= requirement::one_schedule;
@@ -148,8 +135,7 @@ constexpr const Requirement* why_malformed() noexcept {
 }
 
 /// True if all that the policies name is defined here, and not only declared.
-template <class... Ps>
-consteval bool are_included() {
+template <class... Ps> consteval bool are_included() {
   if constexpr (!(is_complete<Ps> && ...)) {
     return false;
   } else if constexpr (policies_given<SchedulePolicyKind, Ps...> > 0) {
@@ -163,8 +149,7 @@ consteval bool are_included() {
 }
 
 /// True if this file can run the arrival-driven algorithm, or need not.
-template <class Arrival, class Schedule>
-inline constexpr bool has_run = true;
+template <class Arrival, class Schedule> inline constexpr bool has_run = true;
 template <class Arrival, class Schedule>
 requires(PAPCOLL_HAS_SHARED_CODE != 0) && requires {
   typename ArrivalDriven<Arrival, Schedule>::Run;
@@ -172,8 +157,7 @@ requires(PAPCOLL_HAS_SHARED_CODE != 0) && requires {
 inline constexpr bool has_run<Arrival, Schedule> =
     is_complete<typename ArrivalDriven<Arrival, Schedule>::Run>;
 
-template <bool Included, class... Ps>
-struct algorithm_is_included {
+template <bool Included, class... Ps> struct algorithm_is_included {
   static constexpr bool ok = Included;
   static_assert(
       ok,
@@ -188,8 +172,7 @@ inline constexpr bool well_formed =
     (!lacks_a_member<Ps> && ...) && why_malformed<Ps...>() == nullptr;
 
 /// Ends the compilation with one sentence for a set of policies that is not well formed.
-template <class Tag, class... Ps>
-void refuse_malformed() noexcept {
+template <class Tag, class... Ps> void refuse_malformed() noexcept {
   if constexpr (!are_included<Ps...>()) {
     static_cast<void>(algorithm_is_included<false, Ps...>::ok);
   } else if constexpr (!(Policy<Ps> && ...)) {
@@ -201,8 +184,7 @@ void refuse_malformed() noexcept {
   }
 }
 
-template <class Arrival, class = void>
-struct ScheduleOf : std::type_identity<Unnamed> {};
+template <class Arrival, class = void> struct ScheduleOf : std::type_identity<Unnamed> {};
 template <class Arrival>
 struct ScheduleOf<Arrival, std::void_t<typename Arrival::default_schedule>>
     : std::type_identity<typename Arrival::default_schedule> {};
@@ -215,8 +197,7 @@ struct ArrivalOf
           std::conditional_t<(needs_of<Schedule> & capability::tickets) != 0, ArrivalOrder,
                              std::conditional_t<(needs_of<Schedule> & capability::forecast) != 0,
                                                 PredictedOrder<>, StaticOrder>>> {};
-template <>
-struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
+template <> struct ArrivalOf<Unnamed> : std::type_identity<StaticOrder> {};
 
 /// The facts of a call, as far as its types determine them.
 template <class Tag, bool NonBlocking, bool Commutes, class Contract>
@@ -230,8 +211,7 @@ constexpr CallFacts call_facts() noexcept {
 
 /// What a set of policies names. `Named` is the schedule that is written, or that of the arrival
 /// policy; `Schedule` is what it is under the arrival policy, over the transport.
-template <class... Ps>
-struct NamedPolicies {
+template <class... Ps> struct NamedPolicies {
   using GivenArrival = pick_policy<ArrivalPolicyKind, Unnamed, Ps...>;
   using GivenSchedule = pick_policy<SchedulePolicyKind, Unnamed, Ps...>;
   using Transport = pick_policy<TransportPolicyKind, Unnamed, Ps...>;
@@ -331,8 +311,7 @@ struct NamedPolicies {
 
 /// Checks a set of policies for one collective, with one sentence for each fault, and returns what
 /// they name. `Commutes`: the call's operator is known to commute (true without operator).
-template <class Tag, bool NonBlocking, bool Commutes, class... Ps>
-AlgorithmSpec select() {
+template <class Tag, bool NonBlocking, bool Commutes, class... Ps> AlgorithmSpec select() {
   AlgorithmSpec s;
   if constexpr ((detail::is_hierarchical<Ps> || ...)) {
     if constexpr (!detail::hierarchical_is_included<Tag, Ps...>::ok) {

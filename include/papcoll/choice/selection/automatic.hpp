@@ -106,10 +106,7 @@ struct Chooser {
   }
 };
 
-template <Collective C>
-struct ChooserOf {
-  static const Chooser value;
-};
+template <Collective C> struct ChooserOf { static const Chooser value; };
 
 namespace detail {
 
@@ -131,17 +128,14 @@ inline OrderSource choose_order(const AnySchedule& schedule, const Call& call,
   return gains ? OrderSource::machine() : OrderSource{};
 }
 
-template <class>
-struct ChoosersOf;
+template <class> struct ChoosersOf;
 /// The choosers of a list of collectives.
-template <Collective... Cs>
-struct ChoosersOf<CollectiveList<Cs...>> {
+template <Collective... Cs> struct ChoosersOf<CollectiveList<Cs...>> {
   static constexpr const Chooser* all[] = {&ChooserOf<Cs>::value...};
 };
 
 /// The chooser of a collective that only the call knows: compiles the candidates of all.
-template <class All = AllCollectives>
-const Chooser& chooser_of(Collective c) noexcept {
+template <class All = AllCollectives> const Chooser& chooser_of(Collective c) noexcept {
   return *ChoosersOf<All>::all[static_cast<std::size_t>(c)];
 }
 

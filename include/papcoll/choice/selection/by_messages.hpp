@@ -109,8 +109,7 @@ struct MessageCandidate {
 
 inline constexpr double never = std::numeric_limits<double>::infinity();
 
-template <class S>
-constexpr MessageCandidate flat(double (*seconds)(const MessageLoad&)) noexcept {
+template <class S> constexpr MessageCandidate flat(double (*seconds)(const MessageLoad&)) noexcept {
   return {S::name, seconds, [](const MessageLoad&) { return AnySchedule::of<S>(); }, nullptr};
 }
 constexpr MessageCandidate flat(std::string_view name, double (*seconds)(const MessageLoad&),

@@ -96,8 +96,7 @@ class CallLearner final : public CostListener {
     bool is_dropped = false;
     bool is_best = false;
   };
-  template <class F>
-  void each_tried(std::uint16_t kind, F&& f) const {
+  template <class F> void each_tried(std::uint16_t kind, F&& f) const {
     const Kind* const k = find(kind);
     if (k == nullptr) return;
     for (const Samples& s : k->tried) {
@@ -156,8 +155,7 @@ class CallLearner final : public CostListener {
     std::uint32_t ns = 0;         ///< what it cost
     std::uint16_t very_slow = 0;  ///< bit i: candidate i is not tried again soon
   };
-  template <class F>
-  void each_settled(F&& f) const {
+  template <class F> void each_settled(F&& f) const {
     for (std::size_t i = 0; i < count_; ++i) {
       const Kind& k = kinds_[i];
       if (!k.is_settled) continue;

@@ -26,8 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// The schedule that `make` makes of a number from `Least` to `Most`. All are made at the first
 /// call: later ones allocate none.
-template <int Least, int Most, class Make>
-const AnySchedule& made_once(int number, Make make) {
+template <int Least, int Most, class Make> const AnySchedule& made_once(int number, Make make) {
   static const auto all = [&make] {
     std::array<AnySchedule, std::size_t{Most - Least + 1}> made;
     for (int i = Least; i <= Most; ++i) made[static_cast<std::size_t>(i - Least)] = make(i);

@@ -318,12 +318,9 @@ inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
 /// Behind the name of an algorithm.
 inline const char* way_of(PeerReach reach) noexcept {
   switch (reach) {
-    case PeerReach::pulled:
-      return " by the kernel";
-    case PeerReach::chunked:
-      return " in pieces";
-    default:
-      return "";
+    case PeerReach::pulled: return " by the kernel";
+    case PeerReach::chunked: return " in pieces";
+    default: return "";
   }
 }
 

@@ -75,17 +75,10 @@ class SelectionFileReader {
                 joined({"this is format ", format, ", and ", selection_format, " is known"}));
           }
           break;
-        case 1:
-          read_maker();
-          break;
-        case 2:
-          read_thresholds();
-          break;
-        case 3:
-          json_.each_element([&] { read_rule(); });
-          break;
-        default:
-          json_.each_element([&] { read_team(); });
+        case 1: read_maker(); break;
+        case 2: read_thresholds(); break;
+        case 3: json_.each_element([&] { read_rule(); }); break;
+        default: json_.each_element([&] { read_team(); });
       }
     });
     json_.end();
@@ -96,8 +89,7 @@ class SelectionFileReader {
  private:
   using Names = std::vector<std::string_view>;
 
-  template <class Table>
-  [[gnu::cold]] static Names names_of(const Table& table) {
+  template <class Table> [[gnu::cold]] static Names names_of(const Table& table) {
     Names names;
     for (const auto& row : table) names.push_back(row.name);
     return names;
@@ -168,14 +160,9 @@ class SelectionFileReader {
     SelectionRule r;
     fields({"collective", "algorithm", "ranks", "ranks_per_node", "bytes"}, 3, [&](std::size_t i) {
       switch (i) {
-        case 0:
-          r.collective = collective();
-          break;
-        case 1:
-          r.algorithm = algorithm();
-          break;
-        default:
-          (i == 2 ? r.ranks : i == 3 ? r.ranks_per_node : r.bytes) = range();
+        case 0: r.collective = collective(); break;
+        case 1: r.algorithm = algorithm(); break;
+        default: (i == 2 ? r.ranks : i == 3 ? r.ranks_per_node : r.bytes) = range();
       }
     });
     file_.rules.push_back(r);
@@ -218,26 +205,17 @@ class SelectionFileReader {
     CallKind::Bits traits = 0;
     fields({"collective", "bytes", "best", "ns", "traits", "very_slow"}, 15, [&](std::size_t i) {
       switch (i) {
-        case 0:
-          collective_of = collective();
-          break;
-        case 1:
-          bytes = range().from;
-          break;
-        case 2:
-          c.best = algorithm();
-          break;
-        case 3:
-          c.ns = short_number();
-          break;
+        case 0: collective_of = collective(); break;
+        case 1: bytes = range().from; break;
+        case 2: c.best = algorithm(); break;
+        case 3: c.ns = short_number(); break;
         case 4:
           json_.each_element([&] {
             traits = static_cast<CallKind::Bits>(
                 traits | kind_traits[json_.one_of(names_of(kind_traits), "trait")].bits);
           });
           break;
-        default:
-          json_.each_element([&] { c.very_slow |= std::uint64_t{1} << algorithm(); });
+        default: json_.each_element([&] { c.very_slow |= std::uint64_t{1} << algorithm(); });
       }
     });
     c.kind = CallKind::key_of(collective_of, bytes, traits);
@@ -288,8 +266,7 @@ PAPCOLL_COMPILE_ONCE(SelectionFile parse_selection<>(std::string_view, const std
 }
 
 /// The text of a selection file.
-template <class = void>
-[[gnu::cold]] std::string text_of(const SelectionFile& file) {
+template <class = void> [[gnu::cold]] std::string text_of(const SelectionFile& file) {
   JsonWriter w;
   w.begin('{', true);
   w.name("papcoll_selection").number(selection_format);

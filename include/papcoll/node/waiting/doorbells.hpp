@@ -71,8 +71,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   await_stores(word, expected, limit)      wait(), long enough for all stores that other ranks
 ///                                            have made to arrive
 struct SharedAccess {
-  template <class T>
-  using Atomic = std::atomic<T>;
+  template <class T> using Atomic = std::atomic<T>;
 
   static void write(void* to, const void* from, std::size_t n) noexcept {
     if (n != 0) std::memcpy(to, from, n);
@@ -113,8 +112,7 @@ struct SharedAccess {
 /// waits until it has arrived, which would cost every call what a sleeper can well afford. The
 /// sleeper's word and its looks are sequentially consistent: a look with acquire could pass the
 /// word.
-template <class Access, int FanOut = 4>
-class BasicDoorbells {
+template <class Access, int FanOut = 4> class BasicDoorbells {
  public:
   static std::size_t bytes(int ranks) noexcept {
     return sizeof(Shared) + static_cast<std::size_t>(ranks) * sizeof(Bell);
@@ -148,8 +146,7 @@ class BasicDoorbells {
   }
 
   /// Lets rank `me` sleep until it is woken or `limit` has passed, unless ready() is true.
-  template <class Ready>
-  bool nap(int me, std::chrono::nanoseconds limit, Ready&& ready) {
+  template <class Ready> bool nap(int me, std::chrono::nanoseconds limit, Ready&& ready) {
     Bell& bell = bells_[me];
     const std::uint32_t heard = bell.word.load(std::memory_order_acquire);
     shared_->sleepers.fetch_add(1, std::memory_order_seq_cst);

@@ -120,8 +120,7 @@ inline PeerFailure peer_failure_of(int code) noexcept {
       throw peer_lost(
           joined({"papcoll: a rank has revoked the communicator, since one died, as MPI says by ",
                   call, " in ", where, ": ", recovery_advice}));
-    case PeerFailure::none:
-      break;
+    case PeerFailure::none: break;
   }
   char text[MPI_MAX_ERROR_STRING] = {};
   int length = 0;

@@ -119,14 +119,12 @@ class MpiEndpoint : public Endpoint {
   }
 
   /// Asks MPI which requests are complete, and reports them. Returns true if any is.
-  template <class Ask>
-  bool ask(Ask* some, const char* call) {
+  template <class Ask> bool ask(Ask* some, const char* call) {
     return ask(some, call, {0, requests_.size()});
   }
 
   /// Tests some of the requests.
-  template <class Ask>
-  bool ask(Ask* some, const char* call, InTurn::Range range) {
+  template <class Ask> bool ask(Ask* some, const char* call, InTurn::Range range) {
     if (range.count == 0) return false;
     if (statuses_.size() < range.count) statuses_.resize(range.count);
     int complete = 0;

@@ -44,8 +44,7 @@ class NativeBlocks : Pinned {
   }
 
   /// The buffer, or null where no rank has a block: MPI refuses one buffer for both sides.
-  template <class B>
-  B* of(B* buffer) const noexcept {
+  template <class B> B* of(B* buffer) const noexcept {
     return std::find(used_.begin(), used_.end(), 1) != used_.end() ? buffer : nullptr;
   }
   const int* counts() const noexcept { return used_.data(); }

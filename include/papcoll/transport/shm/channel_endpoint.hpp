@@ -38,13 +38,9 @@ class ChannelEndpoint final : public Endpoint {
 
   bool start(const TransportOp& work) override {
     switch (work.kind) {
-      case OpKind::send:
-        return start_send(work);
-      case OpKind::receive:
-        return start_receive(work);
-      default:
-        perform_locally(work);
-        return true;
+      case OpKind::send: return start_send(work);
+      case OpKind::receive: return start_receive(work);
+      default: perform_locally(work); return true;
     }
   }
 
@@ -258,8 +254,7 @@ class ChannelEndpoint final : public Endpoint {
 
 namespace detail {
 
-template <class = void>
-[[gnu::cold]] std::unique_ptr<Endpoint> connect_channels(const Node& node) {
+template <class = void> [[gnu::cold]] std::unique_ptr<Endpoint> connect_channels(const Node& node) {
   return std::unique_ptr<Endpoint>(new ChannelEndpoint(node, Doorbells{node.bells, node.size}));
 }
 PAPCOLL_COMPILE_ONCE(std::unique_ptr<Endpoint> connect_channels<>(const Node&))

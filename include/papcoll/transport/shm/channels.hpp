@@ -90,8 +90,7 @@ struct MessageKey {
 
 /// Messages by their keys. To add and to take one needs the same time, however many there are, and
 /// no memory that was not needed before.
-template <class T, class Key = MessageKey>
-class MessageTable {
+template <class T, class Key = MessageKey> class MessageTable {
  public:
   bool empty() const noexcept { return size_ == 0; }
 
@@ -124,8 +123,7 @@ class MessageTable {
   }
 
   /// Takes all messages, and calls f with each.
-  template <class F>
-  void clear(F&& f) {
+  template <class F> void clear(F&& f) {
     for (std::uint32_t& row : rows_) {
       for (std::uint32_t e = row; e != 0; e = entries_[e - 1].next) f(entries_[e - 1].message);
       row = 0;

@@ -159,8 +159,7 @@ class JsonObject {
   }
 
   /// A whole number of at least `least`, or what was there before.
-  template <class Integer>
-  void read(const char* name, Integer& number, Integer least) const {
+  template <class Integer> void read(const char* name, Integer& number, Integer least) const {
     if (!has(name)) return;
     const Json& v = value_[name];
     const std::string remedy = ": write a whole number from " + std::to_string(least) + " up";

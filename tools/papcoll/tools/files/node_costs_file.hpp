@@ -22,8 +22,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// The fields of an object: names, and the members of T that have the values.
-template <class T, class Value>
-using Fields = std::vector<std::pair<const char*, Value T::*>>;
+template <class T, class Value> using Fields = std::vector<std::pair<const char*, Value T::*>>;
 
 inline const Fields<PairCosts, double> pair_times{
     {"signal", &PairCosts::signal}, {"fetch", &PairCosts::fetch}, {"take", &PairCosts::take}};

@@ -13,8 +13,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// In a line or several; can(from, to) says of two numbers if `from` reaches memory of `to`.
-template <class Can>
-std::string access_text(const std::vector<std::string>& names, Can can) {
+template <class Can> std::string access_text(const std::vector<std::string>& names, Can can) {
   Indented out;
   const std::size_t n = names.size();
   std::vector<std::string> reached(n);

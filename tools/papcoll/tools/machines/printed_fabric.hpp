@@ -25,8 +25,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
 /// Lines of a text, with what messages say of them.
-template <class F>
-void for_each_line(std::string_view text, F f) {
+template <class F> void for_each_line(std::string_view text, F f) {
   for (std::size_t number = 1; !text.empty(); ++number) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));

@@ -29,8 +29,7 @@ class JsonOption {
 
   /// Writes what `document` returns, if the option is given. True if there is no more to write.
   /// Throws system_error.
-  template <class F>
-  bool write(F&& document) const {
+  template <class F> bool write(F&& document) const {
     if (!is_given()) return false;
     OutputFile out{file_};
     out.write(document_text(document()));

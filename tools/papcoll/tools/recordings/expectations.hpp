@@ -79,8 +79,7 @@ inline Met waiting(const Report& r) {
   return part(r, r.time_use.waiting, r.time_use.unsure);
 }
 
-template <double report::Distribution::*of>
-Met omega(const Report& r) {
+template <double report::Distribution::*of> Met omega(const Report& r) {
   if (r.all.calls == 0) return {{}, no_calls};
   std::vector<double> most;
   for (const report::Imbalance& i : r.imbalances) {

@@ -29,8 +29,7 @@ struct Form {
   double (*seconds)(const HockneyWithGap& h, int p, double m);
 };
 
-template <auto seconds>
-double of_whole(const HockneyWithGap& h, int p, double m) {
+template <auto seconds> double of_whole(const HockneyWithGap& h, int p, double m) {
   return seconds(h, p, m);
 }
 

@@ -34,8 +34,7 @@ struct HandleWords {
 static_assert(std::is_trivially_copyable_v<HandleWords>);
 
 /// The handle with those words.
-template <class Handle>
-Handle make_handle(const HandleWords& words) {
+template <class Handle> Handle make_handle(const HandleWords& words) {
   Handle handle;
   static_assert(sizeof words <= sizeof handle.bytes);
   std::memcpy(handle.bytes.data(), &words, sizeof words);
@@ -43,8 +42,7 @@ Handle make_handle(const HandleWords& words) {
 }
 
 /// The words in a handle; its number is 0 if it is of another kind.
-template <class Handle>
-HandleWords words_in(std::uint64_t kind, const Handle& handle) {
+template <class Handle> HandleWords words_in(std::uint64_t kind, const Handle& handle) {
   HandleWords words;
   std::memcpy(&words, handle.bytes.data(), sizeof words);
   return words.kind == kind ? words : HandleWords{};

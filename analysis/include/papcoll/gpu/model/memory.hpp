@@ -191,8 +191,7 @@ class Memories {
   }
 
   /// Calls f(mapping) for each mapping that a process has.
-  template <class F>
-  void for_each(F f) const {
+  template <class F> void for_each(F f) const {
     for (const auto& [base, mapping] : mappings_) f(*mapping);
     for (const auto& [key, mapping] : pinned_) f(*mapping);
   }

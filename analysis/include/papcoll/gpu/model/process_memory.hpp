@@ -210,8 +210,7 @@ class ProcessMemory : public Api {
   }
 
   /// Ends a mapping if it is what the function is for, and notes all that is wrong with that.
-  template <class Fits>
-  void end(std::byte* base, const char* does, Fits fits) noexcept {
+  template <class Fits> void end(std::byte* base, const char* does, Fits fits) noexcept {
     const std::lock_guard lock(model_.mutex);
     const auto found = model_.memories.find(process_, base);
     if (found == nullptr || found->base != base || !fits(*found)) {

@@ -147,8 +147,7 @@ class Queues {
   }
 
   /// Calls f(queue) for each stream that was ever made.
-  template <class F>
-  void for_each(F f) const {
+  template <class F> void for_each(F f) const {
     for (const auto& queue : queues_) f(*queue);
   }
 

@@ -30,8 +30,7 @@ class PostedReceives {
   }
 
   /// A receive is complete: calls post(receive) with those that may be posted now.
-  template <class Post>
-  void complete(const TransportOp& receive, Post&& post) {
+  template <class Post> void complete(const TransportOp& receive, Post&& post) {
     Messages& m = messages_[key(receive)];
     ++m.complete;
     while (!m.held.empty() && may_be_posted(m, m.held.begin()->first)) {

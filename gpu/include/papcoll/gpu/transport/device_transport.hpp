@@ -23,8 +23,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// measured gpu::Paths from one device of this process to another, over which long messages are
 /// shared out: no host path, or no direct one, where it is not to be used. papcoll-bench --measure
 /// links measures them.
-template <class P>
-concept DeviceProvider = requires(const Reducer& r) {
+template <class P> concept DeviceProvider = requires(const Reducer& r) {
   { P::transport_name } -> std::convertible_to<std::string_view>;
   { P::unavailable() } -> std::same_as<std::string>;
   { P::api() } -> std::same_as<gpu::Api&>;
@@ -35,8 +34,7 @@ concept DeviceProvider = requires(const Reducer& r) {
 /// all of them go through the host; so do messages between nodes. Static schedules, and
 /// DeviceAlgorithms within a node whose ranks map the memory. Each rank's device is the one that it
 /// uses when the transport is connected, in its first call.
-template <DeviceProvider P>
-struct DeviceTransport {
+template <DeviceProvider P> struct DeviceTransport {
   using Provider = P;
   using policy_kind = TransportPolicyKind;
   static constexpr std::string_view name = Provider::transport_name;

@@ -200,8 +200,7 @@ class MailboxTable {
   OfRank& of_rank(int rank) const {
     return *std::launder(reinterpret_cast<OfRank*>(place(rank, rank)));
   }
-  template <class Part>
-  std::vector<Part*> of_all(Part OfRank::*part) const {
+  template <class Part> std::vector<Part*> of_all(Part OfRank::*part) const {
     std::vector<Part*> all;
     all.reserve(static_cast<std::size_t>(node_.size));
     for (int p = 0; p < node_.size; ++p) all.push_back(&(of_rank(p).*part));

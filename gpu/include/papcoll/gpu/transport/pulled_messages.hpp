@@ -216,20 +216,15 @@ class PulledMessages final : public DeviceMessages {
   void take(int peer, Pair& from) {
     const MailboxEndpoint::Received received = from.office.next();
     switch (received.mail.kind) {
-      case MailKind::answer:
-        return take_answer(received, from);
+      case MailKind::answer: return take_answer(received, from);
       case MailKind::part: {
         const ControlMessage wanted = received.mail;
         from.office.taken();
         return host_path_->send(sent_.part(wanted), peer, from.office);
       }
-      case MailKind::emptied:
-        host_path_->emptied(received, peer);
-        return from.office.taken();
-      case MailKind::piece:
-        return take_piece(received, peer, from);
-      default:
-        return take_message(received, peer, from);
+      case MailKind::emptied: host_path_->emptied(received, peer); return from.office.taken();
+      case MailKind::piece: return take_piece(received, peer, from);
+      default: return take_message(received, peer, from);
     }
   }
 

@@ -111,11 +111,8 @@ class StagedMessages final : public DeviceMessages {
     const ControlMessage mail = received.mail;
     peer.office->taken();
     switch (mail.kind) {
-      case MailKind::wanted:
-        peer.wanted.push_back(mail);
-        return match(peer);
-      case MailKind::emptied:
-        return host_.emptied(received, rank);
+      case MailKind::wanted: peer.wanted.push_back(mail); return match(peer);
+      case MailKind::emptied: return host_.emptied(received, rank);
       case MailKind::piece:
         steps_->api().hear(received.told);
         if (const auto whole = host_.receive(mail, rank, *peer.office)) {
