@@ -11,6 +11,7 @@
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/reduce_scatter.hpp>

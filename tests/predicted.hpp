@@ -6,6 +6,7 @@
 #include "matrix.hpp"
 #include "mixed.hpp"
 
+#include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
 
 #include <algorithm>

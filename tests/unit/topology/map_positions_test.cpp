@@ -3,6 +3,7 @@
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/topology/mapping/greedy_mapping.hpp>
+#include <papcoll/topology/mapping/hinted_order.hpp>
 #include <papcoll/topology/mapping/map_positions.hpp>
 
 #include <algorithm>
