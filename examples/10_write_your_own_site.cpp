@@ -48,8 +48,8 @@ class FileSite final : public papcoll::ForwardingSite {
   FileSite& operator=(const FileSite&) = delete;
   ~FileSite() { munmap(data_, bytes()); }
 
-  std::byte* slot(int rank, std::uint32_t chunk) noexcept { return buffer(rank, chunk); }
-  std::byte* result(std::uint32_t chunk) noexcept { return buffer(size(), chunk); }
+  std::byte* chunk_buffer(int rank, std::uint32_t chunk) noexcept { return buffer(rank, chunk); }
+  std::byte* result_buffer(std::uint32_t chunk) noexcept { return buffer(size(), chunk); }
 
  private:
   // A slow rank may still read chunks of one call while others are in the next: each of `frames`

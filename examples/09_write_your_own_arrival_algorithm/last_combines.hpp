@@ -11,13 +11,15 @@
 
 // LastCombines: whoever comes last does all the work
 // --------------------------------------------------
-// Phases   1. Each rank writes its contribution to its slot, announces itself and draws a ticket.
-//          2. The rank with the last ticket combines all slots in rank order, chunk by chunk, and
-//             releases the others, who copy the result.
+// Phases   1. Each rank writes its contribution to its chunk buffers, announces itself and draws a
+//             ticket.
+//          2. The rank with the last ticket combines all contributions in rank order, chunk by
+//             chunk, and releases the others, who copy the result.
 // Cost     After the last arrival: P·n bytes combined by one rank, then n bytes copied by each.
 //          Nobody does anything but its own copy before.
 // Prefer   Never over the library's: DynamicLeader has combined all but one by then. It is short.
-// Limits   One node. Allreduce and barrier. Small messages go through slots like all others.
+// Limits   One node. Allreduce and barrier. Small messages go through chunk buffers like all
+//          others.
 // Contract Reproducible: one rank combines, in rank order.
 //
 //        ticket    0    1    2               ticket 2 is the last of three ranks:
@@ -58,13 +60,13 @@ struct LastCombines {
       is_last_ = s.draw_ticket() == s.size() - 1;
     }
 
-    // A slot holds buffers() chunks. What a new one overwrites was combined: it is released.
+    // A rank has buffers() chunk buffers. What a new one overwrites was combined: it is released.
     template <papcoll::Site S> bool has_room(S& s) const {
       return written_ < chunks_.count && written_ < done_ + s.buffers();
     }
     template <papcoll::Site S> void write_next(S& s, const papcoll::Call& c) {
       const std::size_t n = chunks_.bytes(written_);
-      if (n != 0) s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), n);
+      if (n != 0) s.write(s.chunk_buffer(s.rank(), written_), c.in + chunks_.offset(written_), n);
       ++written_;
     }
 
@@ -80,11 +82,11 @@ struct LastCombines {
       met_ = 0;
       s.all_arrived();
       const std::size_t n = chunks_.length(done_);
-      std::byte* const sum = s.result(done_);
+      std::byte* const sum = s.result_buffer(done_);
       if (n != 0) {
-        if (s.size() == 1) s.write(sum, s.slot(0, done_), chunks_.bytes(done_));
+        if (s.size() == 1) s.write(sum, s.chunk_buffer(0, done_), chunks_.bytes(done_));
         for (int r = 1; r < s.size(); ++r) {
-          s.reduce(sum, r == 1 ? s.slot(0, done_) : sum, s.slot(r, done_), n);
+          s.reduce(sum, r == 1 ? s.chunk_buffer(0, done_) : sum, s.chunk_buffer(r, done_), n);
         }
       }
       s.release(done_ + 1, nullptr, 0);
@@ -106,13 +108,13 @@ struct LastCombines {
 
     template <papcoll::Site S> void take_next(S& s, const papcoll::Call& c) {
       if (chunks_.bytes(done_) != 0) {
-        s.read(c.out + chunks_.offset(done_), s.result(done_), chunks_.bytes(done_));
+        s.read(c.out + chunks_.offset(done_), s.result_buffer(done_), chunks_.bytes(done_));
       }
       ++done_;
     }
 
     papcoll::Chunks chunks_;
-    std::uint32_t written_ = 0;  // chunks that have been in this rank's slot
+    std::uint32_t written_ = 0;  // chunks that have been in this rank's chunk buffers
     std::uint32_t done_ = 0;     // chunks of which this rank has the result
     int met_ = 0;                // the last: ranks below have published the next chunk
     bool begun_ = false;

@@ -25,11 +25,11 @@ struct Transport {
   }
 };
 
-struct SlotsOnly {
-  std::byte* slot(int rank, std::uint32_t chunk);
+struct ChunkBuffersOnly {
+  std::byte* chunk_buffer(int rank, std::uint32_t chunk);
 };
 struct Incomplete : Transport {
-  using Site = SlotsOnly;
+  using Site = ChunkBuffersOnly;
   static std::unique_ptr<Site> make_site(const TeamEnvironment&, NodeSite&);
 };
 

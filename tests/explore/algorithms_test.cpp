@@ -83,15 +83,15 @@ TEST_CASE("Four ranks: random schedules", "[explore]") {
   });
 }
 
-TEST_CASE("Buffers that peers cannot reach go through pools or slots", "[explore]") {
+TEST_CASE("Buffers that peers cannot reach go through pools or chunk buffers", "[explore]") {
   const auto scripts = [](int ranks, auto&& f) {
     for_all_calls(ranks, 5, [&](const CallSpec& call) {
       if (!call.algorithm.lends_buffers()) return;
-      for (const Reach reach : {Reach::pools, Reach::slots}) {
+      for (const Reach reach : {Reach::pools, Reach::chunk_buffers}) {
         // Pools are found to be there by what all had `frames` calls before.
         Script script{ranks, {call, call, call, call}};
         script.reach = reach;
-        INFO(call.describe() << (reach == Reach::pools ? ", pools" : ", slots"));
+        INFO(call.describe() << (reach == Reach::pools ? ", pools" : ", chunk buffers"));
         f(script);
       }
     });
@@ -155,7 +155,7 @@ TEST_CASE("Stores that are seen late", "[explore]") {
     INFO("so many stores of a rank are seen late: " << most);
     for (const int ranks : {2, 3, 4}) {
       for_all_calls(ranks, 5, [&](const CallSpec& call) {
-        for (const Reach reach : {Reach::all, Reach::pools, Reach::slots, Reach::mixed}) {
+        for (const Reach reach : {Reach::all, Reach::pools, Reach::chunk_buffers, Reach::mixed}) {
           if (reach != Reach::all && !call.algorithm.lends_buffers()) break;
           Script script{ranks, {call, call, call}};
           script.reach = reach;

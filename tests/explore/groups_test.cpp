@@ -72,9 +72,9 @@ TEST_CASE("Groups: every schedule with one deviation, and random ones", "[explor
   }
 }
 
-TEST_CASE("Groups: buffers that peers cannot reach go through slots", "[explore]") {
+TEST_CASE("Groups: buffers that peers cannot reach go through chunk buffers", "[explore]") {
   for (const CallSpec& call : all_calls(peer_slices, allreduce, 4, lines_of_five_chunks)) {
-    for (const Reach reach : {Reach::pools, Reach::slots}) {
+    for (const Reach reach : {Reach::pools, Reach::chunk_buffers}) {
       Script script = in_groups({call, call, call, call}, {0, 0, 1, 1});
       script.reach = reach;
       INFO(describe(script));
@@ -126,8 +126,8 @@ TEST_CASE("Groups: ranks whose call does not match, one or one group of them", "
     const CallSpec other{dynamic_leader, allreduce, right.count};
     const CallSpec early{exchange, Collective::bcast, right.count, 0};
     const bool direct = right.algorithm == peer_slices;
-    const CallSpec same_slots{direct ? multi_leader : peer_slices, allreduce, right.count};
-    for (const CallSpec& wrong : {shorter, invalid, other, early, same_slots}) {
+    const CallSpec same_buffers{direct ? multi_leader : peer_slices, allreduce, right.count};
+    for (const CallSpec& wrong : {shorter, invalid, other, early, same_buffers}) {
       for (const std::vector<int>& who : {std::vector{0}, {3}, {0, 1}, {1, 3}}) {
         Script script = in_groups({right, right, right}, {0, 0, 1, 1});
         for (const int rank : who) script.deviations.push_back({rank, 1, wrong});

@@ -120,7 +120,7 @@ TEST_CASE("A rank that still has to tell of a mismatch gives nothing in that cal
           Collective::reduce_scatter, Collective::alltoall, Collective::gather, Collective::scatter,
           Collective::scan, Collective::exscan}) {
       if (!a.serves(c)) continue;
-      for (const Reach reach : {Reach::all, Reach::slots, Reach::mixed}) {
+      for (const Reach reach : {Reach::all, Reach::chunk_buffers, Reach::mixed}) {
         for (const std::size_t earlier : {3U, 70U}) {
           for (const std::size_t later : {16U, 70U}) {
             explore_calls({a, c, earlier, 0}, {a, c, later, 0}, reach);

@@ -67,7 +67,7 @@ template <class Board, class Bells = PlainBells> struct Base : SiteOver<Board, B
   using SiteOver<Board, Bells>::SiteOver;
 };
 
-/// Twice as many chunks in flight as the slots have buffers for.
+/// Twice as many chunks in flight as there are chunk buffers for.
 struct TooManyInFlight : Base<WideBoard> {
   using Base::Base;
   std::uint32_t buffers() const noexcept { return 2 * Base::buffers(); }
@@ -99,7 +99,7 @@ struct MissesResults : Base<WideBoard> {
 
 struct OneResultBuffer : Base<WideBoard> {
   using Base::Base;
-  std::byte* result(std::uint32_t) noexcept { return Base::result(0); }
+  std::byte* result_buffer(std::uint32_t) noexcept { return Base::result_buffer(0); }
 };
 
 /// Somebody else may claim between the two halves.

@@ -304,9 +304,9 @@ struct Deviation {
 /// What ranks reach of each other's memory.
 enum class Reach {
   all,
-  pools,  ///< and no buffers of users
-  slots,  ///< not even that: chunks go through the board
-  mixed,  ///< of some ranks the pool, of some all but that, of some neither
+  pools,          ///< and no buffers of users
+  chunk_buffers,  ///< not even that: chunks go through the board
+  mixed,          ///< of some ranks the pool, of some all but that, of some neither
 };
 
 struct Script {

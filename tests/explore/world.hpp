@@ -51,7 +51,7 @@ class World {
       node.pool_bytes = pool_bytes;
       if (groups_) node.groups = {papcoll::detail::Shared<void>{}, &*groups_};
       const std::size_t all_pools = static_cast<std::size_t>(ranks) * pool_bytes;
-      std::size_t reached = script_.reach == Reach::slots ? 0 : all_pools;
+      std::size_t reached = script_.reach == Reach::chunk_buffers ? 0 : all_pools;
       if (script_.reach == Reach::mixed) {
         const int kind = (r + script_.first_kind) % 3;
         if (kind == 2) reached += after_pools;
@@ -203,12 +203,14 @@ class World {
       model.name(&board_.release(e), sizeof(typename Board::Header), "release" + frame);
       model.name(&board_.failure(e), sizeof(typename Board::Failure), "failure" + frame);
       for (int r = 0; r <= ranks(); ++r) {
-        const std::string whose = (r == ranks() ? "result" : "slot " + std::to_string(r)) + frame;
+        const std::string whose =
+            (r == ranks() ? "result" : "chunk buffers of " + std::to_string(r)) + frame;
         const std::uint32_t buffers = r == ranks() ? Board::results : Board::buffers;
         static_assert(Board::buffers % 2 == 0 && Board::results % 2 == 0);
         for (std::uint32_t k = 0; k < buffers; k += 2) {  // a chunk may fill two, see Site
           model.name(
-              r == ranks() ? board_.result(e, k) : board_.slot(e, r, k), 2 * script_.chunk,
+              r == ranks() ? board_.result_buffer(e, k) : board_.chunk_buffer(e, r, k),
+              2 * script_.chunk,
               "buffers " + std::to_string(k) + " and " + std::to_string(k + 1) + " of " + whose);
         }
         if (r == ranks()) continue;

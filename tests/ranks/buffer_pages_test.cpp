@@ -122,19 +122,19 @@ TEST_CASE("chunk buffers take memory when they are first used, and no sooner", "
   // A slice is a cache line at least, so one rank has all of this; nobody writes into the buffer
   // of rank 0.
   add<papcoll::MultiLeader>(comm, 8);
-  CHECK(pages.taken() <= made + (ranks - 1) * pages.board().slot_bytes());
+  CHECK(pages.taken() <= made + (ranks - 1) * pages.board().rank_buffers_bytes());
   add<papcoll::MultiLeader>(comm, std::size_t{1} << 20U);
-  const std::size_t slots = pages.taken();
-  CHECK(slots == made + ranks * pages.board().slot_bytes());
+  const std::size_t in_chunk_buffers = pages.taken();
+  CHECK(in_chunk_buffers == made + ranks * pages.board().rank_buffers_bytes());
   add<papcoll::MultiLeader>(comm, std::size_t{4} << 20U);
-  CHECK(pages.taken() == slots);
+  CHECK(pages.taken() == in_chunk_buffers);
   // The leader is the root, so nobody else takes a result.
   std::vector<std::int64_t> sums(std::size_t{1} << 17U, comm.rank());
   papcoll::reduce<papcoll::StaticLeader>(comm, sums, papcoll::root{0});
-  CHECK(pages.taken() == slots);
+  CHECK(pages.taken() == in_chunk_buffers);
   // 16 chunks of a result, in one frame.
   add<papcoll::DynamicLeader>(comm, std::size_t{1} << 20U);
-  const std::size_t results = pages.taken() - slots;
+  const std::size_t results = pages.taken() - in_chunk_buffers;
   CHECK(results >= NodeBoard::results * comm.core().options().chunk_bytes);
   CHECK(results <= 2 * NodeBoard::results * comm.core().options().chunk_bytes);
 }

@@ -157,7 +157,8 @@ TEST_CASE("a rank's chunk buffers are on its node", "[numa]") {
   const papcoll::TeamCore& core = comm.core();
   const papcoll::NodeBoard board =
       papcoll::detail::board_of(*core.surroundings().node, core.options().chunk_bytes);
-  // The second writes to peers' slots; its chunks need all results and four ranks' slots.
+  // The second writes to peers' chunk buffers; its chunks need all results and four ranks' chunk
+  // buffers.
   for (const bool first : {true, false}) {
     std::vector<double> data(std::size_t{1} << 19U, 1.0);
     if (first) {
@@ -166,11 +167,11 @@ TEST_CASE("a rank's chunk buffers are on its node", "[numa]") {
       papcoll::allreduce<papcoll::Accumulator>(comm, data);
     }
     // What nobody has touched yet has no place to be asked for.
-    std::byte* const mine = board.slot(0, comm.rank(), 0);
-    for (std::size_t at = 0; at < board.slot_bytes(); at += 4096) {
+    std::byte* const mine = board.chunk_buffer(0, comm.rank(), 0);
+    for (std::size_t at = 0; at < board.rank_buffers_bytes(); at += 4096) {
       static_cast<void>(*static_cast<volatile std::byte*>(mine + at));
     }
     MPI_Barrier(own.get());
-    CHECK(placed.has(mine, board.slot_bytes()));
+    CHECK(placed.has(mine, board.rank_buffers_bytes()));
   }
 }

@@ -116,7 +116,7 @@ template <class Op> const Op& operator_at(const void* context) noexcept {
 }
 
 /// Combines n elements one by one. Buffers of user programs are aligned for T; packed memory (a
-/// slot's payload, an MPI derived datatype) need not be, and then each element passes through
+/// header's payload, an MPI derived datatype) need not be, and then each element passes through
 /// aligned copies.
 template <class T, class Op>
 void plain_kernel(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n,

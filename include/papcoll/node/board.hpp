@@ -20,9 +20,9 @@ constexpr Stamp make_stamp(std::uint32_t epoch, std::uint32_t chunks) noexcept {
   return (Stamp{epoch} << 32) | chunks;
 }
 /// Returns true if a tagged count is of this epoch and covers the chunks below `chunks`. A count in
-/// the epoch's slot is of this epoch or older. How much older is unknown (a word that no algorithm
-/// uses for a while, or the failure word, stays as it was), so epochs are compared for equality,
-/// not by their difference.
+/// the epoch's chunk buffers is of this epoch or older. How much older is unknown (a word that no
+/// algorithm uses for a while, or the failure word, stays as it was), so epochs are compared for
+/// equality, not by their difference.
 constexpr bool reached(Stamp now, std::uint32_t epoch, std::uint32_t chunks) noexcept {
   return now >> 32 == epoch && static_cast<std::uint32_t>(now) >= chunks;
 }
@@ -35,7 +35,7 @@ constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
 /// The memory of arrival-driven algorithms: `frames` frames of one layout for all collectives. Call
 /// number e uses frame e mod frames; no rank enters e before all have left e − frames.
 ///
-/// Each rank owns its slot (header, `buffers` chunk buffers, a progress word) and its left word.
+/// Each rank owns its header, `buffers` chunk buffers, a progress word and its left word.
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
 /// a frame that was last used `frames` epochs before `first_epoch`.
 ///
@@ -66,7 +66,7 @@ class BasicBoard {
   static constexpr std::uint32_t refusals = 16;  ///< rows that a rank may be behind with hearing of
   static constexpr std::size_t inline_bytes = 40;  ///< payload that travels in the flag's own line
 
-  /// A rank's slot header: one cache line, so that a small contribution costs one line transfer.
+  /// A rank's header: one cache line, so that a small contribution costs one line transfer.
   struct alignas(cache_line) Header {
     // Written by its owner. release after words, inline payload and chunk buffers were written (so
     // that a rank that acquires it may read them). A bell may follow: see BasicDoorbells.
@@ -123,7 +123,8 @@ class BasicBoard {
   };
 
   /// The last epoch a rank has left: release after its last read in the epoch's frame; acquire by
-  /// ranks that are to write the slot again. A bell follows if ranks have exposed their pools.
+  /// ranks that are to write the chunk buffers again. A bell follows if ranks have exposed their
+  /// pools.
   struct alignas(cache_line) Left {
     Atomic<std::uint32_t> epoch;
     // What the rank called in the epochs e to e + records − 1, in record e mod records, and if it
@@ -208,8 +209,8 @@ class BasicBoard {
         frame_(frame_bytes(ranks_)),
         chunk_(chunk),
         skew_(skew(page)),
-        slot_(whole_slot(chunk, page)),
-        result_(whole_result(chunk, page)) {}
+        rank_buffers_(whole_rank_buffers(chunk, page)),
+        result_buffer_(whole_result_buffer(chunk, page)) {}
 
   static std::size_t bytes(int ranks, std::size_t chunk) noexcept {
     return words_bytes(ranks) + buffers_bytes(ranks, chunk, cache_line);
@@ -220,8 +221,8 @@ class BasicBoard {
   }
   /// `page`: the bytes of one, a multiple of cache_line.
   static std::size_t buffers_bytes(int ranks, std::size_t chunk, std::size_t page) noexcept {
-    return static_cast<std::size_t>(ranks) * whole_slot(chunk, page) +
-           std::size_t{frames} * results * whole_result(chunk, page);
+    return static_cast<std::size_t>(ranks) * whole_rank_buffers(chunk, page) +
+           std::size_t{frames} * results * whole_result_buffer(chunk, page);
   }
 
   /// Makes `first_epoch` the first call. Needed only where it is not 1.
@@ -256,15 +257,15 @@ class BasicBoard {
   Arrivals& arrivals(int r) const noexcept { return of(r).arrivals; }
   Processors& processors(int r) const noexcept { return of(r).processors; }
   /// The word of rank r's chunk buffers, in all epoch slots.
-  Reserved& slot_reserved(int r) const noexcept { return of(r).slot_reserved; }
+  Reserved& chunk_buffers_reserved(int r) const noexcept { return of(r).chunk_buffers_reserved; }
   Claim& claim(std::uint32_t e) const noexcept { return head(e).claim; }
   /// The leader's header: small results travel with the release stamp.
   Header& release(std::uint32_t e) const noexcept { return head(e).release; }
   Failure& failure(std::uint32_t e) const noexcept { return head(e).failure; }
   Tickets& tickets(std::uint32_t e) const noexcept { return head(e).tickets; }
   /// The word of the result's chunk buffer `chunk`, in that epoch slot.
-  Reserved& result_reserved(std::uint32_t e, std::uint32_t chunk) const noexcept {
-    return head(e).result_reserved[chunk % results];
+  Reserved& result_buffer_reserved(std::uint32_t e, std::uint32_t chunk) const noexcept {
+    return head(e).result_buffer_reserved[chunk % results];
   }
   Header& header(std::uint32_t e, int r) const noexcept {
     return at<Header>(frame(e) + sizeof(FrameHead), r);
@@ -279,17 +280,17 @@ class BasicBoard {
     return at<WorkWord>(frame(e) + stamps_offset(ranks_) + in_lines(ranks_ * sizeof(Holder)), w);
   }
   /// A chunk buffer of rank r; that of the next chunk follows it, but for the last.
-  std::byte* slot(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
-    return buffers_ + static_cast<std::size_t>(r) * slot_ + e % frames * skew_ +
+  std::byte* chunk_buffer(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
+    return buffers_ + static_cast<std::size_t>(r) * rank_buffers_ + e % frames * skew_ +
            (e % frames * buffers + chunk % buffers) * chunk_;
   }
   /// A chunk buffer of the result, on pages that no other is on.
-  std::byte* result(std::uint32_t e, std::uint32_t chunk) const noexcept {
-    return buffers_ + ranks_ * slot_ + e % frames * skew_ +
-           std::size_t{e % frames * results + chunk % results} * result_;
+  std::byte* result_buffer(std::uint32_t e, std::uint32_t chunk) const noexcept {
+    return buffers_ + ranks_ * rank_buffers_ + e % frames * skew_ +
+           std::size_t{e % frames * results + chunk % results} * result_buffer_;
   }
   /// Bytes of a rank's chunk buffers of all frames: whole pages.
-  std::size_t slot_bytes() const noexcept { return slot_; }
+  std::size_t rank_buffers_bytes() const noexcept { return rank_buffers_; }
 
  private:
   /// A rank's, of the whole board.
@@ -298,7 +299,7 @@ class BasicBoard {
     Reading reading;
     Arrivals arrivals;
     Processors processors;
-    alignas(cache_line) Reserved slot_reserved;
+    alignas(cache_line) Reserved chunk_buffers_reserved;
   };
   /// All ranks', of a frame.
   struct FrameHead {
@@ -306,7 +307,7 @@ class BasicBoard {
     Header release;
     Failure failure;
     Tickets tickets;
-    Reserved result_reserved[std::size_t{Results}];
+    Reserved result_buffer_reserved[std::size_t{Results}];
   };
 
   static constexpr std::size_t in_whole(std::size_t bytes, std::size_t unit) noexcept {
@@ -316,16 +317,16 @@ class BasicBoard {
     return in_whole(bytes, cache_line);
   }
   /// How much farther from the beginning of a page an epoch slot's buffers begin than those of the
-  /// one before. With one place for all, two ranks' buffers of four slots would use all eight lines
-  /// that a nearest cache has for it.
+  /// one before. With one place for all, two ranks' buffers of four chunk buffers would use all
+  /// eight lines that a nearest cache has for it.
   static constexpr std::size_t skew(std::size_t page) noexcept {
     constexpr std::size_t period = 4096;  // of the places in a nearest cache
     return (page < period ? page : period) / frames / cache_line * cache_line;
   }
-  static std::size_t whole_slot(std::size_t chunk, std::size_t page) noexcept {
+  static std::size_t whole_rank_buffers(std::size_t chunk, std::size_t page) noexcept {
     return in_whole(std::size_t{frames} * buffers * chunk + (frames - 1) * skew(page), page);
   }
-  static std::size_t whole_result(std::size_t chunk, std::size_t page) noexcept {
+  static std::size_t whole_result_buffer(std::size_t chunk, std::size_t page) noexcept {
     return in_whole(chunk + (frames - 1) * skew(page), page);
   }
   static std::size_t head_bytes(std::size_t ranks) noexcept {
@@ -356,8 +357,8 @@ class BasicBoard {
   std::size_t frame_ = 0;  ///< bytes of a frame
   std::size_t chunk_ = 0;  ///< bytes of a chunk buffer, a multiple of cache_line
   std::size_t skew_ = 0;
-  std::size_t slot_ = 0;    ///< see slot_bytes()
-  std::size_t result_ = 0;  ///< bytes from one of a result to the next
+  std::size_t rank_buffers_ = 0;   ///< see rank_buffers_bytes()
+  std::size_t result_buffer_ = 0;  ///< bytes from one of a result to the next
 };
 
 using NodeBoard = BasicBoard<SharedAccess>;

@@ -13,8 +13,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// A Site that forwards every operation to the NodeSite of its team: the base class of a site that
 /// a transport defines. The derived class redeclares the operations that it implements itself, such
-/// as slot() and result() for contributions in memory of its own; algorithms are compiled for the
-/// derived class and call what it declares, without virtual functions.
+/// as chunk_buffer() and result_buffer() for contributions in memory of its own; algorithms are
+/// compiled for the derived class and call what it declares, without virtual functions.
 ///
 /// The team enters and leaves each call on its NodeSite, compares calls there and tells of failures
 /// there, so a derived class leaves announce(), arrived(), matches(), fail() and the reading of
@@ -58,11 +58,11 @@ class ForwardingSite {
 
   // --- data
 
-  std::byte* slot(int r, std::uint32_t chunk) { return node().slot(r, chunk); }
-  std::byte* result(std::uint32_t chunk) { return node().result(chunk); }
+  std::byte* chunk_buffer(int r, std::uint32_t chunk) { return node().chunk_buffer(r, chunk); }
+  std::byte* result_buffer(std::uint32_t chunk) { return node().result_buffer(chunk); }
   const std::byte* small(int r) const noexcept { return node().small(r); }
   const std::byte* small_result() const noexcept { return node().small_result(); }
-  /// A derived class with slots of its own declares this, too, or does without the hint.
+  /// A derived class with chunk buffers of its own declares this, too, or does without the hint.
   void expect(int r, std::uint32_t chunk, std::size_t at, std::size_t n) const noexcept {
     node().expect(r, chunk, at, n);
   }
@@ -111,8 +111,9 @@ class ForwardingSite {
   bool use_pool() { return node().use_pool(); }
 
  protected:
-  /// Calls that may be under way at once: a slow rank may still read slots of a former call. Memory
-  /// for slots has a part for each of 0 … frames − 1, and a call uses the part frame().
+  /// Calls that may be under way at once: a slow rank may still read chunk buffers of a former
+  /// call. Memory for chunk buffers has a part for each of 0 … frames − 1, and a call uses the part
+  /// frame().
   static constexpr int frames = NodeBoard::frames;
   int frame() const noexcept { return static_cast<int>(node().epoch() % NodeBoard::frames); }
 

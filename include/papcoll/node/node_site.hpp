@@ -60,7 +60,7 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
     }
     Base::leave_epoch(offered_);
     for (std::size_t at = 0; at < next_bytes_; at += cache_line) {
-      detail::prefetch_to_write(board_.slot(epoch_ + 1, rank_, 0) + next_at_ + at);
+      detail::prefetch_to_write(board_.chunk_buffer(epoch_ + 1, rank_, 0) + next_at_ + at);
     }
     next_bytes_ = 0;
   }
@@ -134,17 +134,18 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
 
   // --- data
 
-  std::byte* slot(int r, std::uint32_t chunk) {
+  std::byte* chunk_buffer(int r, std::uint32_t chunk) {
     if (const auto number = static_cast<std::size_t>(r); has_pages_[number] == 0) [[unlikely]]
-      take_pages(number, board_.slot_reserved(r), board_.slot(0, r, 0), board_.slot_bytes());
-    return board_.slot(epoch_, r, chunk);
+      take_pages(number, board_.chunk_buffers_reserved(r), board_.chunk_buffer(0, r, 0),
+                 board_.rank_buffers_bytes());
+    return board_.chunk_buffer(epoch_, r, chunk);
   }
-  std::byte* result(std::uint32_t chunk) {
-    std::byte* const at = board_.result(epoch_, chunk);
+  std::byte* result_buffer(std::uint32_t chunk) {
+    std::byte* const at = board_.result_buffer(epoch_, chunk);
     const std::size_t number = static_cast<std::size_t>(size_) +
                                epoch_ % Board::frames * Board::results + chunk % Board::results;
     if (has_pages_[number] == 0) [[unlikely]]
-      take_pages(number, board_.result_reserved(epoch_, chunk), at, board_.chunk_bytes());
+      take_pages(number, board_.result_buffer_reserved(epoch_, chunk), at, board_.chunk_bytes());
     return at;
   }
   const std::byte* small(int r) const noexcept { return board_.header(epoch_, r).payload; }
@@ -156,8 +157,9 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
 
   void expect(int r, std::uint32_t chunk, std::size_t at, std::size_t n) const noexcept {
     if (n == 0 || n > most_expected) return;
-    // The slot may have no pages yet.
-    const std::byte* const from = board_.slot(epoch_, r, chunk) + at / cache_line * cache_line;
+    // The chunk buffer may have no pages yet.
+    const std::byte* const from =
+        board_.chunk_buffer(epoch_, r, chunk) + at / cache_line * cache_line;
     const std::size_t end = at % cache_line + n;
     for (std::size_t next = 0; next < end; next += cache_line) Access::prefetch(from + next);
   }
@@ -308,9 +310,9 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   ///
   /// The first rank to ask for a rank's buffers takes their pages, those of all frames. That is the
   /// rank itself, so that they come from its own NUMA node; only of one that MultiLeader leaves the
-  /// whole of a chunk, and which therefore writes nothing to its slot, it may be another. One of
-  /// the result's is taken alone, by the rank that first writes to it. No call takes what it does
-  /// not need.
+  /// whole of a chunk, and which therefore writes nothing to its chunk buffers, it may be another.
+  /// One of the result's is taken alone, by the rank that first writes to it. No call takes what it
+  /// does not need.
   ///
   /// Two ranks that take the same pages at the same time both have them, if no signal comes: one
   /// that interrupts the kernel makes it take back those that nobody has touched, until that rank

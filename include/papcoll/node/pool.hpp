@@ -225,7 +225,7 @@ template <class Board> class LentPool : public Pool {
       : Pool(node), used_(first_epoch - 1) {}
 
   /// Returns true if every rank had n bytes with pages when it left the former call of this epoch
-  /// slot. All ranks get the same answer.
+  /// chunk buffers. All ranks get the same answer.
   bool is_held_by_all(std::size_t n, const Board& board, std::uint32_t epoch) {
     back(n);  // for calls to come, if it is new
     const std::uint32_t record = (epoch - Board::frames) % Board::records;

@@ -18,17 +18,18 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// transport that offers node memory brings the type of site that algorithms run on over it, see
 /// TransportPolicy: NodeSite, or one of its own, which ForwardingSite helps to write.
 ///
-///   rank(), size(), buffers()       as one expects; buffers(): chunks of a slot in use at once, an
+///   rank(), size(), buffers()       as one expects; buffers(): chunks of a rank in use at once, an
 ///                                   even number
 ///   groups()                        which ranks are near each other, such as those that share a
 ///                                   cache, the same on all ranks; null: all are
 ///   results()                       chunks of the result in use at once, not fewer
 ///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,
-///                                   and chunks below k in its slot; once more, it is publish()
+///                                   and chunks below k in its chunk buffers; once more, it is
+///                                   publish()
 ///   offer(buffers, k)               announce() with a BufferDescriptor as payload; peers hear when
 ///                                   this rank leaves, since one may wait for that before it
 ///                                   uses its pool
-///   publish(k, audience)            my slot holds chunks below k; audience: a rank, or everyone
+///   publish(k, audience)            my buffers hold chunks below k; audience: a rank, or everyone
 ///   arrived(r, k)                   true if r has announced and published chunks below k
 ///   matches(r)                      true if r's call, r having arrived, matches this rank's
 ///   claim()                         true for exactly one rank: the first to ask
@@ -40,8 +41,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   fail(r)                         the call of r does not match: everyone in this epoch throws
 ///   fail_with(text)                 the same for another reason; the first text is what all throw
 ///   expect(r, k, at, n)             a hint, while this rank waits: it will read n bytes from `at`
-///                                   of slot(r, k) on as soon as r has written them
-///   expect_again(at, n)             a hint: it will write as much there in its slot's first chunk
+///                                   of chunk_buffer(r, k) on as soon as r has written them
+///   expect_again(at, n)             a hint: it will write as much there in its first chunk buffer
 ///                                   in its next call, too
 ///   write(to, from, n)              copies private → shared memory; read() the other way
 ///   streams(n)                      are n bytes of buffers on every rank more than caches hold, so
@@ -50,10 +51,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   reduce(out, low, high, n)       the call's operator; operands may be shared or private
 ///   reduce_for_peers(out, …)        the same, written to `out` in one piece at the end (see
 ///                                   copy_for_others()): of at most scratch_bytes(), by scratch(2)
-///   slot(r, k), result(k)           chunk buffers in shared memory; a slot's of an even k and the
-///                                   next lie one after the other. Whoever asks first takes their
+///   chunk_buffer(r, k),             in shared memory; of a rank, that of an even k and the next
+///   result_buffer(k)                lie one after the other. Whoever asks first takes their
 ///                                   pages, and throws system_error if there are none: where peers
-///                                   write to its slot first, a rank asks before it announces
+///                                   write to its buffers first, a rank asks before it announces
 ///   small(r), small_result()        the payloads that came with a header
 ///   pending()                       size() ints of private memory, kept from step to step
 ///
@@ -100,8 +101,8 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   s.all_arrived();
   s.fail(r);
   s.fail_with(std::string{});
-  { s.slot(r, k) } -> std::same_as<std::byte*>;
-  { s.result(k) } -> std::same_as<std::byte*>;
+  { s.chunk_buffer(r, k) } -> std::same_as<std::byte*>;
+  { s.result_buffer(k) } -> std::same_as<std::byte*>;
   { s.small(r) } -> std::same_as<const std::byte*>;
   { s.small_result() } -> std::same_as<const std::byte*>;
   s.expect(r, k, n, n);

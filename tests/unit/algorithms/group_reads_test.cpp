@@ -149,7 +149,7 @@ template <class Run> Crossings crossings_of(const Setting& setting) {
 
   Owners owners;
   for (int r = 0; r < ranks; ++r) {
-    owners.add(board.slot(1, r, 0), NodeBoard::buffers * chunk_bytes, r);
+    owners.add(board.chunk_buffer(1, r, 0), NodeBoard::buffers * chunk_bytes, r);
   }
   std::vector<std::vector<float>> in(static_cast<std::size_t>(ranks), std::vector<float>(count));
   std::vector<std::vector<float>> out(in.size(), std::vector<float>(count));

@@ -103,7 +103,7 @@ class GuardedBoard {
       all_.reserved_ += bytes;
       const NodeBoard board = all_.board();
       for (int r = 0; r < board.ranks(); ++r) {
-        if (at != board.slot(0, r, 0)) continue;
+        if (at != board.chunk_buffer(0, r, 0)) continue;
         ++(r == rank_ ? all_.owned_[static_cast<std::size_t>(r)] : all_.by_others_);
       }
     }
@@ -132,7 +132,7 @@ class Threads {
       : script_(std::move(script)),
         bells_(Doorbells::bytes(script_.ranks)),
         guarded_(script_.ranks, chunk) {
-    for (int r = 0; r < script_.ranks && script_.reach == explore::Reach::slots; ++r) {
+    for (int r = 0; r < script_.ranks && script_.reach == explore::Reach::chunk_buffers; ++r) {
       guarded_.node(r).peers = papcoll::PeerMemory{guarded_.node(r).board, 0, {}};
     }
     Doorbells::initialise(bells_.data(), script_.ranks);
@@ -284,14 +284,14 @@ TEST_CASE("The parts of a board do not overlap") {
       add(&board.reading(r), sizeof(NodeBoard::Reading));
       add(&board.arrivals(r), sizeof(NodeBoard::Arrivals));
       add(&board.processors(r), sizeof(NodeBoard::Processors));
-      add(&board.slot_reserved(r), sizeof(NodeBoard::Reserved));
+      add(&board.chunk_buffers_reserved(r), sizeof(NodeBoard::Reserved));
     }
     for (std::uint32_t e = 0; e < NodeBoard::frames; ++e) {
       add(&board.claim(e), sizeof(NodeBoard::Claim));
       add(&board.release(e), sizeof(NodeBoard::Header));
       add(&board.failure(e), sizeof(NodeBoard::Failure));
       add(&board.tickets(e), sizeof(NodeBoard::Tickets));
-      add(&board.result_reserved(e, 0), NodeBoard::results * sizeof(NodeBoard::Reserved));
+      add(&board.result_buffer_reserved(e, 0), NodeBoard::results * sizeof(NodeBoard::Reserved));
       add(&board.holder(e, 0), static_cast<std::size_t>(ranks) * sizeof(NodeBoard::Holder));
       add(&board.work(e, 0), NodeBoard::work_words(ranks) * sizeof(NodeBoard::WorkWord));
       for (int r = 0; r < ranks; ++r) {
@@ -299,29 +299,32 @@ TEST_CASE("The parts of a board do not overlap") {
         add(&board.progress(e, r), sizeof(NodeBoard::Progress));
       }
       for (int r = 0; r < ranks; ++r) {
-        for (std::uint32_t k = 0; k < NodeBoard::buffers; ++k) add(board.slot(e, r, k), chunk);
+        for (std::uint32_t k = 0; k < NodeBoard::buffers; ++k)
+          add(board.chunk_buffer(e, r, k), chunk);
         for (std::uint32_t k = 0; k < NodeBoard::buffers; k += 2) {
-          CHECK(board.slot(e, r, k + 1) == board.slot(e, r, k) + chunk);
+          CHECK(board.chunk_buffer(e, r, k + 1) == board.chunk_buffer(e, r, k) + chunk);
         }
       }
       for (std::uint32_t k = 0; k < NodeBoard::results; ++k) {
-        add(board.result(e, k), chunk);
+        add(board.result_buffer(e, k), chunk);
         // No two are on one page, nor is another's on theirs.
         const auto page_of = [&](const std::byte* at) {
           return (static_cast<std::size_t>(at - memory.data()) - words) / page;
         };
-        CHECK(result_pages.insert(page_of(board.result(e, k))).second);
+        CHECK(result_pages.insert(page_of(board.result_buffer(e, k))).second);
         if (chunk > page)
-          CHECK(result_pages.insert(page_of(board.result(e, k) + chunk - 1)).second);
+          CHECK(result_pages.insert(page_of(board.result_buffer(e, k) + chunk - 1)).second);
       }
     }
     // Each rank's buffers are whole pages of their own.
     for (int r = 0; r <= ranks; ++r) {
-      const std::byte* const first = r < ranks ? board.slot(0, r, 0) : board.result(0, 0);
-      CHECK(first == board.slot(0, 0, 0) + static_cast<std::size_t>(r) * board.slot_bytes());
+      const std::byte* const first =
+          r < ranks ? board.chunk_buffer(0, r, 0) : board.result_buffer(0, 0);
+      CHECK(first ==
+            board.chunk_buffer(0, 0, 0) + static_cast<std::size_t>(r) * board.rank_buffers_bytes());
     }
-    CHECK(board.slot_bytes() % page == 0);
-    CHECK(board.slot_bytes() >= NodeBoard::frames * NodeBoard::buffers * chunk);
+    CHECK(board.rank_buffers_bytes() % page == 0);
+    CHECK(board.rank_buffers_bytes() >= NodeBoard::frames * NodeBoard::buffers * chunk);
     std::sort(parts.begin(), parts.end());
     for (std::size_t i = 1; i < parts.size(); ++i) CHECK(parts[i - 1].second <= parts[i].first);
     CHECK(parts.front().first >= 0);
@@ -655,7 +658,7 @@ TEST_CASE("Ranks that may have read a pool ring when they leave") {
 
 TEST_CASE("Mixed collectives on threads, whose chunk buffers get pages when they are first used") {
   for (const int ranks : {2, 3, 4, 8}) {
-    for (const auto reach : {explore::Reach::all, explore::Reach::slots}) {
+    for (const auto reach : {explore::Reach::all, explore::Reach::chunk_buffers}) {
       explore::RandomCalls random{static_cast<std::uint64_t>(ranks)};
       const explore::Script script{
           ranks, random.calls(ranks, under_tsan ? 300 : 1000, 7), {}, 0xffff'fe00U, 0, reach};
@@ -679,7 +682,7 @@ TEST_CASE("Chunk buffers get their pages from the rank whose they are") {
         // The longest has more chunks than there are results.
         for (const std::size_t count : {elements / 2, 2 * elements, 40 * elements}) {
           const std::vector<explore::CallSpec> calls(6, {a, c, count, ranks / 2});
-          Threads threads{{ranks, calls, {}, 1, 0, explore::Reach::slots}, chunk};
+          Threads threads{{ranks, calls, {}, 1, 0, explore::Reach::chunk_buffers}, chunk};
           CAPTURE(calls.front().describe(), ranks);
           CHECK(threads.run() == "");
           CHECK(threads.pages().by_others() == 0);
@@ -720,23 +723,23 @@ TEST_CASE("Pages that cannot be had are an exception, and asked for again") {
     REQUIRE(sites.back().enter());
   }
   guarded.refuse(true);
-  CHECK_THROWS_AS(sites[0].slot(0, 1), papcoll::system_error);
-  CHECK_THROWS_AS(sites[0].result(1), papcoll::system_error);
+  CHECK_THROWS_AS(sites[0].chunk_buffer(0, 1), papcoll::system_error);
+  CHECK_THROWS_AS(sites[0].result_buffer(1), papcoll::system_error);
   CHECK(guarded.reserved() == 0);
   sites[0].expect(1, 0, 0, 64);
   guarded.refuse(false);
-  *sites[0].slot(0, 1) = std::byte{1};
-  CHECK(guarded.reserved() == guarded.board().slot_bytes());
-  *sites[0].result(1) = std::byte{1};
-  *sites[1].result(1) = std::byte{1};
+  *sites[0].chunk_buffer(0, 1) = std::byte{1};
+  CHECK(guarded.reserved() == guarded.board().rank_buffers_bytes());
+  *sites[0].result_buffer(1) = std::byte{1};
+  *sites[1].result_buffer(1) = std::byte{1};
   sites[0].announce(nullptr, 0, 0);
-  *sites[1].slot(0, 3) = std::byte{1};
-  CHECK(guarded.reserved() == guarded.board().slot_bytes() + guarded.board().chunk_bytes());
+  *sites[1].chunk_buffer(0, 3) = std::byte{1};
+  CHECK(guarded.reserved() == guarded.board().rank_buffers_bytes() + guarded.board().chunk_bytes());
   sites[1].expect(1, 0, 0, 64);
   CHECK(guarded.by_others() == 0);
-  // Whoever writes to a slot that its owner has not used gives it pages.
-  *sites[0].slot(1, 0) = std::byte{1};
-  *sites[1].slot(1, 3) = std::byte{1};
+  // Whoever writes to chunk buffers that their owner has not used gives them pages.
+  *sites[0].chunk_buffer(1, 0) = std::byte{1};
+  *sites[1].chunk_buffer(1, 3) = std::byte{1};
   CHECK(guarded.by_others() == 1);
   CHECK(guarded.by_owner(0) == 1);
   CHECK(guarded.by_owner(1) == 0);

@@ -32,8 +32,8 @@ enum class CommunicatorSetup { works, unavailable_on_all, fails_on_one };
 // What the sites of a test's team share, set before it is made.
 struct Shared {
   std::vector<std::byte> memory;
-  std::atomic<int> sites{0};  ///< that there are
-  std::atomic<int> slots{0};  ///< that were asked for
+  std::atomic<int> sites{0};          ///< that there are
+  std::atomic<int> chunk_buffers{0};  ///< that were asked for
   CommunicatorSetup making = CommunicatorSetup::works;
 };
 Shared shared;
@@ -45,8 +45,8 @@ class OwnSite final : public ForwardingSite {
   OwnSite& operator=(const OwnSite&) = delete;
   ~OwnSite() { --shared.sites; }
 
-  std::byte* slot(int r, std::uint32_t chunk) noexcept { return buffer(r, chunk); }
-  std::byte* result(std::uint32_t chunk) noexcept { return buffer(size(), chunk); }
+  std::byte* chunk_buffer(int r, std::uint32_t chunk) noexcept { return buffer(r, chunk); }
+  std::byte* result_buffer(std::uint32_t chunk) noexcept { return buffer(size(), chunk); }
 
   static std::size_t bytes(int ranks, const Options& options) {
     return static_cast<std::size_t>(frames * (ranks + 1)) * NodeBoard::buffers *
@@ -55,7 +55,7 @@ class OwnSite final : public ForwardingSite {
 
  private:
   std::byte* buffer(int owner, std::uint32_t chunk) const noexcept {
-    ++shared.slots;
+    ++shared.chunk_buffers;
     const auto of = static_cast<std::size_t>(frame() * (size() + 1) + owner);
     return shared.memory.data() + (of * buffers() + chunk % buffers()) * chunk_bytes();
   }
@@ -80,7 +80,7 @@ class OwnTeam : public ThreadTeam {
   explicit OwnTeam(int ranks, CommunicatorSetup making = CommunicatorSetup::works)
       : ThreadTeam(ranks, team_outcomes::patient) {
     shared.memory.assign(OwnSite::bytes(ranks, team_outcomes::patient), std::byte{});
-    shared.slots = 0;
+    shared.chunk_buffers = 0;
     shared.making = making;
   }
 };
@@ -95,7 +95,7 @@ template <class... Policies> void add(Rank& comm, std::size_t count = 100) {
   }
 }
 
-template <class Arrival, class Schedule> void runs_on_its_site(bool has_slots) {
+template <class Arrival, class Schedule> void runs_on_its_site(bool has_chunk_buffers) {
   for (const int ranks : {1, 2, 5}) {
     CAPTURE(std::string(arrival_traits<Arrival, Schedule>.name), ranks);
     OwnTeam team{ranks};
@@ -107,10 +107,10 @@ template <class Arrival, class Schedule> void runs_on_its_site(bool has_slots) {
     });
     for (const Outcome& o : result) CHECK(o.is_fine());
     CHECK(shared.sites == ranks);
-    if (has_slots && ranks > 1) CHECK(shared.slots > 0);
-    shared.slots = 0;
+    if (has_chunk_buffers && ranks > 1) CHECK(shared.chunk_buffers > 0);
+    shared.chunk_buffers = 0;
     team.run([](Rank& comm) { add<Arrival, Schedule, ThreadTransport>(comm); });
-    CHECK(shared.slots == 0);
+    CHECK(shared.chunk_buffers == 0);
   }
   CHECK(shared.sites == 0);
 }
@@ -142,7 +142,7 @@ TEST_CASE("over a transport with its own site, what papcoll chooses is a schedul
 TEST_CASE("a hierarchy's part runs on the site that its transport brings", "[site]") {
   shared.memory.assign(OwnSite::bytes(4, {}), std::byte{});
   shared.making = CommunicatorSetup::works;
-  shared.slots = 0;
+  shared.chunk_buffers = 0;
   // Two groups would share the test's memory: one of four ranks.
   ThreadTeam team{5, {.groups = {{0, 0, 0, 0, 1}}}};
   const auto result = outcomes(team, [](Rank& comm) {
@@ -150,7 +150,7 @@ TEST_CASE("a hierarchy's part runs on the site that its transport brings", "[sit
   });
   for (const Outcome& o : result) CHECK(o.is_fine());
   CHECK(shared.sites == 4);
-  CHECK(shared.slots > 0);
+  CHECK(shared.chunk_buffers > 0);
 }
 
 TEST_CASE("ranks that name different sites are told so, in the first call and later", "[site]") {

@@ -58,10 +58,10 @@
 //     rank 1               arrives  call/2 | write | take ─ signal ─→ it sees the flag
 //
 // Ranks are processes, with buffers in private memory, which peers do not see: what they read is
-// copied to pools, or to slots where pools are too small. What the kernel would copy for them
-// instead (cross-memory attach) goes through slots, too. Caches are as former calls of the same
-// kind left them. More ranks than processors are not modelled: there, times depend on which of
-// them the kernel runs.
+// copied to pools, or to chunk buffers where pools are too small. What the kernel would copy for
+// them instead (cross-memory attach) goes through chunk buffers, too. Caches are as former calls of
+// the same kind left them. More ranks than processors are not modelled: there, times depend on
+// which of them the kernel runs.
 
 namespace papcoll::inline PAPCOLL_ABI {
 

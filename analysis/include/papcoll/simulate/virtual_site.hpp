@@ -122,7 +122,7 @@ class VirtualSite : public BasicNodeSite<VirtualBoard, VirtualBells> {
     if (VirtualCores* const cores = VirtualCores::running()) {
       cores->prefetch_to_write(reinterpret_cast<const std::byte*>(&board().header(next, rank())),
                                cache_line);
-      cores->prefetch_to_write(board().slot(next, rank(), 0) + next_at_, next_bytes_);
+      cores->prefetch_to_write(board().chunk_buffer(next, rank(), 0) + next_at_, next_bytes_);
     }
     next_bytes_ = 0;
   }

@@ -80,7 +80,7 @@ class Accumulator::Run {
     if (chunks_.per_chunk * chunks_.size > s.chunk_bytes()) {
       chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
     }
-    // The result's buffers and all slots.
+    // The result buffers and all chunk buffers.
     const std::uint32_t all = s.results() + s.buffers() * static_cast<std::uint32_t>(s.size());
     window_ = std::min(all, most_accumulators);
     start_ = static_cast<std::uint32_t>(static_cast<std::size_t>(s.rank()) *
@@ -89,8 +89,8 @@ class Accumulator::Run {
     takes_ = c.collective != Collective::reduce || s.rank() == c.root;
     streams_ = takes_ && !c.in_place() && s.streams(2 * c.bytes());
     std::fill_n(s.pending(), s.size(), 0);
-    // Others may be the first to write to its slot: they find pages, near to this rank.
-    if (s.size() > 1 && keeps(s)) static_cast<void>(s.slot(s.rank(), 0));
+    // Others may be the first to write to its chunk buffers: they find pages, near to this rank.
+    if (s.size() > 1 && keeps(s)) static_cast<void>(s.chunk_buffer(s.rank(), 0));
     s.announce(nullptr, 0, 0);
   }
 
@@ -154,7 +154,7 @@ class Accumulator::Run {
     return true;
   }
 
-  /// In whose slot the chunk's accumulator is; −1: in the result's buffers.
+  /// Whose chunk buffers hold the chunk's accumulator; −1: the result buffers.
   int keeper_of(const Site auto& s, std::uint32_t k) const {
     const std::uint32_t at = k % window_;
     return at < s.results() ? -1 : static_cast<int>((at - s.results()) / s.buffers());
@@ -162,7 +162,8 @@ class Accumulator::Run {
   std::byte* accumulator(Site auto& s, std::uint32_t k) const {
     const std::uint32_t at = k % window_;
     const int keeper = keeper_of(s, k);
-    return keeper < 0 ? s.result(at) : s.slot(keeper, (at - s.results()) % s.buffers());
+    return keeper < 0 ? s.result_buffer(at)
+                      : s.chunk_buffer(keeper, (at - s.results()) % s.buffers());
   }
 
   /// Adds this rank's contribution to chunk k. The lower ranks' is the first operand. In place,

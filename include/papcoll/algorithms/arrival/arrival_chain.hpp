@@ -26,7 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Limits   One node, commutative operators. Balanced, all links but the last wait. An allreduce
 //          writes partial sums to outputs that peers see, so that a call that fails may have done
 //          so. Where pools are too small, peers copy private sums by the kernel, or, if it does not
-//          let them, chunk by chunk from slots.
+//          let them, chunk by chunk from chunk buffers.
 // Contract RankConsistent: one rank computes the result; the order is that of the arrivals.
 //
 //        ticket   0          1            2              3 = last
@@ -98,7 +98,7 @@ class ArrivalChain::Run {
     if (ticket_ > 0 && (before_ < 0 || !s.stage(before_, added_ + 1))) return false;
     if (!room(s)) return false;
     std::byte* const to =
-        mine_ != nullptr ? mine_ + chunks_.offset(added_) : s.slot(s.rank(), added_);
+        mine_ != nullptr ? mine_ + chunks_.offset(added_) : s.chunk_buffer(s.rank(), added_);
     const std::byte* const own = c.in + chunks_.offset(added_);
     if (ticket_ == 0) {
       if (to != own) s.write(to, own, chunks_.bytes(added_));
@@ -143,7 +143,7 @@ class ArrivalChain::Run {
   const std::byte* sum_of(Site auto& s, int r, std::uint32_t k, std::size_t at, std::size_t n,
                           std::byte* scratch) {
     const BufferPlace place = s.offer_of(r).out;
-    if (place.at == 0 && place.mapped == 0) return s.slot(r, k) + at;
+    if (place.at == 0 && place.mapped == 0) return s.chunk_buffer(r, k) + at;
     return detail::reach(s, r, place, chunks_.offset(k) + at, n, scratch);
   }
 
@@ -168,8 +168,8 @@ class ArrivalChain::Run {
     return detail::all_pass(next_taker_, s.size(), [&](int r) { return s.arrived(r, chunks); });
   }
 
-  /// What others still need of a rank that is through lies in its pool or slot, where it may
-  /// stay; only the last rank of an allreduce may have lent its output.
+  /// What others still need of a rank that is through lies in its pool or chunk buffers, where it
+  /// may stay; only the last rank of an allreduce may have lent its output.
   bool done(Site auto& s) {
     if (added_ < chunks_.count || (takes_ && taken_ < chunks_.count)) return false;
     const bool is_read = lends_output_ && ticket_ + 1 == s.size() && !rooted_;
@@ -177,7 +177,7 @@ class ArrivalChain::Run {
   }
 
   Chunks chunks_;
-  std::byte* mine_ = nullptr;  ///< where this rank's sums go; null: to its slot
+  std::byte* mine_ = nullptr;  ///< where this rank's sums go; null: to its chunk buffers
   std::uint32_t added_ = 0;    ///< chunks this rank has added its contribution to
   std::uint32_t taken_ = 0;    ///< chunks of the result it has
   int root_ = 0;

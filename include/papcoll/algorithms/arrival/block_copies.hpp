@@ -15,8 +15,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 // BlockCopies: every rank copies the blocks meant for it
 // ------------------------------------------------------
 // Phases   1. Each rank shows what it has for others: in the line of its flag, if that is all of
-//             40 bytes, or of 32 for one rank where counts differ; in its slot, if it is short,
-//             behind the blocks' lengths where counts differ and there are several;
+//             40 bytes, or of 32 for one rank where counts differ; in its chunk buffers, if it is
+//             short, behind the blocks' lengths where counts differ and there are several;
 //             where peers see its buffer, there; else in its pool, part by part; or in its buffer,
 //             from where the kernel copies long blocks, if that is asked for: PeerReach.
 //          2. Each rank copies its own block, and then those of the others, of whoever is there; it
@@ -28,8 +28,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          each of the others, at the same time.
 // Prefer   Always on one node, for alltoall, gather and scatter, and wherever counts differ; for
 //          allgather with equal counts Exchange and PeerSlices share the work of a late rank.
-// Limits   One node. Where the pool is too small, blocks go through the slot in pieces, two of
-//          each block at a time, and all ranks wait for the slowest. Counts that differ need
+// Limits   One node. Where the pool is too small, blocks go through the chunk buffers in pieces,
+//          two of each block at a time, and all ranks wait for the slowest. Counts that differ need
 //          chunks of 8 bytes for each rank.
 //
 //        alltoall       rank 0         rank 1         rank 2
@@ -79,7 +79,7 @@ class BlockCopies::Run : detail::ShownBlocks {
       }
       if (is_new && !meet(s, c, r)) {
         if (failed_) return false;
-        if ((way_ == Way::slot || for_one_) && !in_line(s, c, r)) expect(s, r);
+        if ((way_ == Way::chunk_buffer || for_one_) && !in_line(s, c, r)) expect(s, r);
         continue;
       }
       while (s.pending()[r] > 0 && take_part(s, c, r)) took = true;
@@ -142,25 +142,25 @@ class BlockCopies::Run : detail::ShownBlocks {
     if (bytes != block.n) return fail_of_counts(s, c, r, bytes);
     if (bytes != 0) {
       const bool fits = fits_behind_length(bytes);
-      s.read(c.out + block.at, fits ? s.small(r) + length_bytes : s.slot(r, 0), bytes);
+      s.read(c.out + block.at, fits ? s.small(r) + length_bytes : s.chunk_buffer(r, 0), bytes);
     }
     if (++met_ + 1 == s.size()) s.all_arrived();
     return take(s, c, r);
   }
 
-  /// Rank r, which is not there yet, will show its block in its slot, perhaps behind others of
-  /// the same length.
+  /// Rank r, which is not there yet, will show its block in its chunk buffers, perhaps behind
+  /// others of the same length.
   void expect(Site auto& s, int r) const {
     const std::size_t n = blocks_.taken(r).n;
     if (for_one_) {
-      if (!fits_behind_length(n) && n <= slot_most) s.expect(r, 0, 0, n);
+      if (!fits_behind_length(n) && n <= chunk_buffer_most) s.expect(r, 0, 0, n);
       return;
     }
     const std::size_t entry = static_cast<std::size_t>(s.rank()) * sizeof(Entry);
     const auto before = static_cast<std::size_t>(turn(s, r, s.rank()));
     if (uneven_) s.expect(r, 0, entry, sizeof(Entry));
     const std::size_t at = blocks_.shares_one() ? 0 : before * n;
-    if (at + n <= slot_most) s.expect(r, slot_chunk(s), table_bytes(s) + at, n);
+    if (at + n <= chunk_buffer_most) s.expect(r, first_chunk_buffer(s), table_bytes(s) + at, n);
   }
 
   bool fail(Site auto& s, int r) {
@@ -185,7 +185,7 @@ class BlockCopies::Run : detail::ShownBlocks {
   Entry entry_of(Site auto& s, int r) {
     Entry e;
     s.read(reinterpret_cast<std::byte*>(&e),
-           s.slot(r, 0) + static_cast<std::size_t>(s.rank()) * sizeof e, sizeof e);
+           s.chunk_buffer(r, 0) + static_cast<std::size_t>(s.rank()) * sizeof e, sizeof e);
     return e;
   }
 
@@ -226,7 +226,7 @@ class BlockCopies::Run : detail::ShownBlocks {
 
   const std::byte* area_of(Site auto& s, int r, Way way) {
     if (way == Way::line) return s.small(r);
-    if (way == Way::slot) return s.slot(r, slot_chunk(s)) + table_bytes(s);
+    if (way == Way::chunk_buffer) return s.chunk_buffer(r, first_chunk_buffer(s)) + table_bytes(s);
     return s.peers().see(s.offer_of(r).in);
   }
 
@@ -238,7 +238,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     const std::size_t n = std::min(piece_, block.n - from);
     const std::size_t at =
         blocks_.shares_one() ? 0 : static_cast<std::size_t>(turn(s, r, s.rank())) * piece_;
-    s.read(c.out + block.at + from, s.slot(r, window(s) + k % window(s)) + at, n);
+    s.read(c.out + block.at + from, s.chunk_buffer(r, window(s) + k % window(s)) + at, n);
     if (from + n == block.n) return take(s, c, r);
     ++s.pending()[r];
     tell_pieces(s, c);

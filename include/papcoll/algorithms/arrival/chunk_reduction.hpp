@@ -58,7 +58,7 @@ struct ChunkWord {
 /// or by the kernel), partial results are written to the output of the rank that combines, if its
 /// peers see that, else to its pool. Inputs are read where they are, but for private ones that fit
 /// in the pool: their owner, who waits anyway, copies them there, so that no rank needs the kernel
-/// for them. Else both go through the rank's slot, window() chunks at a time.
+/// for them. Else both go through the rank's chunk buffers, window() chunks at a time.
 class PeerBuffers {
  public:
   /// Announces this rank with its buffers. `most`: chunks of a call where there is no window.
@@ -89,7 +89,7 @@ class PeerBuffers {
   }
 
   bool direct() const noexcept { return direct_; }
-  /// Chunks that may be under way at once where they go through slots: a slot's buffers hold
+  /// Chunks that may be under way at once where they go through chunk buffers: these hold
   /// contributions and partial results in turns.
   std::uint32_t window() const noexcept { return window_; }
   const Chunks& chunks() const noexcept { return chunks_; }
@@ -108,7 +108,7 @@ class PeerBuffers {
     if (direct_ && !s.use_pool()) return false;
     if (!is_in(staged_)) {
       std::byte* const to =
-          direct_ ? inputs_ + chunks_.offset(staged_) : s.slot(s.rank(), 2 * staged_);
+          direct_ ? inputs_ + chunks_.offset(staged_) : s.chunk_buffer(s.rank(), 2 * staged_);
       s.write(to, c.in + chunks_.offset(staged_), chunks_.bytes(staged_));
     }
     s.publish(++staged_, everyone);
@@ -128,7 +128,7 @@ class PeerBuffers {
     const std::size_t offset = chunks_.offset(k) + at;
     if (r == s.rank()) return c.in + offset;
     const BufferPlace place = s.offer_of(r).in;
-    if (place.mapped == 0 && !direct_) return s.slot(r, 2 * k) + at;
+    if (place.mapped == 0 && !direct_) return s.chunk_buffer(r, 2 * k) + at;
     return reach(s, r, place, offset, n, scratch);
   }
 
@@ -138,7 +138,7 @@ class PeerBuffers {
 
   /// Where this rank writes its partial result of chunk k.
   std::byte* target(Site auto& s, std::uint32_t k) const {
-    return direct_ ? mine_ + chunks_.offset(k) : s.slot(s.rank(), 2 * k + 1);
+    return direct_ ? mine_ + chunks_.offset(k) : s.chunk_buffer(s.rank(), 2 * k + 1);
   }
 
   /// Combines n elements into this rank's partial result.
@@ -155,7 +155,7 @@ class PeerBuffers {
   [[gnu::noinline]] const std::byte* partial(Site auto& s, int r, std::uint32_t k, std::size_t at,
                                              std::size_t n, std::byte* scratch) const {
     if (r == s.rank()) return target(s, k) + at;
-    if (!direct_) return s.slot(r, 2 * k + 1) + at;
+    if (!direct_) return s.chunk_buffer(r, 2 * k + 1) + at;
     return reach(s, r, s.offer_of(r).out, chunks_.offset(k) + at, n, scratch);
   }
 
@@ -258,8 +258,8 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
   static std::uint64_t bit(std::uint32_t k) noexcept { return std::uint64_t{1} << k % Words; }
   bool is_done(std::uint32_t k) const noexcept { return k < low_ || (done_ & bit(k)) != 0; }
 
-  /// Where chunks go through slots: moves end_ on to what all who take the result have left, but
-  /// no further than words tell chunks apart.
+  /// Where chunks go through chunk buffers: moves end_ on to what all who take the result have
+  /// left, but no further than words tell chunks apart.
   bool slide(Site auto& s, const Call& c) {
     bool moved = false;
     while (end_ < count_ && end_ - low_ < Words) {

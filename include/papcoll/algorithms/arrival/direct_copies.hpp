@@ -159,7 +159,7 @@ class DirectCopies {
       // If the root has closed the piece, this rank sees the pool: it took up the same word.
       if (s.rank() != c.root && s.stage(c.root, 1)) {
         std::byte place[NodeBoard::inline_bytes];
-        s.read(place, s.slot(c.root, 0), sizeof from);
+        s.read(place, s.chunk_buffer(c.root, 0), sizeof from);
         std::memcpy(&from, place, sizeof from);
       }
       const std::size_t at = parts_.offset(piece);
@@ -230,7 +230,8 @@ class DirectCopies {
     }
     s.write(pool_ + parts_.offset(pooled_), c.in + parts_.offset(pooled_), parts_.bytes(pooled_));
     if (++pooled_ == pieces_) {
-      s.write(s.slot(s.rank(), 0), reinterpret_cast<const std::byte*>(&place_), sizeof place_);
+      s.write(s.chunk_buffer(s.rank(), 0), reinterpret_cast<const std::byte*>(&place_),
+              sizeof place_);
       s.finish_stage(1);
       kept_ = true;
       close(s);

@@ -31,15 +31,15 @@ inline Range block_of(const Call& c, int r) noexcept {
 
 // FanOut: bcast and scatter on one node
 // -------------------------------------
-// Phases   The root copies the message to its slot, chunk by chunk, and leaves. Whoever is there
-//          reads it, or of a scatter its block. Only a message with more chunks than a slot has
-//          buffers makes the root wait, for the slowest reader of the chunk it would overwrite.
+// Phases   The root copies the message to its chunk buffers, chunk by chunk, and leaves. Whoever is
+//          there reads it, or of a scatter its block. Only a message with more chunks than a rank
+//          has buffers makes the root wait, for the slowest reader of the chunk it would overwrite.
 // Cost     One flag; n bytes written once, and read by each rank or, of a scatter, once.
 // Limits   One node. If the calls do not match, a rank that throws may hold the first chunks of a
 //          message of several chunks: a reader does not wait for ranks that have not come.
 //
-//        root's slot   [k]  [k+1]  [k+2]  [k+3]        reader r has raised its flag to j:
-//        overwritten once all flags are above k        it has read all chunks below j
+//        root's buffers   [k]  [k+1]  [k+2]  [k+3]        reader r has raised its flag to j:
+//        overwritten once all flags are above k           it has read all chunks below j
 
 /// One bcast or scatter of one rank: what LeaderFan and Exchange have in common.
 class FanOut {
@@ -73,7 +73,7 @@ class FanOut {
   bool give(Site auto& s, const Call& c) {
     for (; done_ < chunks_.count; ++done_) {
       if (done_ >= s.buffers() && !room(s, c)) return false;
-      s.write(s.slot(c.root, done_), c.in + chunks_.offset(done_), chunks_.bytes(done_));
+      s.write(s.chunk_buffer(c.root, done_), c.in + chunks_.offset(done_), chunks_.bytes(done_));
       if (done_ == 0) s.expect_again(0, chunks_.bytes(0));
       s.publish(done_ + 1, everyone);
     }
@@ -101,7 +101,7 @@ class FanOut {
       const std::size_t first = chunks_.first(done_);
       const std::size_t lo = std::max(wanted_.lo, first);
       const std::size_t hi = std::min(wanted_.hi, first + chunks_.length(done_));
-      const std::byte* const chunk = small_ ? s.small(c.root) : s.slot(c.root, done_);
+      const std::byte* const chunk = small_ ? s.small(c.root) : s.chunk_buffer(c.root, done_);
       s.read(c.out + (lo - wanted_.lo) * chunks_.size, chunk + (lo - first) * chunks_.size,
              (hi - lo) * chunks_.size);
       if (chunks_.count > s.buffers()) s.publish(done_ + 1, c.root);
@@ -123,9 +123,9 @@ class FanOut {
 
 // Exchange: all read all
 // ----------------------
-// Phases   1. Each rank writes its contribution to its slot and raises its flag.
-//          2. Each rank, once all flags are up, reads all slots and computes the result itself, or
-//             of a reduce_scatter its own block.
+// Phases   1. Each rank writes its contribution to its chunk buffers and raises its flag.
+//          2. Each rank, once all flags are up, reads all chunk buffers and computes the result
+//             itself, or of a reduce_scatter its own block.
 //          A chunk of a reduce_scatter has a piece of each block, so that all ranks combine at the
 //          same time; what a rank wants itself it leaves where it is.
 // Cost     One flag each way: no algorithm has fewer steps after the last arrival. P·n bytes read
@@ -136,7 +136,7 @@ class FanOut {
 // Limits   One node. Above a few KB the P² n of a node's memory traffic loses to MultiLeader.
 // Contract Reproducible: every rank combines in rank order.
 //
-//        slot 0   slot 1   slot 2           each rank reads the whole row
+//        buffer 0 buffer 1 buffer 2           each rank reads the whole row
 //        [a]      [b]      [c]       →      rank 0: a∘b∘c   rank 1: a∘b∘c   rank 2: a∘b∘c
 //
 // Source   Folklore of shared-memory MPI libraries ("flat" or "all-to-all" reduction); the flags
@@ -221,7 +221,7 @@ class Exchange::Run {
 
   bool write_next(Site auto& s, const Call& c) {
     if (written_ == chunks_.count || !may_write(s, c)) return false;
-    std::byte* const chunk = s.slot(s.rank(), written_);
+    std::byte* const chunk = s.chunk_buffer(s.rank(), written_);
     if (piece_ != 0) {
       write_pieces(s, c, chunk);
     } else {
@@ -275,7 +275,7 @@ class Exchange::Run {
   const std::byte* contribution(Site auto& s, const Call& c, int r, std::size_t lo,
                                 std::size_t at) const {
     if (r == s.rank() && own_stays_) return c.in + lo * chunks_.size;
-    return (small_ ? s.small(r) : s.slot(r, taken_)) + at;
+    return (small_ ? s.small(r) : s.chunk_buffer(r, taken_)) + at;
   }
 
   /// Combines what this rank wants of the chunk.
@@ -291,7 +291,7 @@ class Exchange::Run {
   }
 
   /// These elements, which are `at` bytes into the chunk. In place, a reduce_scatter writes them at
-  /// or below their place in the input, and so not over what has still to go to the slot.
+  /// or below their place in the input, and so not over what has still to go to the chunk buffers.
   void combine(Site auto& s, const Call& c, const Range& now, std::size_t at) {
     if (now.lo >= now.hi) return;
     const std::size_t n = now.size();
@@ -303,7 +303,7 @@ class Exchange::Run {
     }
     // In place, the root of a reduce still has its contribution in `out`: the others' first.
     if (!writes_ && c.in_place() && s.rank() > 1) {
-      std::byte* const partial = s.slot(s.rank(), taken_);
+      std::byte* const partial = s.chunk_buffer(s.rank(), taken_);
       s.reduce(partial, of(0), of(1), n);
       for (int r = 2; r < s.size(); ++r) {
         s.reduce(r + 1 < s.size() ? partial : out, partial, of(r), n);
@@ -329,7 +329,7 @@ class Exchange::Run {
   Chunks chunks_;
   Range wanted_;               ///< the elements this rank combines
   std::size_t piece_ = 0;      ///< elements of each block in a chunk; 0: chunks are of the vector
-  std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
+  std::uint32_t written_ = 0;  ///< chunks in this rank's chunk buffers so far
   std::uint32_t taken_ = 0;    ///< chunks this rank has its result of
   int next_ = 0;               ///< the rank looked at next
   bool begun_ = false;

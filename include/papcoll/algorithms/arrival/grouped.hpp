@@ -79,13 +79,13 @@ class TwoLevelSlices {
 // GroupedLeaders: MultiLeader in two levels, where ranks are in groups (hierarchical DPML)
 // ----------------------------------------------------------------------------------------
 // Phases   For each chunk of the message, G groups of k ranks, P = G·k; see TwoLevelSlices:
-//          1. Each rank copies to its slot the slices that its group's other members own.
-//          2. Each rank combines its slice, from its private input and the others' slots, and
-//             leaves the partial result in its own slot, where that slice is free.
-//          3. Each rank combines its share of its slice, from its own slot and those of its
-//             partners, to its output, and over its own partial result of the share, which no rank
-//             else reads.
-//          4. Each rank copies the other shares of the result from their owners' slots.
+//          1. Each rank copies to its chunk buffers the slices that its group's other members own.
+//          2. Each rank combines its slice, from its private input and the others' chunk buffers,
+//             and leaves the partial result in its own chunk buffers, where that slice is free.
+//          3. Each rank combines its share of its slice, from its own chunk buffers and those of
+//             its partners, to its output, and over its own partial result of the share, which no
+//             rank else reads.
+//          4. Each rank copies the other shares of the result from their owners' chunk buffers.
 // Cost     Three flags a chunk. Each rank copies 2n bytes, with partial and final results, and
 //          combines n·(P−1)/P. While combining, all ranks together read (G−1)·n bytes from other
 //          groups; in one level, P·(1−1/G)·n = k·(G−1)·n.
@@ -159,9 +159,9 @@ class GroupedLeaders {
     for_each_block(own, chunks_.size, [&](std::size_t at, std::size_t n) {
       std::byte* const draft = s.scratch(0);
       combine_in_order(s, draft, slices_.members(), n, [&](int i) -> const std::byte* {
-        return i == slices_.number() ? mine + at : s.slot(slices_.member(i), within_) + at;
+        return i == slices_.number() ? mine + at : s.chunk_buffer(slices_.member(i), within_) + at;
       });
-      s.write(s.slot(s.rank(), within_) + at, draft, n * chunks_.size);
+      s.write(s.chunk_buffer(s.rank(), within_) + at, draft, n * chunks_.size);
     });
     s.finish_stage(after_within(within_++));
     return true;
@@ -185,10 +185,10 @@ class GroupedLeaders {
     for_each_block(own, chunks_.size, [&](std::size_t at, std::size_t n) {
       std::byte* const to = streams_ ? s.scratch(0) : result + at;
       combine_in_order(s, to, slices_.groups(), n, [&](int g) -> const std::byte* {
-        return s.slot(slices_.partner(g), across_) + at;
+        return s.chunk_buffer(slices_.partner(g), across_) + at;
       });
       if (streams_) s.stream(result + at, to, n * chunks_.size);
-      s.write(s.slot(s.rank(), across_) + at, to, n * chunks_.size);
+      s.write(s.chunk_buffer(s.rank(), across_) + at, to, n * chunks_.size);
     });
     s.finish_stage(after_across(across_++));
     return true;
@@ -213,7 +213,7 @@ class GroupedLeaders {
     if (owner == s.rank() || theirs.empty()) return;
     const std::size_t at = theirs.lo * chunks_.size;
     std::byte* const to = c.out + chunks_.offset(taken_) + at;
-    const std::byte* const from = s.slot(owner, taken_) + at;
+    const std::byte* const from = s.chunk_buffer(owner, taken_) + at;
     const std::size_t n = theirs.size() * chunks_.size;
     streams_ ? s.stream(to, from, n) : s.read(to, from, n);
   }
@@ -225,12 +225,12 @@ class GroupedLeaders {
   TwoLevelSlices slices_;
   Chunks chunks_;
   // Chunks that this rank has written and not taken. Chunk t overwrites chunk t − 2·window_ in its
-  // slot, and no rank reads that any more: a rank that writes t has taken t − window_, so all have
-  // combined that across groups; before, each wrote it, having taken t − 2·window_; and a rank that
-  // has taken a chunk reads it in no slot again.
+  // chunk buffers, and no rank reads that any more: a rank that writes t has taken t − window_, so
+  // all have combined that across groups; before, each wrote it, having taken t − 2·window_; and a
+  // rank that has taken a chunk reads it in no chunk buffer again.
   std::uint32_t window_;
   std::uint32_t ahead_;        ///< chunks that phase 2 is before phase 3; less than window_
-  std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
+  std::uint32_t written_ = 0;  ///< chunks in this rank's chunk buffers so far
   std::uint32_t within_ = 0;   ///< chunks this rank has combined its slice of
   std::uint32_t across_ = 0;   ///< chunks this rank has combined its share of
   std::uint32_t taken_ = 0;    ///< chunks this rank has the whole result of

@@ -14,13 +14,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 // LeaderFan: one rank of the node gathers, combines and releases
 // --------------------------------------------------------------
 // Phases   1. One rank leads: the first to arrive (DynamicLeader), or always the same
-//             (StaticLeader). The others copy their contribution to their slot and raise a flag.
-//          2. The leader combines each slot as soon as its flag is up (StaticLeader: when all are),
-//             writes the result to shared memory and releases all ranks.
+//             (StaticLeader). The others copy their contribution to their chunk buffers and raise a
+//             flag.
+//          2. The leader combines each contribution once its flag is up (StaticLeader: when all
+//             are), writes the result to shared memory and releases all ranks.
 //          3. All ranks copy the result. Messages longer than a chunk go through in chunks, with a
 //             few in flight.
-// Cost     After the last arrival: one slot read, one combination, one release, one result read,
-//          however many ranks there are. P·n bytes combined by one rank.
+// Cost     After the last arrival: one contribution read, one combination, one release, one result
+//          read, however many ranks there are. P·n bytes combined by one rank.
 // Prefer   For small messages under imbalanced arrivals: all but the last combination are done
 //          while the last rank is awaited.
 // Limits   One node; never non-blocking (a leader that goes off to compute would stall all ranks).
@@ -31,7 +32,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //
 //        rank 2 first        1 comes             0 comes                 released
 //        [leader: c]    →    c∘b             →   a∘(c∘b)            →    all read a∘b∘c
-//        waits               slot 1 read         slot 0 read
+//        waits               buffer 1 read       buffer 0 read
 //
 // Source   P. Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication for HPC
 //          and Deep Learning", MASc thesis, Queen's University 2021, ch. 4, algorithm 4.1; the
@@ -85,7 +86,7 @@ class LeaderFanRun {
       s.announce(nullptr, 0, 1);  // the flag alone is the contribution
       written_ = chunks_.count;
     } else if (written_ == 0 && leads_ && gathers_) {
-      s.announce(nullptr, 0, 0);  // a leader that combines needs no slot
+      s.announce(nullptr, 0, 0);  // a leader that combines needs no chunk buffer
     }
     if (leads_) reset_pending(s);
     takes_ = c.collective != Collective::reduce || s.rank() == c.root;
@@ -108,7 +109,7 @@ class LeaderFanRun {
       if (!(in_order ? collect_in_order(s, c) : collect(s, c))) return false;
       s.all_arrived();
       const std::size_t n = is_shared(s, c) ? chunks_.bytes(taken_) : 0;
-      if (!small_ && n != 0) s.write(s.result(taken_), sum_, n);
+      if (!small_ && n != 0) s.write(s.result_buffer(taken_), sum_, n);
       s.release(taken_ + 1, sum_, small_ ? n : 0);
       ++taken_;
       reset_pending(s);
@@ -179,18 +180,18 @@ class LeaderFanRun {
     sum_ = to;
   }
 
-  /// Partial results stay in the leader's own slot, which no rank reads. Only the last combination
-  /// writes the leader's output: in place, its input is then not needed any more. From there the
-  /// result is copied for the others; that all have published this chunk says that they have
-  /// taken the one whose buffer that reuses.
+  /// Partial results stay in the leader's own chunk buffers, which no rank reads. Only the last
+  /// combination writes the leader's output: in place, its input is then not needed any more. From
+  /// there the result is copied for the others; that all have published this chunk says that they
+  /// have taken the one whose buffer that reuses.
   std::byte* target(Site auto& s, const Call& c, bool last) {
     if (last && takes_) return c.out + chunks_.offset(taken_);
-    return small_ ? partial_ : s.slot(s.rank(), taken_);
+    return small_ ? partial_ : s.chunk_buffer(s.rank(), taken_);
   }
 
   const std::byte* own(const Call& c) const { return c.in + chunks_.offset(taken_); }
   const std::byte* source(Site auto& s, int r) const {
-    return small_ ? s.small(r) : s.slot(r, taken_);
+    return small_ ? s.small(r) : s.chunk_buffer(r, taken_);
   }
 
   // --- the others
@@ -202,8 +203,8 @@ class LeaderFanRun {
       if (taken_ < chunks_.count && s.released(taken_ + 1)) {
         s.all_arrived();                             // says the leader
         if (takes_ && chunks_.bytes(taken_) != 0) {  // else there may be no buffer of a result
-          s.read(c.out + chunks_.offset(taken_), small_ ? s.small_result() : s.result(taken_),
-                 chunks_.bytes(taken_));
+          s.read(c.out + chunks_.offset(taken_),
+                 small_ ? s.small_result() : s.result_buffer(taken_), chunks_.bytes(taken_));
         }
         ++taken_;
         moved = true;
@@ -220,11 +221,12 @@ class LeaderFanRun {
   }
 
   void write_chunk(Site auto& s, const Call& c, int audience) {
-    s.write(s.slot(s.rank(), written_), c.in + chunks_.offset(written_), chunks_.bytes(written_));
+    s.write(s.chunk_buffer(s.rank(), written_), c.in + chunks_.offset(written_),
+            chunks_.bytes(written_));
     show_chunks(s, ++written_, audience);
   }
 
-  // --- allgather: the leader only counts the flags, all ranks read the slots
+  // --- allgather: the leader only counts the flags, all ranks read the chunk buffers
 
   bool gather(Site auto& s, const Call& c) {
     for (;;) {
@@ -269,7 +271,7 @@ class LeaderFanRun {
 
   FanOut fan_out_;
   Chunks chunks_;
-  std::uint32_t written_ = 0;  ///< chunks in this rank's slot so far
+  std::uint32_t written_ = 0;  ///< chunks in this rank's chunk buffers so far
   std::uint32_t taken_ = 0;    ///< chunks whose result this rank is done with
   std::uint32_t counted_ = 0;  ///< allgather, leader: chunks released
   int leader_ = 0;

@@ -17,10 +17,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 // MultiLeader: each rank leads for its slice of the data (DPML)
 // -------------------------------------------------------------
 // Phases   For each chunk of the message:
-//          1. Each rank copies to its slot the slices that the others lead (all but its own).
+//          1. Each rank copies to its chunk buffers the slices that the others lead (all but its
+//             own).
 //          2. Each rank combines its own slice, straight from its private input and the others'
-//             slots, block by block: each block goes to its output and, while it is in its nearest
-//             cache, over the contribution of its successor. Then it raises its second flag.
+//             chunk buffers, block by block: each block goes to its output and, while it is in its
+//             nearest cache, over the contribution of its successor. Then it raises its second
+//             flag.
 //          3. Each rank copies the other slices of the result from there.
 //          A few chunks are in flight: a rank writes and combines ahead while it waits.
 //          Where the site says which ranks are near each other, in two levels: GroupedLeaders.
@@ -32,10 +34,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Limits   One node. A late rank holds up its slice until it comes.
 // Contract Reproducible: every element is combined in rank order; in two levels, by groups.
 //
-//                slot 0   slot 1   slot 2
-//        rank 0           b0       c0        →   slot 1 gets a0∘b0∘c0 ┐
-//        rank 1  a1                c1        →   slot 2 gets a1∘b1∘c1 ├ all read the others' slices
-//        rank 2  a2       b2                 →   slot 0 gets a2∘b2∘c2 ┘
+//                buffer 0 buffer 1 buffer 2
+//        rank 0           b0       c0        → buffer 1 gets a0∘b0∘c0 ┐
+//        rank 1  a1                c1        → buffer 2 gets a1∘b1∘c1 ├ all read the others' slices
+//        rank 2  a2       b2                 → buffer 0 gets a2∘b2∘c2 ┘
 //
 // Source   M. Bayatpour et al., "Scalable reduction collectives with data partitioning-based
 //          multi-leader design", SC 2017, with all ranks as leaders.
@@ -74,17 +76,17 @@ class MultiLeader::Run {
     if (groups != nullptr) grouped_.emplace(*groups, s, c);
   }
 
-  /// Chunks in flight. A chunk overwrites, in this rank's slot, the one that many before it, of
-  /// which others have read contributions and results. With two ranks only this rank reads that
-  /// result: it has taken it. With more, a rank has taken a chunk t when all have combined it,
+  /// Chunks in flight. A chunk overwrites, in this rank's chunk buffers, the one that many before
+  /// it, of which others have read contributions and results. With two ranks only this rank reads
+  /// that result: it has taken it. With more, a rank has taken a chunk t when all have combined it,
   /// and so have published it and taken those below t − window: twice the window is needed.
   std::uint32_t window(const Site auto& s) const {
     return s.size() == 2 ? s.buffers() / together_ : s.buffers() / 2;
   }
 
   /// Rank r's memory for a chunk.
-  std::byte* slot(Site auto& s, int r, std::uint32_t chunk) const {
-    return s.slot(r, chunk * together_);
+  std::byte* chunk_buffer(Site auto& s, int r, std::uint32_t chunk) const {
+    return s.chunk_buffer(r, chunk * together_);
   }
 
   /// Returns the rank whose chunk buffers hold the result of rank r's slice.
@@ -125,10 +127,10 @@ class MultiLeader::Run {
     }
     std::byte* const to = streams_ ? s.scratch(0) : c.out + offset;
     detail::combine_in_order(s, to, s.size(), n, [&](int r) {
-      return r == s.rank() ? c.in + offset : slot(s, r, combined_) + at;
+      return r == s.rank() ? c.in + offset : chunk_buffer(s, r, combined_) + at;
     });
     if (streams_) s.stream(c.out + offset, to, n * chunks_.size);
-    s.write(slot(s, keeper(s, s.rank()), combined_) + at, to, n * chunks_.size);
+    s.write(chunk_buffer(s, keeper(s, s.rank()), combined_) + at, to, n * chunks_.size);
   }
 
   bool take_next(Site auto& s, const Call& c) {
@@ -141,7 +143,7 @@ class MultiLeader::Run {
       if (theirs.empty()) continue;  // its keeper's buffer has not been written
       const std::size_t at = theirs.lo * chunks_.size;
       std::byte* const to = c.out + chunks_.offset(taken_) + at;
-      const std::byte* const from = slot(s, keeper(s, r), taken_) + at;
+      const std::byte* const from = chunk_buffer(s, keeper(s, r), taken_) + at;
       const std::size_t n = theirs.size() * chunks_.size;
       streams_ ? s.stream(to, from, n) : s.read(to, from, n);
     }
@@ -151,7 +153,7 @@ class MultiLeader::Run {
 
   Chunks chunks_;
   std::uint32_t together_ = 1;  ///< buffers to a chunk
-  std::uint32_t written_ = 0;   ///< chunks in this rank's slot so far
+  std::uint32_t written_ = 0;   ///< chunks in this rank's chunk buffers so far
   std::uint32_t combined_ = 0;  ///< chunks this rank has combined its slice of
   std::uint32_t taken_ = 0;     ///< chunks this rank has the whole result of
   int next_ = 0;

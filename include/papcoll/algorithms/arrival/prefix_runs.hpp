@@ -14,8 +14,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 // PrefixRuns: every rank combines what is there, downwards from itself
 // --------------------------------------------------------------------
-// Phases   1. Each rank shows its contribution: in the line of its flag, its slot, its pool, or its
-//             input, where peers see that, or where the kernel is to copy from it: PeerReach.
+// Phases   1. Each rank shows its contribution: in the line of its flag, its chunk buffers, its
+//             pool, or its input, where peers see that, or where the kernel is to copy from it:
+//             PeerReach.
 //          2. Chunk by chunk, rank r combines the contributions of r−1, r−2, … as far as ranks are
 //             there, until it reaches rank 0, or a rank that has its result: that holds all the
 //             rest. It shows its own result to the ranks above.
@@ -25,8 +26,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          one by each rank above, which has combined what lies between before.
 // Prefer   Always on one node, for scan and exscan.
 // Limits   One node. Ranks above do not matter to a rank, and a late one delays only those. Where
-//          the pool is too small, long vectors go through the slot two chunks at a time, and then
-//          a rank waits for those above.
+//          the pool is too small, long vectors go through the chunk buffers two chunks at a time,
+//          and then a rank waits for those above.
 // Contract None: the runs depend on the arrivals. Where Reproducible is asked for, each rank
 //          combines from rank 0 upwards, or goes on from the result of the rank below, which has
 //          the same bits.
@@ -57,11 +58,11 @@ class PrefixRuns::Run {
  private:
   /// Where a rank shows its contribution and its result.
   enum class Way : std::uint32_t {
-    line,    ///< with its flag; no result
-    slot,    ///< in chunk buffers, the contribution's chunk k in 2k, the result's in 2k + 1
-    pool,    ///< in its pool, first the contribution
-    lent,    ///< in its buffers, which peers see
-    pulled,  ///< in its buffers, from where the kernel copies
+    line,          ///< with its flag; no result
+    chunk_buffer,  ///< in chunk buffers, the contribution's chunk k in 2k, the result's in 2k + 1
+    pool,          ///< in its pool, first the contribution
+    lent,          ///< in its buffers, which peers see
+    pulled,        ///< in its buffers, from where the kernel copies
   };
   enum class What { contribution, result };
 
@@ -69,9 +70,9 @@ class PrefixRuns::Run {
   /// vectors it has more bytes, since each copy by the kernel has a fixed cost.
   static constexpr std::size_t least_chunk = 16384;
   static constexpr std::size_t most_chunk = 65536;
-  /// Up to here they go through the slot: longer ones are quicker through the pool, whose places
-  /// calls use in turns.
-  static constexpr std::size_t slot_most = 4096;
+  /// Up to here they go through the chunk buffers: longer ones are quicker through the pool, whose
+  /// places calls use in turns.
+  static constexpr std::size_t chunk_buffer_most = 4096;
   /// From here on the kernel may copy what private buffers have.
   static constexpr std::size_t pulled_from = 4096;
   /// A rank shows so many chunks more than it has results before it combines.
@@ -92,13 +93,13 @@ class PrefixRuns::Run {
     results_shown_ = c.bytes() >= std::min(results_from, s.chunk_bytes());
     shows_results_ = results_shown_ && s.rank() > 0 && !is_last_;
     wants_ = !exclusive_ || s.rank() > 0;
-    fits_slot_ = c.bytes() <= std::min(slot_most, s.chunk_bytes());
+    fits_chunk_buffer_ = c.bytes() <= std::min(chunk_buffer_most, s.chunk_bytes());
     if (in_line_) {
       s.announce(c.in, c.bytes(), 1);
       given_ = chunks_.count;
-    } else if (fits_slot_) {
-      way_ = Way::slot;
-      for (; given_ < chunks_.count && !is_last_; ++given_) write_to_slot(s, c, given_);
+    } else if (fits_chunk_buffer_) {
+      way_ = Way::chunk_buffer;
+      for (; given_ < chunks_.count && !is_last_; ++given_) write_to_chunk_buffer(s, c, given_);
       given_ = chunks_.count;
       if (!is_last_) s.expect_again(0, c.bytes());
       s.announce(nullptr, 0, given_);
@@ -110,16 +111,16 @@ class PrefixRuns::Run {
 
   void show(Site auto& s, const Call& c) {
     BufferDescriptor offer;
-    way_ = is_last_ ? Way::slot : choose_way(s, c, offer);
+    way_ = is_last_ ? Way::chunk_buffer : choose_way(s, c, offer);
     offer.out.mapped |= static_cast<std::uint32_t>(way_) << 8U;
-    if (way_ == Way::slot && !is_last_) static_cast<void>(s.slot(s.rank(), 0));
+    if (way_ == Way::chunk_buffer && !is_last_) static_cast<void>(s.chunk_buffer(s.rank(), 0));
     const bool ready = lends(way_) || is_last_;
     if (ready) given_ = chunks_.count;
     s.offer(offer, ready ? all : 0);
   }
 
-  void write_to_slot(Site auto& s, const Call& c, std::uint32_t k) {
-    s.write(s.slot(s.rank(), 2 * k), c.in + chunks_.offset(k), chunks_.bytes(k));
+  void write_to_chunk_buffer(Site auto& s, const Call& c, std::uint32_t k) {
+    s.write(s.chunk_buffer(s.rank(), 2 * k), c.in + chunks_.offset(k), chunks_.bytes(k));
   }
 
   Way choose_way(Site auto& s, const Call& c, BufferDescriptor& offer) {
@@ -137,7 +138,7 @@ class PrefixRuns::Run {
       return Way::pulled;
     }
     pool_ = s.shared_pool(2 * c.bytes());
-    if (pool_ == nullptr) return Way::slot;
+    if (pool_ == nullptr) return Way::chunk_buffer;
     offer.in = s.peers().place(pool_, 2 * c.bytes());
     return Way::pool;
   }
@@ -156,7 +157,7 @@ class PrefixRuns::Run {
       s.write(pool_ + offset, c.in + offset, chunks_.bytes(given_));
     } else {
       if (!has_room(s, given_)) return false;
-      write_to_slot(s, c, given_);
+      write_to_chunk_buffer(s, c, given_);
     }
     s.publish(++given_, everyone);
     return true;
@@ -227,7 +228,7 @@ class PrefixRuns::Run {
   /// Checks rank p's call first, then returns true if its chunk is published.
   bool has(Site auto& s, int p, What what) {
     if (!s.arrived(p, done_ + 1)) {
-      if (fits_slot_ && !in_line_) s.expect(p, 2 * done_, 0, chunks_.bytes(done_));
+      if (fits_chunk_buffer_ && !in_line_) s.expect(p, 2 * done_, 0, chunks_.bytes(done_));
       return false;
     }
     if (s.pending()[p] == 0 && !meet(s, p)) return false;
@@ -244,7 +245,7 @@ class PrefixRuns::Run {
 
   Way way_of(const Site auto& s, int p) const {
     if (in_line_) return Way::line;
-    if (fits_slot_) return Way::slot;
+    if (fits_chunk_buffer_) return Way::chunk_buffer;
     return static_cast<Way>(s.offer_of(p).out.mapped >> 8U);
   }
 
@@ -295,7 +296,7 @@ class PrefixRuns::Run {
     const bool result = what == What::result;
     const std::size_t offset = chunks_.offset(done_);
     if (way == Way::line) return s.small(p);
-    if (way == Way::slot) return s.slot(p, 2 * done_ + (result ? 1 : 0));
+    if (way == Way::chunk_buffer) return s.chunk_buffer(p, 2 * done_ + (result ? 1 : 0));
     if (way == Way::pulled) {
       pull(s, p, what, s.scratch(1));
       return s.scratch(1);
@@ -321,14 +322,14 @@ class PrefixRuns::Run {
     if (shows_results_ && !lends(way_)) {
       std::byte* const to = way_ == Way::pool
                                 ? pool_ + chunks_.elements * chunks_.size + chunks_.offset(done_)
-                                : s.slot(s.rank(), 2 * done_ + 1);
+                                : s.chunk_buffer(s.rank(), 2 * done_ + 1);
       s.write(to, out, n);
     }
     ++done_;
     has_begun_ = false;
     const bool ends = done_ == chunks_.count;
-    // Where vectors do not fit the slots, ranks below may wait for this one.
-    if (shows_results_ || !fits_slot_) s.finish_stage(ends ? all : done_);
+    // Where vectors do not fit the chunk buffers, ranks below may wait for this one.
+    if (shows_results_ || !fits_chunk_buffer_) s.finish_stage(ends ? all : done_);
     if (!ends) start_chunk(s);
     return true;
   }
@@ -359,11 +360,11 @@ class PrefixRuns::Run {
   bool wants_ = true;  ///< a result: rank 0 of an exscan has none
   bool is_last_ = false;
   bool in_line_ = false;
-  bool shows_results_ = false;  ///< this rank does
-  bool results_shown_ = false;  ///< ranks show their results to those above
-  bool fits_slot_ = false;      ///< all chunks of all ranks do
-  bool is_empty_ = false;       ///< nothing is combined in the current chunk
-  bool has_begun_ = false;      ///< something is
+  bool shows_results_ = false;      ///< this rank does
+  bool results_shown_ = false;      ///< ranks show their results to those above
+  bool fits_chunk_buffer_ = false;  ///< all chunks of all ranks do
+  bool is_empty_ = false;           ///< nothing is combined in the current chunk
+  bool has_begun_ = false;          ///< something is
   bool failed_ = false;
 };
 

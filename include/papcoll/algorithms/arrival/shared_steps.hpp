@@ -37,7 +37,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   return true;
 }
 
-/// Tells `audience` that this rank's first `written` chunks are in its slot.
+/// Tells `audience` that this rank's first `written` chunks are in its chunk buffers.
 void show_chunks(Site auto& s, std::uint32_t written, int audience) {
   written == 1 ? s.announce(nullptr, 0, 1) : s.publish(written, audience);
 }
@@ -87,7 +87,7 @@ void write_around(Site auto& s, std::uint32_t buffer, const std::byte* from, std
   if (slice.empty()) slice = {n, n};
   for (const Range& r : {Range{0, slice.lo}, Range{slice.hi, n}}) {
     if (r.empty()) continue;
-    s.write(s.slot(s.rank(), buffer) + r.lo * size, from + r.lo * size, r.size() * size);
+    s.write(s.chunk_buffer(s.rank(), buffer) + r.lo * size, from + r.lo * size, r.size() * size);
   }
 }
 

@@ -80,12 +80,12 @@ class ShownBlocks {
  protected:
   /// Where a rank shows its blocks.
   enum class Way : std::uint32_t {
-    line,    ///< with its flag
-    slot,    ///< in half of its chunk buffers, behind the lengths if there are any
-    pool,    ///< in its pool
-    lent,    ///< in its input, where peers see that
-    pulled,  ///< in its input, from where the kernel copies
-    pieces,  ///< of each block at a time as many as these hold
+    line,          ///< with its flag
+    chunk_buffer,  ///< in half of its chunk buffers, behind the lengths if there are any
+    pool,          ///< in its pool
+    lent,          ///< in its input, where peers see that
+    pulled,        ///< in its input, from where the kernel copies
+    pieces,        ///< of each block at a time as many as these hold
   };
 
   /// Where counts differ: of each rank's block, at the beginning of the chunk buffers.
@@ -98,14 +98,14 @@ class ShownBlocks {
   static constexpr std::size_t part_bytes = 16384;
   /// The most bytes, of all blocks together, that go through the chunk buffers: longer ones are
   /// quicker through the pool, whose places calls use in turns.
-  static constexpr std::size_t slot_most = 4096;
+  static constexpr std::size_t chunk_buffer_most = 4096;
   /// The bytes, of all blocks together, from which on a rank exposes its input.
   static constexpr std::size_t lent_from = 8192;
   /// The mean bytes of a block from which on the kernel may copy it: one copy, not two.
   static constexpr std::size_t pulled_from = 4096;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
   /// The stamp of a rank whose block's length is with its flag: the block is behind it, or else
-  /// the first in its slot.
+  /// the first in its chunk buffers.
   static constexpr std::uint32_t with_length = all - 1;
   static constexpr std::size_t length_bytes = sizeof(std::uint64_t);
   static constexpr std::size_t inline_bytes = NodeBoard::inline_bytes;
@@ -149,7 +149,7 @@ class ShownBlocks {
   void show(Site auto& s, const Call& c) {
     shown_bytes_ = 0;
     if (takers_ == 0) {
-      way_ = in_line_ ? Way::line : Way::slot;  // as what others have is expected to come
+      way_ = in_line_ ? Way::line : Way::chunk_buffer;  // as what others have is expected to come
       return s.announce(nullptr, 0, all);
     }
     if (blocks_.shares_one()) shown_bytes_ = blocks_.given(s.rank()).n;
@@ -157,7 +157,7 @@ class ShownBlocks {
       shown_bytes_ += blocks_.given(taker(s, i)).n;
     }
     if (in_line_) return show_in_line(s, c);
-    if (for_one_ && shown_bytes_ <= std::min(slot_most, window(s) * s.chunk_bytes())) {
+    if (for_one_ && shown_bytes_ <= std::min(chunk_buffer_most, window(s) * s.chunk_bytes())) {
       return show_with_length(s, c);
     }
     BufferDescriptor offer;  // of what it shows, with the way where an output would be
@@ -165,18 +165,18 @@ class ShownBlocks {
     offer.out.at = static_cast<std::uint64_t>(way_);
     if (uneven_) write_table(s);
     std::uint32_t at_once = 0;
-    if (way_ == Way::slot) {
-      area_ = s.slot(s.rank(), slot_chunk(s)) + table_bytes(s);
+    if (way_ == Way::chunk_buffer) {
+      area_ = s.chunk_buffer(s.rank(), first_chunk_buffer(s)) + table_bytes(s);
       fill(s, c, area_, 0, shown_bytes_);
       filled_ = shown_bytes_;
       at_once = all;
-      const std::size_t from = slot_chunk(s) * s.chunk_bytes();
+      const std::size_t from = first_chunk_buffer(s) * s.chunk_bytes();
       s.expect_again(from, table_bytes(s) + shown_bytes_);
     } else if (lends(way_)) {
       filled_ = shown_bytes_;
       at_once = all;
     } else if (way_ == Way::pieces) {
-      static_cast<void>(s.slot(s.rank(), window(s)));  // takes its pages, or throws
+      static_cast<void>(s.chunk_buffer(s.rank(), window(s)));  // takes its pages, or throws
     }
     s.offer(offer, at_once);
   }
@@ -196,7 +196,7 @@ class ShownBlocks {
     std::memcpy(line, &length, length_bytes);
     const bool fits = fits_behind_length(shown_bytes_);
     if (shown_bytes_ != 0) {
-      fill(s, c, fits ? line + length_bytes : s.slot(s.rank(), 0), 0, shown_bytes_);
+      fill(s, c, fits ? line + length_bytes : s.chunk_buffer(s.rank(), 0), 0, shown_bytes_);
     }
     filled_ = shown_bytes_;
     if (!fits) s.expect_again(0, shown_bytes_);
@@ -222,7 +222,8 @@ class ShownBlocks {
     if (c.reach == PeerReach::chunked && shown_bytes_ >= BlockCopies::chunked_from)
       return Way::pieces;
     const std::size_t room = window(s) * s.chunk_bytes();
-    if (shown_bytes_ <= slot_most && table_bytes(s) + shown_bytes_ <= room) return Way::slot;
+    if (shown_bytes_ <= chunk_buffer_most && table_bytes(s) + shown_bytes_ <= room)
+      return Way::chunk_buffer;
     if (std::byte* const pool = s.shared_pool(shown_bytes_)) {
       place = s.peers().place(pool, shown_bytes_);
       area_ = pool;
@@ -237,11 +238,13 @@ class ShownBlocks {
     return shown_bytes_ / static_cast<std::size_t>(blocks_.shares_one() ? 1 : takers_);
   }
 
-  /// Chunk buffers for blocks that go in pieces: the second half of a slot's. Where counts
+  /// Chunk buffers for blocks that go in pieces: the second half of a rank's. Where counts
   /// differ, the first has the lengths.
   static std::uint32_t window(const Site auto& s) noexcept { return s.buffers() / 2; }
-  /// The first chunk buffer of blocks that fit the slot.
-  std::uint32_t slot_chunk(const Site auto& s) const noexcept { return uneven_ ? 0 : window(s); }
+  /// The first chunk buffer of blocks that fit a rank's.
+  std::uint32_t first_chunk_buffer(const Site auto& s) const noexcept {
+    return uneven_ ? 0 : window(s);
+  }
   std::size_t table_bytes(const Site auto& s) const noexcept {
     return uneven_ ? static_cast<std::size_t>(s.size()) * sizeof(Entry) : 0;
   }
@@ -266,7 +269,7 @@ class ShownBlocks {
   }
 
   void write_table(Site auto& s) {
-    std::byte* const table = s.slot(s.rank(), 0);
+    std::byte* const table = s.chunk_buffer(s.rank(), 0);
     std::size_t at = 0;
     for (int i = 0; i + 1 < s.size(); ++i) {
       const int r = taker(s, i);
@@ -309,7 +312,7 @@ class ShownBlocks {
     if (given_ >= window(s)) {
       if (!all_took(s, given_ - window(s) + 1)) return false;
     }
-    std::byte* const buffer = s.slot(s.rank(), window(s) + given_ % window(s));
+    std::byte* const buffer = s.chunk_buffer(s.rank(), window(s) + given_ % window(s));
     const std::size_t from = given_ * piece_;
     const int n = blocks_.shares_one() ? 1 : s.size() - 1;
     for (int i = 0; i < n; ++i) {
@@ -332,7 +335,7 @@ class ShownBlocks {
   }
 
   ExchangedBlocks blocks_;
-  std::byte* area_ = nullptr;    ///< slot, pool: where this rank shows its blocks
+  std::byte* area_ = nullptr;    ///< chunk buffers, pool: where this rank shows its blocks
   std::size_t shown_bytes_ = 0;  ///< of its blocks for others
   std::size_t filled_ = 0;       ///< of them, those that it has shown
   std::size_t piece_ = 0;        ///< bytes of a block's part that goes in pieces
