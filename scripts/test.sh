@@ -16,7 +16,7 @@ Builds and tests each configuration (default: all) in build/NAME:
   smpi         clang++, SMPI            schedules on up to 256 simulated ranks, the rank tests on 8
   asan-ubsan   clang++, ASan and UBSan  the unit tests (threads as ranks)
   tsan         g++, TSan                the unit tests of what threads share
-  aarch64      g++ for AArch64, QEMU    the unit tests of the board, the waiter and plans (--full)
+  aarch64      g++ for AArch64, QEMU    the unit tests of the control block, the waiter and plans (--full)
 
   --quick       openmpi only, without the slow tests: unit tests, and 2 and 4 ranks
   --full        also aarch64, all numbers of ranks under each MPI, under papcoll-run 10^5 calls of

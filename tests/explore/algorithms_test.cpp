@@ -29,14 +29,14 @@ template <class F> void for_all_calls(int ranks, std::size_t chunks, F&& f) {
 
 TEST_CASE("One rank", "[explore]") {
   for_all_calls(1, 5, [](const CallSpec& call) {
-    World<TightBoard> world{{1, {call, call, call}}};
+    World<TightControlBlock> world{{1, {call, call, call}}};
     require_complete(depth_first(world, 0));
   });
 }
 
 TEST_CASE("Two ranks: every schedule with one preemption", "[explore]") {
   for_all_calls(2, 5, [](const CallSpec& call) {
-    World<TightBoard> world{{2, {call, call, call}}};
+    World<TightControlBlock> world{{2, {call, call, call}}};
     require_complete(depth_first(world, 1));
   });
 }
@@ -46,7 +46,7 @@ TEST_CASE("Two ranks combine lower with higher, whoever leads", "[explore]") {
     if (!papcoll::is_reduction(call.collective) || call.rank_order) return;
     CallSpec of_a_pair = call;
     of_a_pair.of_a_pair = true;
-    World<TightBoard> world{{2, {of_a_pair, of_a_pair}}};
+    World<TightControlBlock> world{{2, {of_a_pair, of_a_pair}}};
     require_complete(depth_first(world, 1));
   });
 }
@@ -54,21 +54,22 @@ TEST_CASE("Two ranks combine lower with higher, whoever leads", "[explore]") {
 TEST_CASE("Two ranks, messages of one chunk: every schedule with two preemptions", "[explore]") {
   for_all_calls(2, 5, [](const CallSpec& call) {
     if (call.count > count_of(Size::one_chunk, call.rank_order, 1)) return;
-    World<TightBoard> world{{2, {call, call}}};
+    World<TightControlBlock> world{{2, {call, call}}};
     require_complete(depth_first(world, 2));
   });
 }
 
-TEST_CASE("Two ranks on the library's board: every schedule with one preemption", "[explore]") {
+TEST_CASE("Two ranks on the library's control block: every schedule with one preemption",
+          "[explore]") {
   for_all_calls(2, 7, [](const CallSpec& call) {
-    World<WideBoard> world{{2, {call, call}}};
+    World<WideControlBlock> world{{2, {call, call}}};
     require_complete(depth_first(world, 1));
   });
 }
 
 TEST_CASE("Three ranks: every schedule with one deviation, and random ones", "[explore]") {
   for_all_calls(3, 5, [](const CallSpec& call) {
-    World<TightBoard> world{{3, {call, call, call}}};
+    World<TightControlBlock> world{{3, {call, call, call}}};
     require_complete(depth_first(world, 1, 1'000'000, DepthFirst::AtBlocks::cost_one));
     require_fine(random_walks(world, 3, 100));
   });
@@ -76,9 +77,9 @@ TEST_CASE("Three ranks: every schedule with one deviation, and random ones", "[e
 
 TEST_CASE("Four ranks: random schedules", "[explore]") {
   for_all_calls(4, 5, [](const CallSpec& call) {
-    World<TightBoard> tight{{4, {call, call, call}}};
+    World<TightControlBlock> tight{{4, {call, call, call}}};
     require_fine(random_walks(tight, 4, 60));
-    World<WideBoard> wide{{4, {call, call}}};
+    World<WideControlBlock> wide{{4, {call, call}}};
     require_fine(random_walks(wide, 4, 30));
   });
 }
@@ -97,21 +98,21 @@ TEST_CASE("Buffers that peers cannot reach go through pools or chunk buffers", "
     });
   };
   scripts(1, [](const Script& script) {
-    World<TightBoard> world{script};
+    World<TightControlBlock> world{script};
     require_complete(depth_first(world, 0));
   });
   scripts(2, [](const Script& script) {
-    World<TightBoard> tight{script};
+    World<TightControlBlock> tight{script};
     require_complete(depth_first(tight, 1));
-    World<WideBoard> wide{script};
+    World<WideControlBlock> wide{script};
     require_fine(random_walks(wide, 2, 30));
   });
   scripts(3, [](const Script& script) {
-    World<TightBoard> world{script};
+    World<TightControlBlock> world{script};
     require_fine(random_walks(world, 3, 60));
   });
   scripts(4, [](const Script& script) {
-    World<TightBoard> world{script};
+    World<TightControlBlock> world{script};
     require_fine(random_walks(world, 4, 30));
   });
 }
@@ -125,9 +126,9 @@ TEST_CASE("Each rank shows its blocks in another way", "[explore]") {
         script.reach = Reach::mixed;
         script.first_kind = kind;
         INFO("the first rank is of kind " << kind);
-        World<TightBoard> tight{script};
+        World<TightControlBlock> tight{script};
         require_fine(random_walks(tight, 5, 15));
-        World<WideBoard> wide{script};
+        World<WideControlBlock> wide{script};
         require_fine(random_walks(wide, 5, 15));
       }
     });
@@ -142,7 +143,7 @@ TEST_CASE("Who lends its input is not let go by who waits for pieces of others",
     script.reach = Reach::mixed;
     script.first_kind = kind;
     INFO("the first rank is of kind " << kind);
-    World<WideBoard> world{script};
+    World<WideControlBlock> world{script};
     require_fine(random_walks(world, 5, 500));
   }
 }
@@ -160,7 +161,7 @@ TEST_CASE("Stores that are seen late", "[explore]") {
           Script script{ranks, {call, call, call}};
           script.reach = reach;
           INFO(call.describe() << ", reach " << static_cast<int>(reach));
-          World<TightBoard, RealBells> world{script};
+          World<TightControlBlock, RealBells> world{script};
           if (ranks == 2 && most < 3) require_complete(depth_first(world, 1));
           require_fine(random_walks(world, 7, 20));
         }
@@ -175,7 +176,7 @@ TEST_CASE("Deeper: every schedule with three preemptions", "[explore]") {
     for (const std::size_t count : {3U, 16U}) {
       const CallSpec call{a, Collective::allreduce, count};
       INFO(call.describe());
-      World<TightBoard> world{{2, {call, call, call}}};
+      World<TightControlBlock> world{{2, {call, call, call}}};
       // Those that lend buffers touch several times as many words.
       require_complete(depth_first(world, a.lends_buffers() ? 2 : 3));
     }

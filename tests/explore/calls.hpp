@@ -6,7 +6,7 @@
 #include "script.hpp"
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -67,7 +67,7 @@ bool make_call(SiteType& site, const CallSpec& spec, const papcoll::Call& call, 
 }
 
 /// What is wrong with a rank after call i of a script; empty if nothing is. `complete`: the call
-/// was; `before`: the one that used its frame before, on a board of so many `frames`, was.
+/// was; `before`: the one that used its frame before, in a control block of so many `frames`, was.
 inline std::string problem_of(const Script& script, std::size_t i, int rank, const Buffers& buffers,
                               bool complete, bool before, std::size_t frames) {
   const CallSpec& spec = script.call_of(rank, i);

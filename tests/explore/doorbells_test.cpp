@@ -162,9 +162,9 @@ void ring_in_all_calls() {
     for (const Collective c : collectives) {
       for (const CallSpec& call : all_calls(a, c, 2, 4)) {
         INFO(call.describe());
-        World<TightBoard, RealBells> two{{2, {call, call}}};
+        World<TightControlBlock, RealBells> two{{2, {call, call}}};
         require_complete(depth_first(two, 1));
-        World<TightBoard, RealBells> four{{4, {call, call}}};
+        World<TightControlBlock, RealBells> four{{4, {call, call}}};
         require_fine(random_walks(four, 1, 20));
       }
     }

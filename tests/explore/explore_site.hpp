@@ -1,11 +1,11 @@
 #pragma once
 
-// papcoll's own board and site over explored memory: the code that runs is the library's.
+// papcoll's own control block and site over explored memory: the code that runs is the library's.
 
 #include "scheduler.hpp"
 #include "shared_model.hpp"
 
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/op.hpp>
@@ -186,12 +186,12 @@ class RealBells : public papcoll::BasicDoorbells<Access, 1> {
 };
 
 /// As in the library, but for fewer results.
-using WideBoard = papcoll::BasicBoard<Access, 4, 4, 32, 4>;
+using WideControlBlock = papcoll::BasicControlBlock<Access, 4, 4, 32, 4>;
 /// The smallest that can work: everything is used again as soon as may be. As in the library, there
 /// are more results than buffers.
-using TightBoard = papcoll::BasicBoard<Access, 2, 2, 32, 4>;
+using TightControlBlock = papcoll::BasicControlBlock<Access, 2, 2, 32, 4>;
 
-template <class Board, class Bells = PlainBells>
-using SiteOver = papcoll::BasicNodeSite<Board, Bells>;
+template <class ControlBlock, class Bells = PlainBells>
+using SiteOver = papcoll::BasicNodeSite<ControlBlock, Bells>;
 
 }  // namespace explore

@@ -61,8 +61,8 @@ TEST_CASE("Groups: every schedule with one deviation, and random ones", "[explor
     for (const auto& colours : groupings) {
       const Script script = in_groups({call, call, call}, colours);
       INFO(describe(script));
-      World<TightBoard> tight{script};
-      World<WideBoard> wide{script};
+      World<TightControlBlock> tight{script};
+      World<WideControlBlock> wide{script};
       require_fine(random_walks(tight, 1, 60));
       require_fine(random_walks(wide, 2, 60));
       if (colours != groupings[0]) continue;
@@ -78,7 +78,7 @@ TEST_CASE("Groups: buffers that peers cannot reach go through chunk buffers", "[
       Script script = in_groups({call, call, call, call}, {0, 0, 1, 1});
       script.reach = reach;
       INFO(describe(script));
-      World<TightBoard> world{script};
+      World<TightControlBlock> world{script};
       require_fine(random_walks(world, 3, 60));
     }
   }
@@ -90,8 +90,8 @@ TEST_CASE("Groups: stores that are seen late", "[explore]") {
     for (const CallSpec& call : two_level_calls()) {
       const Script script = in_groups({call, call, call}, {0, 0, 1, 1});
       INFO(describe(script) << ", so many of a rank: " << most);
-      World<TightBoard, RealBells> tight{script};
-      World<WideBoard, RealBells> wide{script};
+      World<TightControlBlock, RealBells> tight{script};
+      World<WideControlBlock, RealBells> wide{script};
       require_fine(random_walks(tight, 6, 30));
       require_fine(random_walks(wide, 6, 30));
     }
@@ -111,7 +111,7 @@ TEST_CASE("Groups: calls of different kinds in a row, across the wrap", "[explor
       Script script = in_groups({a, b, a}, {0, 0, 1, 1});
       script.first_epoch = 0xffff'fffeU;
       INFO(describe(script));
-      World<TightBoard> world{script};
+      World<TightControlBlock> world{script};
       require_fine(random_walks(world, 4, 30));
     }
   }
@@ -132,7 +132,7 @@ TEST_CASE("Groups: ranks whose call does not match, one or one group of them", "
         Script script = in_groups({right, right, right}, {0, 0, 1, 1});
         for (const int rank : who) script.deviations.push_back({rank, 1, wrong});
         INFO(describe(script) << ", but rank " << who.front() << ": " << wrong.describe());
-        World<TightBoard> world{script};
+        World<TightControlBlock> world{script};
         require_fine(random_walks(world, 5, 60));
       }
     }

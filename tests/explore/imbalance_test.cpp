@@ -7,7 +7,7 @@
 
 #include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 
 #include <array>
 #include <atomic>
@@ -24,9 +24,9 @@ using papcoll::Imbalance;
 namespace {
 
 /// As small as it may be.
-using SmallBoard = papcoll::BasicBoard<Access, 2, 2, 8>;
-using Site = SiteOver<SmallBoard>;
-using Watch = papcoll::BasicArrivalMonitor<SmallBoard, 2>;
+using SmallControlBlock = papcoll::BasicControlBlock<Access, 2, 2, 8>;
+using Site = SiteOver<SmallControlBlock>;
+using Watch = papcoll::BasicArrivalMonitor<SmallControlBlock, 2>;
 
 constexpr ArrivalClass kind = ArrivalClass::of(papcoll::Collective::reduce, 8);
 
@@ -62,23 +62,23 @@ struct View {
 template <class Fault> class Calls {
  public:
   Calls(int ranks, std::uint32_t first, int calls) : ranks_(ranks), first_(first), calls_(calls) {
-    memory_.resize(SmallBoard::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
+    memory_.resize(SmallControlBlock::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
   }
 
   int ranks() const noexcept { return ranks_; }
 
   void reset() {
     shared_model().map(this, begin(), memory_.size() * sizeof(Line));
-    shared_model().name(begin(), memory_.size() * sizeof(Line), "board");
+    shared_model().name(begin(), memory_.size() * sizeof(Line), "control block");
     memory_.assign(memory_.size(), Line{});
-    const SmallBoard board{begin(), ranks_, chunk_bytes};
-    SmallBoard{board}.initialise(first_);
+    const SmallControlBlock control{begin(), ranks_, chunk_bytes};
+    SmallControlBlock{control}.initialise(first_);
     sites_.clear();
     watches_.clear();
     seen_.assign(static_cast<std::size_t>(ranks_), {});
     for (int r = 0; r < ranks_; ++r) {
-      sites_.emplace_back(board, PlainBells{}, r, first_);
-      watches_.emplace_back(board, r);
+      sites_.emplace_back(control, PlainBells{}, r, first_);
+      watches_.emplace_back(control, r);
     }
     shared_model().reset();
   }
@@ -147,12 +147,12 @@ template <class Fault> class Calls {
   /// One rank after the other, which none would be without the fault.
   std::vector<View> expected() {
     memory_.assign(memory_.size(), Line{});
-    const SmallBoard board{begin(), ranks_, chunk_bytes};
-    Watch watch{board, 0};
+    const SmallControlBlock control{begin(), ranks_, chunk_bytes};
+    Watch watch{control, 0};
     std::vector<View> seen;
     for (std::uint32_t e = first_; e != first_ + static_cast<std::uint32_t>(calls_); ++e) {
       for (int r = 0; r < ranks_; ++r) {
-        Watch another{board, r};
+        Watch another{control, r};
         Watch& of_rank = r == 0 ? watch : another;
         note(of_rank, e + Fault::notes_ahead, r);
         note_cost(of_rank, e, r);
@@ -178,7 +178,7 @@ template <class Fault> class Calls {
 struct LooksTooSoon : Sane {
   static constexpr int looks_ahead = 2;
 };
-/// As if the board remembered fewer calls than it has to.
+/// As if the control block remembered fewer calls than it has to.
 struct ForgetsTooSoon : Sane {
   static constexpr int notes_ahead = 4;
 };

@@ -110,7 +110,7 @@ TEST_CASE("A rank that still has to tell of a mismatch gives nothing in that cal
       Script script{3, {first, between, second, between, first}, {{who, 0, wrong}}};
       script.reach = reach;
       INFO(first.describe() << ", but on rank " << who << ", then " << second.describe());
-      World<TightBoard> world{script};
+      World<TightControlBlock> world{script};
       require_fine(random_walks(world, 5, 12));
     }
   };
@@ -141,7 +141,7 @@ TEST_CASE("A rank that still has to tell of a mismatch gives nothing in that cal
 
 TEST_CASE("Two ranks whose calls do not match", "[explore]") {
   for_all_mismatches(2, [](const Script& script) {
-    World<TightBoard> world{script};
+    World<TightControlBlock> world{script};
     require_complete(depth_first(world, 0));
     require_fine(random_walks(world, 1, 20));
   });
@@ -149,7 +149,7 @@ TEST_CASE("Two ranks whose calls do not match", "[explore]") {
 
 TEST_CASE("Three ranks of which one makes another call", "[explore]") {
   for_all_mismatches(3, [](const Script& script) {
-    World<TightBoard> world{script};
+    World<TightControlBlock> world{script};
     require_fine(random_walks(world, 1, 20));
   });
 }
@@ -162,7 +162,7 @@ TEST_CASE("Stores that are seen late where calls do not match", "[explore]") {
     INFO("so many stores of a rank are seen late: " << most);
     for (const int ranks : {2, 3}) {
       for_all_mismatches(ranks, [](const Script& script) {
-        World<TightBoard, RealBells> world{script};
+        World<TightControlBlock, RealBells> world{script};
         require_fine(random_walks(world, 1, 10));
       });
     }
@@ -177,7 +177,7 @@ TEST_CASE("Four ranks of which one in the middle makes another prefix reduction"
       right.reproducible = reproducible;
       for (const CallSpec& wrong : wrong_calls(right, 4)) {
         INFO(right.describe() << "\nbut rank 1: " << wrong.describe());
-        World<TightBoard> world{{4, {right, right}, {{1, 0, wrong}}}};
+        World<TightControlBlock> world{{4, {right, right}, {{1, 0, wrong}}}};
         require_fine(random_walks(world, 1, 100));
       }
     }
@@ -189,7 +189,7 @@ TEST_CASE("Three ranks that make three different calls", "[explore]") {
   CallSpec shorter = right;
   shorter.count = 3;
   const CallSpec other{multi_leader, Collective::allreduce, 16};
-  World<WideBoard> world{{3, {right, right, right}, {{1, 1, shorter}, {2, 1, other}}}};
+  World<WideControlBlock> world{{3, {right, right, right}, {{1, 1, shorter}, {2, 1, other}}}};
   require_fine(random_walks(world, 1, 2000));
   require_complete(depth_first(world, 1, 1'000'000, DepthFirst::AtBlocks::cost_one));
 }
@@ -206,9 +206,9 @@ TEST_CASE("Half of the ranks run one algorithm, half another", "[explore]") {
         INFO(right.describe() << " and " << other.describe());
         for (const int first : {0, 1, 2}) {
           const Script script{4, {right, right}, {{first, 0, other}, {first + 1, 0, other}}};
-          World<TightBoard> tight{script};
+          World<TightControlBlock> tight{script};
           require_fine(random_walks(tight, 1, 60));
-          World<WideBoard> wide{script};
+          World<WideControlBlock> wide{script};
           require_fine(random_walks(wide, 1, 60));
         }
       }
@@ -223,7 +223,7 @@ TEST_CASE("Each reader of a bcast gets the data of its own root, or none", "[exp
       CallSpec of_rank_1 = of_rank_0;
       of_rank_1.root = 1;
       INFO(of_rank_0.describe());
-      World<TightBoard> world{{3, {of_rank_0, of_rank_0, of_rank_0}, {{1, 1, of_rank_1}}}};
+      World<TightControlBlock> world{{3, {of_rank_0, of_rank_0, of_rank_0}, {{1, 1, of_rank_1}}}};
       require_complete(depth_first(world, 1, 1'000'000, DepthFirst::AtBlocks::cost_one));
       require_fine(random_walks(world, 1, 500));
     }
@@ -237,7 +237,7 @@ TEST_CASE("A mismatch in call after call, across the wrap", "[explore]") {
   for (std::size_t i = 0; i < script.calls.size(); i += 2) {
     script.deviations.push_back({static_cast<int>(i / 2 % 2), i, wrong});
   }
-  World<WideBoard> world{script};
+  World<WideControlBlock> world{script};
   require_complete(depth_first(world, 1));
   require_fine(random_walks(world, 1, 2000));
 }
@@ -257,10 +257,10 @@ TEST_CASE("Random sequences in which a rank now and then makes another call", "[
     script.first_epoch = 0U - static_cast<std::uint32_t>(random.draw(6));
     INFO("seed " << seed << ", " << script.ranks << " ranks");
     if (random.draw(2) == 0) {
-      World<TightBoard> world{script};
+      World<TightControlBlock> world{script};
       require_fine(random_walks(world, seed, 60));
     } else {
-      World<TightBoard, RealBells> world{script};
+      World<TightControlBlock, RealBells> world{script};
       require_fine(random_walks(world, seed, 40));
     }
   }

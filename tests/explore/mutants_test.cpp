@@ -1,12 +1,12 @@
-// Boards and sites with a fault each. The explorer must find every one, for otherwise its silence
-// about the real ones would say nothing. One file, since it is a list.
+// Control blocks and sites with a fault each. The explorer must find every one, for otherwise its
+// silence about the real ones would say nothing. One file, since it is a list.
 
 #include "explorer.hpp"
 #include "scripts.hpp"
 #include "verdict.hpp"
 #include "world.hpp"
 
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 
 #include <cstddef>
@@ -36,12 +36,12 @@ constexpr auto barrier = Collective::barrier;
 
 /// Whether the script fails under the mutant, and does not without it.
 template <class Mutant> bool found_in(const Script& script) {
-  using Board = std::remove_cvref_t<decltype(std::declval<Mutant>().board())>;
+  using ControlBlock = std::remove_cvref_t<decltype(std::declval<Mutant>().control_block())>;
   using Bells = std::remove_cvref_t<decltype(std::declval<Mutant>().bells())>;
   constexpr bool plain = std::is_same_v<Bells, PlainBells>;
-  World<Board, std::conditional_t<plain, PlainBells, RealBells>> sane{script};
+  World<ControlBlock, std::conditional_t<plain, PlainBells, RealBells>> sane{script};
   require_fine(random_walks(sane, 5, 200));
-  World<Board, Bells, Mutant> world{script};
+  World<ControlBlock, Bells, Mutant> world{script};
   const Report by_depth = depth_first(world, 2, 20'000);
   const Report by_chance = random_walks(world, 5, 20'000);
   CAPTURE(by_depth.failure, by_chance.failure);
@@ -63,50 +63,51 @@ template <class Mutant> bool found_in_groups(const CallSpec& call) {
       {.ranks = 4, .calls = {call, call, call}, .colours = {0, 0, 1, 1}, .chunk = 256});
 }
 
-template <class Board, class Bells = PlainBells> struct Base : SiteOver<Board, Bells> {
-  using SiteOver<Board, Bells>::SiteOver;
+template <class ControlBlock, class Bells = PlainBells>
+struct Base : SiteOver<ControlBlock, Bells> {
+  using SiteOver<ControlBlock, Bells>::SiteOver;
 };
 
 /// Twice as many chunks in flight as there are chunk buffers for.
-struct TooManyInFlight : Base<WideBoard> {
+struct TooManyInFlight : Base<WideControlBlock> {
   using Base::Base;
   std::uint32_t buffers() const noexcept { return 2 * Base::buffers(); }
 };
 
 /// One chunk more.
-struct OneMoreInFlight : Base<WideBoard> {
+struct OneMoreInFlight : Base<WideControlBlock> {
   using Base::Base;
   std::uint32_t buffers() const noexcept { return Base::buffers() + 1; }
 };
 
 /// One more chunk of an algorithm that takes two buffers to each.
-struct TwoMoreInFlight : Base<WideBoard> {
+struct TwoMoreInFlight : Base<WideControlBlock> {
   using Base::Base;
   std::uint32_t buffers() const noexcept { return Base::buffers() + 2; }
 };
 
 /// Combines across groups what its partners have not combined within theirs.
-struct MissesPartialResults : Base<WideBoard> {
+struct MissesPartialResults : Base<WideControlBlock> {
   using Base::Base;
   bool stage(int r, std::uint32_t n) const noexcept { return n % 2 != 0 || Base::stage(r, n); }
 };
 
 /// Takes results that are not yet combined across groups.
-struct MissesResults : Base<WideBoard> {
+struct MissesResults : Base<WideControlBlock> {
   using Base::Base;
   bool stage(int r, std::uint32_t n) const noexcept { return Base::stage(r, n % 2 != 0 ? n : 1); }
 };
 
-struct OneResultBuffer : Base<WideBoard> {
+struct OneResultBuffer : Base<WideControlBlock> {
   using Base::Base;
   std::byte* result_buffer(std::uint32_t) noexcept { return Base::result_buffer(0); }
 };
 
 /// Somebody else may claim between the two halves.
-struct ClaimInHalves : Base<WideBoard> {
+struct ClaimInHalves : Base<WideControlBlock> {
   using Base::Base;
   bool claim() noexcept {
-    auto& stamp = board().claim(epoch()).stamp;
+    auto& stamp = control_block().claim(epoch()).stamp;
     if (papcoll::reached(stamp.load(std::memory_order_acquire), epoch(), 1)) return false;
     stamp.store(papcoll::make_stamp(epoch(), static_cast<std::uint32_t>(rank()) + 1),
                 std::memory_order_release);
@@ -115,18 +116,18 @@ struct ClaimInHalves : Base<WideBoard> {
 };
 
 /// Enters a frame although others are still in the call that used it before.
-struct EntersEarly : Base<TightBoard> {
+struct EntersEarly : Base<TightControlBlock> {
   using Base::Base;
   static bool enter() noexcept { return true; }
 };
 
 /// Looks at one rank too few.
-struct ForgetsTheLast : Base<TightBoard> {
+struct ForgetsTheLast : Base<TightControlBlock> {
   using Base::Base;
   bool enter() noexcept {
-    const std::uint32_t wanted = epoch() - TightBoard::frames;
+    const std::uint32_t wanted = epoch() - TightControlBlock::frames;
     for (int r = 0; r + 1 < size(); ++r) {
-      const std::uint32_t left = board().left(r).epoch.load(std::memory_order_acquire);
+      const std::uint32_t left = control_block().left(r).epoch.load(std::memory_order_acquire);
       if (!papcoll::epoch_reached(left, wanted)) return false;
     }
     return true;
@@ -134,7 +135,7 @@ struct ForgetsTheLast : Base<TightBoard> {
 };
 
 /// Says that it left as soon as it is there.
-struct LeavesEarly : Base<TightBoard> {
+struct LeavesEarly : Base<TightControlBlock> {
   using Base::Base;
   void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {
     Base::announce(payload, n, chunks);
@@ -143,16 +144,16 @@ struct LeavesEarly : Base<TightBoard> {
 };
 
 /// Nobody is told about chunks after the first.
-struct NeverRings : Base<WideBoard> {
+struct NeverRings : Base<WideControlBlock> {
   using Base::Base;
   void publish(std::uint32_t chunks, int) noexcept { Base::publish(chunks, papcoll::nobody); }
 };
 
 /// Raises its flag before the data are there.
-struct FlagFirst : Base<WideBoard> {
+struct FlagFirst : Base<WideControlBlock> {
   using Base::Base;
   void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
-    board()
+    control_block()
         .header(epoch(), rank())
         .stamp.store(papcoll::make_stamp(epoch(), ++written_), std::memory_order_seq_cst);
     Base::write(to, from, n);
@@ -165,31 +166,34 @@ struct FlagFirst : Base<WideBoard> {
 };
 
 /// Looks at flags without an acquire.
-struct RelaxedFlags : Base<WideBoard> {
+struct RelaxedFlags : Base<WideControlBlock> {
   using Base::Base;
   bool arrived(int r, std::uint32_t chunks) const noexcept {
-    return papcoll::reached(board().header(epoch(), r).stamp.load(std::memory_order_relaxed),
-                            epoch(), chunks);
+    return papcoll::reached(
+        control_block().header(epoch(), r).stamp.load(std::memory_order_relaxed), epoch(), chunks);
   }
 };
 
 /// Leaves without a release.
-struct RelaxedLeave : Base<TightBoard> {
+struct RelaxedLeave : Base<TightControlBlock> {
   using Base::Base;
-  void leave() noexcept { board().left(rank()).epoch.store(epoch(), std::memory_order_relaxed); }
+  void leave() noexcept {
+    control_block().left(rank()).epoch.store(epoch(), std::memory_order_relaxed);
+  }
 };
 
 /// Takes epochs in the order of their difference: old words come out ahead after 2^31 calls.
-struct OrderedStamps : Base<WideBoard> {
+struct OrderedStamps : Base<WideControlBlock> {
   using Base::Base;
   bool released(std::uint32_t chunks) const noexcept {
-    const papcoll::Stamp now = board().release(epoch()).stamp.load(std::memory_order_acquire);
+    const papcoll::Stamp now =
+        control_block().release(epoch()).stamp.load(std::memory_order_acquire);
     return static_cast<std::int64_t>(now - papcoll::make_stamp(epoch(), chunks)) >= 0;
   }
 };
 
 /// Combines in the wrong order.
-struct HighLow : Base<WideBoard> {
+struct HighLow : Base<WideControlBlock> {
   using Base::Base;
   void reduce(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) noexcept {
     Base::reduce(out, high, low, n);
@@ -197,7 +201,7 @@ struct HighLow : Base<WideBoard> {
 };
 
 /// Writes one byte too many.
-struct OneByteMore : Base<WideBoard> {
+struct OneByteMore : Base<WideControlBlock> {
   using Base::Base;
   static void read(std::byte* to, const std::byte* from, std::size_t n) noexcept {
     Base::read(to, from, n);
@@ -206,13 +210,13 @@ struct OneByteMore : Base<WideBoard> {
 };
 
 /// Does not hear that the message of a root that has left is in its pool.
-struct MissesThePool : Base<TightBoard> {
+struct MissesThePool : Base<TightControlBlock> {
   using Base::Base;
   static bool stage(int, std::uint32_t) noexcept { return false; }
 };
 
 /// Only looks, once it has told of it, which pieces are busy, and closes none.
-struct ClosesNothing : Base<TightBoard, RealBells> {
+struct ClosesNothing : Base<TightControlBlock, RealBells> {
   using Base::Base;
   bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
     constexpr std::uint32_t closed = 3;
@@ -221,10 +225,10 @@ struct ClosesNothing : Base<TightBoard, RealBells> {
 };
 
 /// Looks whether the call has failed before others can see that it reads.
-struct ReadsUnseen : Base<TightBoard, RealBells> {
+struct ReadsUnseen : Base<TightControlBlock, RealBells> {
   using Base::Base;
   bool begin_reading() noexcept {
-    auto& reading = board().reading(rank()).now;
+    auto& reading = control_block().reading(rank()).now;
     reading.store(1, std::memory_order_release);
     if (!is_failing()) return true;
     reading.store(0, std::memory_order_release);
@@ -233,22 +237,22 @@ struct ReadsUnseen : Base<TightBoard, RealBells> {
 };
 
 /// Does not look at all.
-struct NeverLooksBeforeItReads : Base<TightBoard, RealBells> {
+struct NeverLooksBeforeItReads : Base<TightControlBlock, RealBells> {
   using Base::Base;
   bool begin_reading() noexcept {
-    board().reading(rank()).now.store(1, std::memory_order_seq_cst);
+    control_block().reading(rank()).now.store(1, std::memory_order_seq_cst);
     return true;
   }
 };
 
 /// Writes to its pool while late ranks may still read what was there.
-struct NeverWaitsForThePool : Base<WideBoard> {
+struct NeverWaitsForThePool : Base<WideControlBlock> {
   using Base::Base;
   static bool use_pool() noexcept { return true; }
 };
 
 /// Somebody else may take up the same between the two halves.
-struct TakesUpInHalves : Base<TightBoard> {
+struct TakesUpInHalves : Base<TightControlBlock> {
   using Base::Base;
   bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
     if (work(w) != seen) return false;
@@ -258,10 +262,12 @@ struct TakesUpInHalves : Base<TightBoard> {
 };
 
 /// Looks who else is at work before others can see that it is done.
-struct LaysDownUnseen : Base<TightBoard, RealBells> {
+struct LaysDownUnseen : Base<TightControlBlock, RealBells> {
   using Base::Base;
   void lay_down(std::uint32_t w, std::uint32_t state) noexcept {
-    board().work(epoch(), w).store(papcoll::make_stamp(epoch(), state), std::memory_order_release);
+    control_block()
+        .work(epoch(), w)
+        .store(papcoll::make_stamp(epoch(), state), std::memory_order_release);
     bells().ring_all();
   }
 };
@@ -369,9 +375,9 @@ TEST_CASE("Work that each of two ranks leaves to the other", "[explore]") {
   // the root does not climb.
   const Script script{9, {{combining_tree, reduce, 3, 8}}};
   const LazyStores lazy{1};
-  World<TightBoard, RealBells> sane{script};
+  World<TightControlBlock, RealBells> sane{script};
   require_fine(random_walks(sane, 5, 20'000));
-  World<TightBoard, RealBells, LaysDownUnseen> world{script};
+  World<TightControlBlock, RealBells, LaysDownUnseen> world{script};
   CHECK_FALSE(random_walks(world, 5, 20'000).fine());
 }
 
@@ -385,12 +391,12 @@ TEST_CASE("Lost wake-ups", "[explore]") {
   for (const Collective c : {allreduce, reduce, bcast, allgather}) {
     CHECK(found<NeverRings>({exchange, c, 112}));
   }
-  using Hasty = SiteOver<WideBoard, HastySleeper>;
+  using Hasty = SiteOver<WideControlBlock, HastySleeper>;
   CHECK(found<Hasty>({exchange, barrier, 0}));
-  using Forgetful = SiteOver<WideBoard, ForgetfulWaker>;
+  using Forgetful = SiteOver<WideControlBlock, ForgetfulWaker>;
   CHECK(found<Forgetful>({exchange, barrier, 0}));
   shared_model().delays_stores = true;
-  using Impatient = SiteOver<TightBoard, ImpatientSleeper>;
+  using Impatient = SiteOver<TightControlBlock, ImpatientSleeper>;
   CHECK(found<Impatient>({exchange, reduce, 64}));
   shared_model().delays_stores = false;
 }

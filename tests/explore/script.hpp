@@ -5,7 +5,7 @@
 #include "algorithms.hpp"
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/op.hpp>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace explore {
 using papcoll::Collective;
 using papcoll::Holds;
 
-/// A chunk of the explored boards, bytes.
+/// A chunk buffer of the explored control blocks, bytes.
 inline constexpr std::size_t chunk_bytes = 64;
 
 /// One call, the same on all ranks.
@@ -305,7 +305,7 @@ struct Deviation {
 enum class Reach {
   all,
   pools,          ///< and no buffers of users
-  chunk_buffers,  ///< not even that: chunks go through the board
+  chunk_buffers,  ///< not even that: chunks go through chunk buffers
   mixed,          ///< of some ranks the pool, of some all but that, of some neither
 };
 
@@ -319,7 +319,7 @@ struct Script {
   Reach reach = Reach::all;
   int first_kind = 0;  ///< of the three kinds of ranks that Reach::mixed has, that of rank 0
   std::vector<int> colours{};       ///< of groups that the ranks are in; empty: one group
-  std::size_t chunk = chunk_bytes;  ///< bytes of a chunk of the board
+  std::size_t chunk = chunk_bytes;  ///< bytes of a chunk buffer
 
   const CallSpec& call_of(int rank, std::size_t i) const {
     for (const Deviation& d : deviations) {
@@ -333,7 +333,7 @@ struct Script {
     }
     return false;
   }
-  /// In call i, or because of the one before it in its frame, of so many that a board has.
+  /// In call i, or because of the one before it in its frame, of so many that a control block has.
   bool may_fail(std::size_t i, std::size_t frames) const {
     return deviates(i) || (i >= frames && deviates(i - frames));
   }

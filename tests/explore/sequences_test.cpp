@@ -77,7 +77,7 @@ TEST_CASE("Every two kinds of call in a row, across the wrap", "[explore]") {
     for (const CallSpec& b : kinds(2)) {
       const Script script{2, {a, b, a}, {}, before_wrap};
       INFO(describe(script));
-      World<TightBoard> world{script};
+      World<TightControlBlock> world{script};
       require_complete(depth_first(world, 1));
     }
   }
@@ -88,7 +88,7 @@ TEST_CASE("Every two kinds of call on three ranks: random schedules", "[explore]
     for (const CallSpec& b : kinds(3)) {
       const Script script{3, {a, b, a}, {}, before_wrap};
       INFO(describe(script));
-      World<TightBoard> world{script};
+      World<TightControlBlock> world{script};
       require_fine(random_walks(world, 8, 40));
     }
   }
@@ -98,11 +98,11 @@ TEST_CASE("Roots that do not wait run ahead until the frames are used up", "[exp
   const CallSpec give{exchange, Collective::bcast, 3, 0};
   const CallSpec take{exchange, Collective::reduce, 3, 1};
   const CallSpec lead{static_leader, Collective::reduce, 16, 1};
-  World<WideBoard> wide{{2, {give, take, lead, give, give, take, lead}, {}, before_wrap}};
+  World<WideControlBlock> wide{{2, {give, take, lead, give, give, take, lead}, {}, before_wrap}};
   require_complete(depth_first(wide, 2));
-  World<TightBoard> tight{{2, {give, take, lead, give, take}, {}, before_wrap}};
+  World<TightControlBlock> tight{{2, {give, take, lead, give, take}, {}, before_wrap}};
   require_complete(depth_first(tight, 3));
-  World<TightBoard> three{{3, {give, take, lead, give}, {}, before_wrap}};
+  World<TightControlBlock> three{{3, {give, take, lead, give}, {}, before_wrap}};
   require_complete(depth_first(three, 2, 1'000'000, DepthFirst::AtBlocks::cost_one));
 }
 
@@ -111,7 +111,7 @@ TEST_CASE("Words that were not used for 2^31 calls", "[explore]") {
     for (const CallSpec& call : kinds(2)) {
       const Script script{2, {call, call, call, call, call}, {}, 7, unused_for};
       INFO(describe(script));
-      World<WideBoard> world{script};
+      World<WideControlBlock> world{script};
       require_fine(depth_first(world, 1, 50));
     }
   }
@@ -130,14 +130,14 @@ TEST_CASE("Random sequences", "[explore]") {
     INFO("seed " << seed << ": " << describe(script));
     {
       const LazyStores lazy{1 + seed % 3};
-      World<TightBoard, RealBells> world{script};
+      World<TightControlBlock, RealBells> world{script};
       require_fine(random_walks(world, seed, 50));
     }
     if (random.draw(2) == 0) {
-      World<TightBoard> world{script};
+      World<TightControlBlock> world{script};
       require_fine(random_walks(world, seed, 50));
     } else {
-      World<WideBoard> world{script};
+      World<WideControlBlock> world{script};
       require_fine(random_walks(world, seed, 50));
     }
   }

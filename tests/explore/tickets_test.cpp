@@ -110,17 +110,17 @@ class World {
   }
 
   void body(int me) {
-    RemoteTicketCounter board{std::make_unique<Words>(*memory_, me, tears_), me, ranks_,
-                              first_epoch_};
+    RemoteTicketCounter counter{std::make_unique<Words>(*memory_, me, tears_), me, ranks_,
+                                first_epoch_};
     for (std::size_t i = 0; i < roots_.size(); ++i) {
-      board.begin(roots_[i]);
-      while (board.ticket() < 0) board.step();
-      take(i, board.ticket(), me);
-      while (!board.done()) board.step();
+      counter.begin(roots_[i]);
+      while (counter.ticket() < 0) counter.step();
+      take(i, counter.ticket(), me);
+      while (!counter.done()) counter.step();
       const bool sees_all = roots_[i] < 0 || roots_[i] == me;
       while (sees_all && came_[i] < ranks_) memory_->await_change(memory_->version());
-      check(i, board, me);
-      board.end(sees_all || board.ticket() == ranks_ - 1);
+      check(i, counter, me);
+      counter.end(sees_all || counter.ticket() == ranks_ - 1);
     }
   }
 
@@ -136,15 +136,15 @@ class World {
     memory_->wake();
   }
 
-  void check(std::size_t call, const RemoteTicketCounter& board, int me) const {
-    const int t = board.ticket();
+  void check(std::size_t call, const RemoteTicketCounter& counter, int me) const {
+    const int t = counter.ticket();
     const int last = ranks_ - 1;
     const auto holder = [&](int ticket) {
       return ticket < 0 || ticket > last ? -1 : holders_[call][static_cast<std::size_t>(ticket)];
     };
-    if (board.before() != holder(t - 1)) scheduler().fail("wrong predecessor");
-    if (board.after() != holder(t + 1)) scheduler().fail("wrong successor");
-    if (roots_[call] == me && board.last() != holder(last)) scheduler().fail("wrong last");
+    if (counter.before() != holder(t - 1)) scheduler().fail("wrong predecessor");
+    if (counter.after() != holder(t + 1)) scheduler().fail("wrong successor");
+    if (roots_[call] == me && counter.last() != holder(last)) scheduler().fail("wrong last");
   }
 
   int ranks_;

@@ -25,13 +25,14 @@
 
 namespace explore {
 
-template <class Board, class Bells = PlainBells, class SiteType = SiteOver<Board, Bells>>
+template <class ControlBlock, class Bells = PlainBells,
+          class SiteType = SiteOver<ControlBlock, Bells>>
 class World {
  public:
   explicit World(Script script) : script_(std::move(script)) {
     const int ranks = script_.ranks;
     bells_bytes_ = RealBells::bytes(ranks);
-    std::size_t bytes = bells_bytes_ + Board::bytes(ranks, script_.chunk);
+    std::size_t bytes = bells_bytes_ + ControlBlock::bytes(ranks, script_.chunk);
     if (!script_.colours.empty()) groups_ = papcoll::Groups::by_colour(script_.colours);
     for (std::size_t i = 0; i < script_.calls.size(); ++i) {
       for (int r = 0; r < ranks; ++r) buffers_.emplace_back(script_.call_of(r, i), i, r, ranks);
@@ -42,7 +43,7 @@ class World {
     for (const Buffers& b : buffers_) bytes += in_lines(b.bytes());
     const std::size_t after_pools = bytes - at;
     memory_.resize(bytes / sizeof(Line) + 1);
-    board_ = Board{begin() + bells_bytes_, ranks, script_.chunk};
+    control_ = ControlBlock{begin() + bells_bytes_, ranks, script_.chunk};
     for (int r = 0; r < ranks; ++r) {
       papcoll::Node node;
       node.rank = r;
@@ -77,11 +78,11 @@ class World {
     if (shared_model().owner() != this) describe_memory();
     std::memset(static_cast<void*>(memory_.data()), 0, memory_.size() * sizeof(Line));
     RealBells::initialise(begin(), ranks());
-    board_.initialise(script_.first_epoch - script_.unused_for);
+    control_.initialise(script_.first_epoch - script_.unused_for);
     sites_.clear();
     for (int r = 0; r < ranks(); ++r) {
-      board_.left(r).epoch.store(script_.first_epoch - 1, std::memory_order_relaxed);
-      sites_.emplace_back(board_, bells(), r, script_.first_epoch,
+      control_.left(r).epoch.store(script_.first_epoch - 1, std::memory_order_relaxed);
+      sites_.emplace_back(control_, bells(), r, script_.first_epoch,
                           &nodes_[static_cast<std::size_t>(r)]);
     }
     shared_model().reset();
@@ -89,7 +90,7 @@ class World {
 
   void body(int rank) {
     SiteType& site = sites_[static_cast<std::size_t>(rank)];
-    std::array<bool, Board::frames> complete{};  // the last call in each frame
+    std::array<bool, ControlBlock::frames> complete{};  // the last call in each frame
     for (std::size_t i = 0; i < script_.calls.size(); ++i) {
       bool& last = complete[i % complete.size()];
       last = make_call(site, i, rank, last);
@@ -138,7 +139,7 @@ class World {
       scheduler().trace("--- call " + std::to_string(i) + ": " + spec.describe());
     }
     auto wait = [&](auto&& ready) { site.bells().wait(rank, ready); };
-    constexpr std::size_t frames = Board::frames;
+    constexpr std::size_t frames = ControlBlock::frames;
     const bool complete = explore::make_call(site, spec, call, script_.may_fail(i, frames), wait);
     if (!complete) await_readers(site);
     const std::string problem = problem_of(script_, i, rank, buffers, complete, before, frames);
@@ -152,14 +153,14 @@ class World {
   void await_readers(const SiteType& site) {
     for (int r = site.reader(); r >= 0; r = site.reader()) {
       shared_model().publish_stores();
-      if (site.is_reading(r)) scheduler().block(&board_.reading(r).now);
+      if (site.is_reading(r)) scheduler().block(&control_.reading(r).now);
     }
   }
 
   void describe_memory() {
     shared_model().map(this, begin(), memory_.size() * sizeof(Line));
     name_bells();
-    name_board();
+    name_control_block();
     for (const papcoll::Node& n : nodes_) {
       shared_model().name(n.pool, pool_bytes, "pool of " + std::to_string(n.rank));
     }
@@ -179,43 +180,45 @@ class World {
     }
   }
 
-  void name_board() {
+  void name_control_block() {
     SharedModel& model = shared_model();
     for (int r = 0; r < ranks(); ++r) {
-      model.name(&board_.left(r), sizeof(typename Board::Left), "left of " + std::to_string(r));
+      model.name(&control_.left(r), sizeof(typename ControlBlock::Left),
+                 "left of " + std::to_string(r));
     }
     for (int r = 0; r < ranks(); ++r) {
-      model.name(&board_.reading(r), sizeof(typename Board::Reading),
+      model.name(&control_.reading(r), sizeof(typename ControlBlock::Reading),
                  "reading of " + std::to_string(r));
     }
-    for (std::uint32_t e = 0; e < Board::frames; ++e) {
+    for (std::uint32_t e = 0; e < ControlBlock::frames; ++e) {
       const std::string frame = " of frame " + std::to_string(e);
-      model.name(&board_.claim(e), sizeof(typename Board::Claim), "claim" + frame);
-      model.name(&board_.tickets(e), sizeof(typename Board::Tickets), "tickets" + frame);
+      model.name(&control_.claim(e), sizeof(typename ControlBlock::Claim), "claim" + frame);
+      model.name(&control_.tickets(e), sizeof(typename ControlBlock::Tickets), "tickets" + frame);
       for (int r = 0; r < ranks(); ++r) {
-        model.name(&board_.holder(e, r), sizeof(typename Board::Holder),
+        model.name(&control_.holder(e, r), sizeof(typename ControlBlock::Holder),
                    "holder of ticket " + std::to_string(r) + frame);
       }
-      for (std::uint32_t w = 0; w < Board::work_words(ranks()); ++w) {
-        model.name(&board_.work(e, w), sizeof(typename Board::WorkWord),
+      for (std::uint32_t w = 0; w < ControlBlock::work_words(ranks()); ++w) {
+        model.name(&control_.work(e, w), sizeof(typename ControlBlock::WorkWord),
                    "work " + std::to_string(w) + frame);
       }
-      model.name(&board_.release(e), sizeof(typename Board::Header), "release" + frame);
-      model.name(&board_.failure(e), sizeof(typename Board::Failure), "failure" + frame);
+      model.name(&control_.release(e), sizeof(typename ControlBlock::Header), "release" + frame);
+      model.name(&control_.failure(e), sizeof(typename ControlBlock::Failure), "failure" + frame);
       for (int r = 0; r <= ranks(); ++r) {
         const std::string whose =
             (r == ranks() ? "result" : "chunk buffers of " + std::to_string(r)) + frame;
-        const std::uint32_t buffers = r == ranks() ? Board::results : Board::buffers;
-        static_assert(Board::buffers % 2 == 0 && Board::results % 2 == 0);
+        const std::uint32_t buffers = r == ranks() ? ControlBlock::results : ControlBlock::buffers;
+        static_assert(ControlBlock::buffers % 2 == 0 && ControlBlock::results % 2 == 0);
         for (std::uint32_t k = 0; k < buffers; k += 2) {  // a chunk may fill two, see Site
           model.name(
-              r == ranks() ? board_.result_buffer(e, k) : board_.chunk_buffer(e, r, k),
+              r == ranks() ? control_.result_buffer(e, k) : control_.chunk_buffer(e, r, k),
               2 * script_.chunk,
               "buffers " + std::to_string(k) + " and " + std::to_string(k + 1) + " of " + whose);
         }
         if (r == ranks()) continue;
-        model.name(&board_.header(e, r), sizeof(typename Board::Header), "header of " + whose);
-        model.name(&board_.progress(e, r), sizeof(typename Board::Progress),
+        model.name(&control_.header(e, r), sizeof(typename ControlBlock::Header),
+                   "header of " + whose);
+        model.name(&control_.progress(e, r), sizeof(typename ControlBlock::Progress),
                    "progress of " + whose);
       }
     }
@@ -224,7 +227,7 @@ class World {
   Script script_;
   std::size_t bells_bytes_ = 0;
   std::vector<Line> memory_;
-  Board board_;
+  ControlBlock control_;
   std::optional<papcoll::Groups> groups_;
   std::deque<NoPool> no_pools_;
   std::vector<papcoll::Node> nodes_;

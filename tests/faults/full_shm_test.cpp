@@ -72,7 +72,7 @@ bool lazy_buffers_fail(const char* algorithm, off_t spare, const papcoll::GroupC
   options.peer_access = papcoll::PeerAccess::staged;
   options.copy_method = papcoll::CopyMethod::plain;
   options.groups = groups;
-  if (!groups.empty()) options.chunk_bytes = 16384;  // there are more boards
+  if (!groups.empty()) options.chunk_bytes = 16384;  // there are more control blocks
   papcoll::Communicator comm{world.get(), options};
   const int me = comm.rank();
   if (!comm.no_shared_memory().empty()) return complain(me, algorithm, "no shared memory");

@@ -1,6 +1,6 @@
 // How many pages of a node's shared memory a communicator has taken: none that no call needs.
 
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 
@@ -20,7 +20,7 @@
 #include "own_comm.hpp"
 
 using papcoll::Communicator;
-using papcoll::NodeBoard;
+using papcoll::NodeControlBlock;
 
 namespace {
 
@@ -71,15 +71,15 @@ class Pages {
   /// Of the communicator's memory, once all ranks are here.
   std::size_t taken() {
     MPI_Barrier(own_.get());
-    const std::size_t bytes = taken_at(node().board);
+    const std::size_t bytes = taken_at(node().control);
     MPI_Barrier(own_.get());
     return bytes;
   }
-  NodeBoard board() {
-    return papcoll::detail::board_of(node(), comm_.core().options().chunk_bytes);
+  NodeControlBlock control_block() {
+    return papcoll::detail::control_block_of(node(), comm_.core().options().chunk_bytes);
   }
   std::size_t all_buffers() {
-    return papcoll::detail::board_buffers_bytes(own_.size(), comm_.core().options().chunk_bytes);
+    return papcoll::detail::chunk_buffers_bytes(own_.size(), comm_.core().options().chunk_bytes);
   }
 
  private:
@@ -112,7 +112,7 @@ TEST_CASE("chunk buffers take memory when they are first used, and no sooner", "
   CAPTURE(made, pages.all_buffers());
   REQUIRE(made > 0);
   CHECK(made < pages.all_buffers() / 4);
-  for (int i = 0; i < 2 * NodeBoard::frames; ++i) {
+  for (int i = 0; i < 2 * NodeControlBlock::frames; ++i) {
     add<>(comm, 8);
     add<papcoll::DynamicLeader>(comm, 8);
     papcoll::barrier(comm);
@@ -122,10 +122,10 @@ TEST_CASE("chunk buffers take memory when they are first used, and no sooner", "
   // A slice is a cache line at least, so one rank has all of this; nobody writes into the buffer
   // of rank 0.
   add<papcoll::MultiLeader>(comm, 8);
-  CHECK(pages.taken() <= made + (ranks - 1) * pages.board().rank_buffers_bytes());
+  CHECK(pages.taken() <= made + (ranks - 1) * pages.control_block().rank_buffers_bytes());
   add<papcoll::MultiLeader>(comm, std::size_t{1} << 20U);
   const std::size_t in_chunk_buffers = pages.taken();
-  CHECK(in_chunk_buffers == made + ranks * pages.board().rank_buffers_bytes());
+  CHECK(in_chunk_buffers == made + ranks * pages.control_block().rank_buffers_bytes());
   add<papcoll::MultiLeader>(comm, std::size_t{4} << 20U);
   CHECK(pages.taken() == in_chunk_buffers);
   // The leader is the root, so nobody else takes a result.
@@ -135,8 +135,8 @@ TEST_CASE("chunk buffers take memory when they are first used, and no sooner", "
   // 16 chunks of a result, in one frame.
   add<papcoll::DynamicLeader>(comm, std::size_t{1} << 20U);
   const std::size_t results = pages.taken() - in_chunk_buffers;
-  CHECK(results >= NodeBoard::results * comm.core().options().chunk_bytes);
-  CHECK(results <= 2 * NodeBoard::results * comm.core().options().chunk_bytes);
+  CHECK(results >= NodeControlBlock::results * comm.core().options().chunk_bytes);
+  CHECK(results <= 2 * NodeControlBlock::results * comm.core().options().chunk_bytes);
 }
 
 TEST_CASE("calls that read buffers where they are take no chunk buffers", "[pages]") {
@@ -165,7 +165,7 @@ TEST_CASE("chunks smaller than a page are in pages of one rank's, too", "[pages]
   }
   Communicator& comm = pages.comm();
   const std::size_t before = pages.taken();
-  for (int i = 0; i < 2 * NodeBoard::frames; ++i) {
+  for (int i = 0; i < 2 * NodeControlBlock::frames; ++i) {
     add<papcoll::Exchange>(comm, 5000);
     add<papcoll::DynamicLeader>(comm, 5000);
     add<papcoll::Accumulator>(comm, 5000);

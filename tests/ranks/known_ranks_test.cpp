@@ -335,7 +335,7 @@ TEST_CASE("what is freed beside a broken communicator is used again when all hav
     Communicator broken{second.get(), options};
     char* const lent = arena.allocate(n);
     MPI_Barrier(first.get());
-    broken.core().abort_node(papcoll::NodeBoard::Abort::deadline);
+    broken.core().abort_node(papcoll::NodeControlBlock::Abort::deadline);
     arena.deallocate(lent, n);
     char* const next = arena.allocate(n);
     used_again = next == lent;

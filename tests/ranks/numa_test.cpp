@@ -1,7 +1,7 @@
 // Which NUMA node the pages of shared memory are on. The kernel is asked by its calls, without
 // libnuma.
 
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 
@@ -155,8 +155,8 @@ TEST_CASE("a rank's chunk buffers are on its node", "[numa]") {
     return;
   }
   const papcoll::TeamCore& core = comm.core();
-  const papcoll::NodeBoard board =
-      papcoll::detail::board_of(*core.surroundings().node, core.options().chunk_bytes);
+  const papcoll::NodeControlBlock control =
+      papcoll::detail::control_block_of(*core.surroundings().node, core.options().chunk_bytes);
   // The second writes to peers' chunk buffers; its chunks need all results and four ranks' chunk
   // buffers.
   for (const bool first : {true, false}) {
@@ -167,11 +167,11 @@ TEST_CASE("a rank's chunk buffers are on its node", "[numa]") {
       papcoll::allreduce<papcoll::Accumulator>(comm, data);
     }
     // What nobody has touched yet has no place to be asked for.
-    std::byte* const mine = board.chunk_buffer(0, comm.rank(), 0);
-    for (std::size_t at = 0; at < board.rank_buffers_bytes(); at += 4096) {
+    std::byte* const mine = control.chunk_buffer(0, comm.rank(), 0);
+    for (std::size_t at = 0; at < control.rank_buffers_bytes(); at += 4096) {
       static_cast<void>(*static_cast<volatile std::byte*>(mine + at));
     }
     MPI_Barrier(own.get());
-    CHECK(placed.has(mine, board.rank_buffers_bytes()));
+    CHECK(placed.has(mine, control.rank_buffers_bytes()));
   }
 }

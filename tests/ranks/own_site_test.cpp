@@ -19,7 +19,7 @@ using papcoll::TeamEnvironment;
 namespace {
 
 int ended = 0;
-bool saw_the_board = false;
+bool saw_the_control_block = false;
 
 class OwnSite final : public papcoll::ForwardingSite {
  public:
@@ -28,7 +28,7 @@ class OwnSite final : public papcoll::ForwardingSite {
   OwnSite& operator=(const OwnSite&) = delete;
   ~OwnSite() {
     ++ended;
-    saw_the_board = arrived(rank(), 0);
+    saw_the_control_block = arrived(rank(), 0);
   }
 };
 
@@ -52,12 +52,12 @@ TEST_CASE("a transport's site ends with its MPI communicator, before the memory 
     return;
   }
   ended = 0;
-  saw_the_board = false;
+  saw_the_control_block = false;
   std::vector<int> data(1, 1);
   papcoll::allreduce<papcoll::DynamicLeader, OwnTransport>(comm, data);
   CHECK(data.front() == comm.size());
   CHECK(ended == 0);
   MPI_Comm_free(&copy);
   CHECK(ended == 1);
-  CHECK(saw_the_board);
+  CHECK(saw_the_control_block);
 }

@@ -1,7 +1,7 @@
 // Ranks work on each other's buffers when a call fails: an exception gives the user his buffers
 // back, so nobody may be at work on them any more.
 
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/shared_vector.hpp>
 
@@ -35,7 +35,8 @@ struct FailingSum {
 
   std::int64_t operator()(std::int64_t a, std::int64_t b) const noexcept {
     if (fails != nullptr) {
-      fails->abort_node(papcoll::NodeBoard::Abort::gave_up + static_cast<unsigned>(fails->rank()));
+      fails->abort_node(papcoll::NodeControlBlock::Abort::gave_up +
+                        static_cast<unsigned>(fails->rank()));
       fails = nullptr;
       // Long enough for rank 0 to throw, if it does not wait for this rank.
       const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{500};
@@ -124,6 +125,6 @@ TEST_CASE("what is freed in the arena of a broken communicator is not used again
   };
   allocate_often();
   MPI_Barrier(own.get());
-  comm.core().abort_node(papcoll::NodeBoard::Abort::deadline);
+  comm.core().abort_node(papcoll::NodeControlBlock::Abort::deadline);
   CHECK_THROWS_AS(allocate_often(), std::bad_alloc);
 }

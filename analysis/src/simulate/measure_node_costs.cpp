@@ -8,7 +8,7 @@
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/op.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/simulate/node_costs.hpp>
@@ -429,9 +429,9 @@ class NodeCostMeter {
   /// One rank's calls of an algorithm, on papcoll's own site, without a team.
   template <class Run> double running(const Call& call) {
     constexpr std::size_t chunk = 65536;
-    LazyMemory memory{NodeBoard::bytes(1, chunk) + Doorbells::bytes(1)};
+    LazyMemory memory{NodeControlBlock::bytes(1, chunk) + Doorbells::bytes(1)};
     Doorbells::initialise(memory.data(), 1);
-    NodeSite site{NodeBoard{memory.data() + Doorbells::bytes(1), 1, chunk},
+    NodeSite site{NodeControlBlock{memory.data() + Doorbells::bytes(1), 1, chunk},
                   Doorbells{memory.data(), 1}, 0};
     return each_of(1000, [&](std::size_t) {
       site.begin(CallWords::of(call.count, call.collective, 1, 0, 0), call.reducer);

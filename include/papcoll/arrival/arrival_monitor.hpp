@@ -4,7 +4,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 
 #include <algorithm>
 #include <array>
@@ -63,7 +63,8 @@ class CostListener {
   std::uint32_t changes_ = 0;
 };
 
-/// Watches the arrivals of the ranks of a board, and comes to the same view on all of them.
+/// Watches the arrivals of ranks that share a control block, and comes to the same view on all of
+/// them.
 ///
 ///     call      …  e         …    t          t+1 …          t, t′: multiples of `period`
 ///     rank 0       notes 0:17     looks      acts on it
@@ -84,18 +85,18 @@ class CostListener {
 /// every large call. A look reads much that caches no longer hold, and costs the time of several
 /// calls: once nothing has changed for 64 looks, only one in four is made, at what was recorded
 /// just before it, until something changes.
-template <class Board, std::uint32_t Period = 16> class BasicArrivalMonitor {
+template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonitor {
  public:
   static constexpr std::uint32_t period = Period;
   static constexpr std::uint32_t noted_one_in = Period < 8 ? 1 : 8;
-  static_assert(Board::remembered > 2 * Board::frames + Period - 2);
-  static_assert((Board::remembered & (Board::remembered - 1)) == 0, "epochs wrap");
+  static_assert(ControlBlock::remembered > 2 * ControlBlock::frames + Period - 2);
+  static_assert((ControlBlock::remembered & (ControlBlock::remembered - 1)) == 0, "epochs wrap");
 
-  BasicArrivalMonitor(Board board, int rank) noexcept : board_(board), rank_(rank) {}
+  BasicArrivalMonitor(ControlBlock control, int rank) noexcept : control_(control), rank_(rank) {}
 
   /// Returns true if this call may be recorded. What is recorded of other calls is never read.
   bool watches(std::uint32_t epoch) const noexcept {
-    return (epoch + static_cast<std::uint32_t>(Board::frames) - 1) / period % stride_ ==
+    return (epoch + static_cast<std::uint32_t>(ControlBlock::frames) - 1) / period % stride_ ==
            stride_ - 1;
   }
   /// Returns n: one in n of such calls, whose choice is made, is timed, as often as if all were
@@ -114,15 +115,15 @@ template <class Board, std::uint32_t Period = 16> class BasicArrivalMonitor {
   void note(std::uint32_t epoch, std::uint64_t ns, ArrivalClass kind, bool in_arena) noexcept {
     noted_ |= bit(epoch);
     const Word w{epoch, ns, kind.index, in_arena};
-    board_.arrivals(rank_).at[epoch % Board::remembered].store(w.packed(),
-                                                               std::memory_order_relaxed);
+    control_.arrivals(rank_).at[epoch % ControlBlock::remembered].store(w.packed(),
+                                                                        std::memory_order_relaxed);
   }
 
   /// This rank, which has noted its arrival, is about to leave the call, after so many nanoseconds.
   /// `block_bits`: as far as this rank knows, see CallCost.
   void note_cost(std::uint32_t epoch, CallTrial trial, std::uint64_t ns,
                  std::uint8_t block_bits = 0) noexcept {
-    board_.arrivals(rank_).cost[epoch % Board::remembered].store(
+    control_.arrivals(rank_).cost[epoch % ControlBlock::remembered].store(
         CostWord{epoch, trial, ns, block_bits}.packed(), std::memory_order_relaxed);
   }
 
@@ -133,7 +134,7 @@ template <class Board, std::uint32_t Period = 16> class BasicArrivalMonitor {
   [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
     const auto changes = [&] { return generation_ + (costs != nullptr ? costs->changes() : 0); };
     const std::uint32_t before = changes();
-    const std::uint32_t end = epoch - static_cast<std::uint32_t>(Board::frames);
+    const std::uint32_t end = epoch - static_cast<std::uint32_t>(ControlBlock::frames);
     for (std::uint32_t e = end - period + 1; e != end + 1; ++e) {
       if ((noted_ & bit(e)) == 0) continue;
       noted_ &= ~bit(e);
@@ -172,7 +173,7 @@ template <class Board, std::uint32_t Period = 16> class BasicArrivalMonitor {
     bool in_arena;
 
     static std::uint64_t tag(std::uint32_t epoch) noexcept {
-      return epoch / Board::remembered & 0xffffU;
+      return epoch / ControlBlock::remembered & 0xffffU;
     }
     std::uint64_t packed() const noexcept {
       return tag(epoch) << 48U | (ns & time_mask) << 5U | std::uint64_t{kind} << 2U |
@@ -201,7 +202,7 @@ template <class Board, std::uint32_t Period = 16> class BasicArrivalMonitor {
     std::uint8_t block_bits;
 
     static std::uint64_t tag(std::uint32_t epoch) noexcept {
-      return epoch / Board::remembered & 0xffU;
+      return epoch / ControlBlock::remembered & 0xffU;
     }
     std::uint64_t packed() const noexcept {
       return tag(epoch) << 56U | std::uint64_t{trial.kind} << 40U |
@@ -221,20 +222,21 @@ template <class Board, std::uint32_t Period = 16> class BasicArrivalMonitor {
   /// arrived, from any origin.
   void learn_cost(std::uint32_t epoch, CostListener* costs, auto&& arrival) noexcept {
     const auto word = [&](int r) {
-      return board_.arrivals(r).cost[epoch % Board::remembered].load(std::memory_order_relaxed);
+      return control_.arrivals(r).cost[epoch % ControlBlock::remembered].load(
+          std::memory_order_relaxed);
     };
     const std::uint64_t mine = word(rank_);
     const CallTrial trial = CostWord::of(mine, epoch).trial;
     if (trial.kind == 0 || mine >> 56U != CostWord::tag(epoch)) return;
     std::int64_t last = arrival(0);
-    for (int r = 0; r < board_.ranks(); ++r) {
+    for (int r = 0; r < control_.ranks(); ++r) {
       if ((word(r) ^ mine) > CostWord::own) return;
       last = std::max(last, arrival(r));
     }
     has_costs_ = true;
     if (costs == nullptr) return;
     CallCost all;
-    for (int r = 0; r < board_.ranks(); ++r) {
+    for (int r = 0; r < control_.ranks(); ++r) {
       const CostWord of_rank = CostWord::of(word(r), epoch);
       const auto ns = static_cast<std::int64_t>(of_rank.ns);
       all.block_bits = std::max(all.block_bits, of_rank.block_bits);
@@ -242,37 +244,38 @@ template <class Board, std::uint32_t Period = 16> class BasicArrivalMonitor {
       all.after_last +=
           static_cast<std::uint64_t>(std::max<std::int64_t>(arrival(r) + ns - last, 0));
     }
-    const auto ranks = static_cast<std::uint64_t>(board_.ranks());
+    const auto ranks = static_cast<std::uint64_t>(control_.ranks());
     costs->add({trial, all.in_call / ranks, all.after_last / ranks, all.block_bits});
   }
 
   /// Learns from one call, if all ranks have recorded it alike.
   void learn(std::uint32_t epoch, CostListener* costs) noexcept {
     const auto word = [&](int r) {
-      return board_.arrivals(r).at[epoch % Board::remembered].load(std::memory_order_relaxed);
+      return control_.arrivals(r).at[epoch % ControlBlock::remembered].load(
+          std::memory_order_relaxed);
     };
     const std::uint64_t mine = word(rank_);
     if (!Word::is_of(mine, epoch)) return;
     bool in_arena = true;
-    for (int r = 0; r < board_.ranks(); ++r) {
+    for (int r = 0; r < control_.ranks(); ++r) {
       const std::uint64_t w = word(r);
       if (!Word::is_of(w, epoch) || Word::kind_of(w) != Word::kind_of(mine)) return;
       in_arena = in_arena && Word::arena_of(w);
     }
     const auto arrival = [&, origin = word(0)](int r) { return Word::between(origin, word(r)); };
     learn_cost(epoch, costs, arrival);
-    Imbalance call = detail::imbalance_of(board_.ranks(), arrival);
+    Imbalance call = detail::imbalance_of(control_.ranks(), arrival);
     call.in_arena = in_arena;
     recent_[Word::kind_of(mine)].add(call);
     if (!ArrivalClass{static_cast<std::uint8_t>(Word::kind_of(mine))}.is_small()) ++longer_calls_;
   }
 
-  static_assert(Board::remembered <= 64);
+  static_assert(ControlBlock::remembered <= 64);
   static constexpr std::uint64_t bit(std::uint32_t epoch) noexcept {
-    return std::uint64_t{1} << epoch % Board::remembered;
+    return std::uint64_t{1} << epoch % ControlBlock::remembered;
   }
 
-  Board board_;
+  ControlBlock control_;
   int rank_;
   std::uint64_t noted_ = 0;  ///< the calls that this rank has noted, and not learnt from
   bool has_costs_ = false;
@@ -283,6 +286,6 @@ template <class Board, std::uint32_t Period = 16> class BasicArrivalMonitor {
   std::uint32_t stride_ = 1;                     ///< periods between looks
   std::array<detail::RecentCalls, 8> recent_{};  ///< as many as a word can name
 };
-using ArrivalMonitor = BasicArrivalMonitor<NodeBoard>;
+using ArrivalMonitor = BasicArrivalMonitor<NodeControlBlock>;
 
 }  // namespace papcoll::inline PAPCOLL_ABI

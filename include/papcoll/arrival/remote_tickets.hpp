@@ -39,7 +39,7 @@ class RemoteTicketCounter {
  public:
   static constexpr std::uint64_t frames = 4;
 
-  /// Words of each rank that a board needs.
+  /// Words of each rank that a counter needs.
   static constexpr std::size_t words(int size) noexcept {
     return static_cast<std::size_t>(frames) * (head + static_cast<std::size_t>(size));
   }

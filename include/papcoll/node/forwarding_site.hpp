@@ -1,6 +1,6 @@
 #pragma once
 
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
@@ -114,8 +114,8 @@ class ForwardingSite {
   /// Calls that may be under way at once: a slow rank may still read chunk buffers of a former
   /// call. Memory for chunk buffers has a part for each of 0 … frames − 1, and a call uses the part
   /// frame().
-  static constexpr int frames = NodeBoard::frames;
-  int frame() const noexcept { return static_cast<int>(node().epoch() % NodeBoard::frames); }
+  static constexpr int frames = NodeControlBlock::frames;
+  int frame() const noexcept { return static_cast<int>(node().epoch() % NodeControlBlock::frames); }
 
   /// The team's own site, in the call under way.
   NodeSite& node() const noexcept { return *node_; }

@@ -2,8 +2,8 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
+#include <papcoll/node/control_block.hpp>
 
 #include <array>
 #include <atomic>
@@ -14,22 +14,23 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The life of a call on a board, as one of its ranks lives it: its number, entering and leaving
-/// its frame, and how it fails. What algorithms ask of the call in between is in BasicNodeSite.
-template <class Board, class Bells> class CallFrame {
+/// The life of a call in a control block, as one of its ranks lives it: its number, entering and
+/// leaving its frame, and how it fails. What algorithms ask of the call in between is in
+/// BasicNodeSite.
+template <class ControlBlock, class Bells> class CallFrame {
  protected:
-  using Access = typename Board::Access;
+  using Access = typename ControlBlock::Access;
 
  public:
   // --- for what runs algorithms
 
   /// Returns true if all ranks have left the call that used this epoch slot before.
   bool enter() noexcept {
-    const std::uint32_t wanted = epoch_ - Board::frames;
+    const std::uint32_t wanted = epoch_ - ControlBlock::frames;
     if (epoch_reached(all_left_, wanted)) return true;
     std::uint32_t least = epoch_ - 1;
-    for (int r = 0; r < board_.ranks(); ++r) {
-      const std::uint32_t left = board_.left(r).epoch.load(std::memory_order_acquire);
+    for (int r = 0; r < control_.ranks(); ++r) {
+      const std::uint32_t left = control_.left(r).epoch.load(std::memory_order_acquire);
       if (!epoch_reached(left, wanted)) return false;
       if (!epoch_reached(left, least)) least = left;
     }
@@ -43,7 +44,7 @@ template <class Board, class Bells> class CallFrame {
   /// learn of it in this call, which then fails on all ranks: each decides so by what is in the
   /// control block.
   [[gnu::cold]] bool last_in_frame_matched() noexcept {
-    Unheard& u = unheard_[epoch_ % Board::frames];
+    Unheard& u = unheard_[epoch_ % ControlBlock::frames];
     if (u.asks != Asks::nothing) [[unlikely]] {
       const bool knows = u.asks == Asks::who_has_not_heard;
       u.asks = Asks::nothing;
@@ -62,7 +63,7 @@ template <class Board, class Bells> class CallFrame {
   }
 
   std::uint32_t epoch() const noexcept { return epoch_; }
-  const Board& board() const noexcept { return board_; }
+  const ControlBlock& control_block() const noexcept { return control_; }
   Bells& bells() noexcept { return bells_; }
 
   /// What messages call the ranks, if not by their numbers here.
@@ -76,12 +77,13 @@ template <class Board, class Bells> class CallFrame {
   /// that calls differ may still complete its own, if the first is stopped before its text is
   /// there: then it hears of it when the frame is used again.
   [[gnu::cold]] void fail_with(const std::string& text) {
-    typename Board::Failure& f = board_.failure(epoch_);
+    typename ControlBlock::Failure& f = control_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
-    if (says_failure(before, Board::Failure::found)) return;
+    if (says_failure(before, ControlBlock::Failure::found)) return;
     const std::uint32_t after =
-        tells_of_earlier(before) && any_unheard() ? Board::Failure::after_another : 0;
-    if (!f.stamp.compare_exchange_strong(before, failure_stamp(Board::Failure::found | after),
+        tells_of_earlier(before) && any_unheard() ? ControlBlock::Failure::after_another : 0;
+    if (!f.stamp.compare_exchange_strong(before,
+                                         failure_stamp(ControlBlock::Failure::found | after),
                                          std::memory_order_acq_rel)) {
       return;
     }
@@ -93,27 +95,27 @@ template <class Board, class Bells> class CallFrame {
     }
     kept.resize(std::min(kept.size(), sizeof(f.text) - 1));
     Access::write(f.text, kept.c_str(), kept.size() + 1);
-    f.stamp.store(failure_stamp(Board::Failure::told | after), std::memory_order_seq_cst);
+    f.stamp.store(failure_stamp(ControlBlock::Failure::told | after), std::memory_order_seq_cst);
     bells_.ring_all();
   }
 
   bool failed() const noexcept {
-    return says_failure(look_at(board_.failure(epoch_).stamp), Board::Failure::told);
+    return says_failure(look_at(control_.failure(epoch_).stamp), ControlBlock::Failure::told);
   }
   /// Returns true if the call has failed, or a rank is about to write why. A rank that fails a call
   /// before it arrives in it sets that state first.
   bool is_failing() const noexcept {
-    return says_failure(look_at(board_.failure(epoch_).stamp), Board::Failure::found);
+    return says_failure(look_at(control_.failure(epoch_).stamp), ControlBlock::Failure::found);
   }
   /// Once failed().
   [[gnu::cold]] std::string failure_text() {
     heard_of_all_ = heard_failure_ = true;
-    return text_of(board_.failure(epoch_));
+    return text_of(control_.failure(epoch_));
   }
 
   /// Returns true if this rank is between begin and leave.
   bool under_way() const noexcept {
-    return board_.left(rank_).epoch.load(std::memory_order_relaxed) != epoch_;
+    return control_.left(rank_).epoch.load(std::memory_order_relaxed) != epoch_;
   }
 
   /// The call under way, for messages.
@@ -130,18 +132,18 @@ template <class Board, class Bells> class CallFrame {
   [[gnu::cold, gnu::noinline]] std::string missing() const {
     const auto unless = [this](auto&& fine) {
       std::vector<int> ranks;
-      for (int r = 0; r < board_.ranks(); ++r) {
+      for (int r = 0; r < control_.ranks(); ++r) {
         if (r != rank_ && !fine(r)) ranks.push_back(name(r));
       }
       return ranks;
     };
-    const std::uint32_t before = epoch_ - Board::frames;
+    const std::uint32_t before = epoch_ - ControlBlock::frames;
     const auto behind = unless([&](int r) {
-      return epoch_reached(board_.left(r).epoch.load(std::memory_order_acquire), before);
+      return epoch_reached(control_.left(r).epoch.load(std::memory_order_acquire), before);
     });
     if (!behind.empty()) {
-      return detail::joined(
-          {listed(behind), " not left the call ", Board::frames, " before ", describe_call()});
+      return detail::joined({listed(behind), " not left the call ", ControlBlock::frames,
+                             " before ", describe_call()});
     }
     const auto away = unless([&](int r) { return arrived(r, 0); });
     return away.empty() ? "" : detail::joined({listed(away), " not come to ", describe_call()});
@@ -160,7 +162,7 @@ template <class Board, class Bells> class CallFrame {
   int size() const noexcept { return size_; }
 
   bool arrived(int r, std::uint32_t chunks) const noexcept {
-    return reached(look_at(board_.header(epoch_, r).stamp), epoch_, chunks);
+    return reached(look_at(control_.header(epoch_, r).stamp), epoch_, chunks);
   }
   bool matches(int r) const noexcept { return words_of(r) == words_; }
 
@@ -178,11 +180,11 @@ template <class Board, class Bells> class CallFrame {
   }
 
  protected:
-  CallFrame(Board board, Bells bells, int rank, std::uint32_t first_epoch)
-      : board_(board),
+  CallFrame(ControlBlock control, Bells bells, int rank, std::uint32_t first_epoch)
+      : control_(control),
         bells_(bells),
         rank_(rank),
-        size_(board.ranks()),
+        size_(control.ranks()),
         epoch_(first_epoch - 1),
         before_first_(first_epoch - 1),
         all_left_(first_epoch - 1) {}
@@ -195,15 +197,15 @@ template <class Board, class Bells> class CallFrame {
 
   /// `rings`: a rank may be waiting for this one to leave.
   void leave_epoch(bool rings) noexcept {
-    typename Board::Left& left = board_.left(rank_);
+    typename ControlBlock::Left& left = control_.left(rank_);
     const bool knows = heard_failure_ || words_.what == CallWords::invalid;
-    left.called[epoch_ % Board::records].store(words_.hash() | (knows ? knows_failure : 0),
-                                               std::memory_order_relaxed);
+    left.called[epoch_ % ControlBlock::records].store(words_.hash() | (knows ? knows_failure : 0),
+                                                      std::memory_order_relaxed);
     left.epoch.store(epoch_, std::memory_order_release);
     if (rings) bells_.ring_all();
     // The next call begins with a write to a line that all others have read.
-    detail::prefetch_to_write(&board_.header(epoch_ + 1, rank_));
-    Unheard& u = unheard_[epoch_ % Board::frames];
+    detail::prefetch_to_write(&control_.header(epoch_ + 1, rank_));
+    Unheard& u = unheard_[epoch_ % ControlBlock::frames];
     u.any = !heard_of_all_ && words_.what != CallWords::invalid;
     if (u.any) {
       u.epoch = epoch_;
@@ -216,11 +218,11 @@ template <class Board, class Bells> class CallFrame {
 
   /// A stamp that others wait for with a bell. Sequentially consistent, and not only acquire: the
   /// last look of a rank that goes to sleep must not pass its word that it sleeps.
-  static Stamp look_at(const typename Board::template Atomic<Stamp>& stamp) noexcept {
+  static Stamp look_at(const typename ControlBlock::template Atomic<Stamp>& stamp) noexcept {
     return stamp.load(std::memory_order_seq_cst);
   }
 
-  Board board_;
+  ControlBlock control_;
   Bells bells_;
   int rank_;
   int size_;
@@ -230,19 +232,20 @@ template <class Board, class Bells> class CallFrame {
  private:
   // Nobody takes a failure back, and the epoch's number returns after 2³² calls.
   Stamp failure_stamp(std::uint32_t state) const noexcept {
-    return make_stamp(epoch_, rounds_ << Board::Failure::state_bits | state);
+    return make_stamp(epoch_, rounds_ << ControlBlock::Failure::state_bits | state);
   }
   /// Returns true if the word says that the call in progress failed, in this state or a later one.
   bool says_failure(Stamp s, std::uint32_t state) const noexcept {
-    s &= ~Stamp{Board::Failure::after_another};
-    return s >= failure_stamp(state) && s <= failure_stamp(Board::Failure::told);
+    s &= ~Stamp{ControlBlock::Failure::after_another};
+    return s >= failure_stamp(state) && s <= failure_stamp(ControlBlock::Failure::told);
   }
   /// Returns true if its text says why the call failed that used this epoch slot before.
   bool tells_of_earlier(Stamp s) const noexcept {
-    const std::uint32_t earlier = epoch_ - Board::frames;
+    const std::uint32_t earlier = epoch_ - ControlBlock::frames;
     const std::uint32_t round = earlier > epoch_ ? rounds_ - 1 : rounds_;
-    return (s & ~Stamp{Board::Failure::after_another}) ==
-           make_stamp(earlier, round << Board::Failure::state_bits | Board::Failure::told);
+    return (s & ~Stamp{ControlBlock::Failure::after_another}) ==
+           make_stamp(earlier,
+                      round << ControlBlock::Failure::state_bits | ControlBlock::Failure::told);
   }
 
   /// Returns which of the communicator's blocking calls an epoch is.
@@ -251,12 +254,12 @@ template <class Board, class Bells> class CallFrame {
   /// The call that used this frame before, for messages.
   [[gnu::cold]] std::string earlier_call() const {
     const std::string which =
-        names_.empty() ? detail::joined({"blocking call ", number(epoch_ - Board::frames)})
+        names_.empty() ? detail::joined({"blocking call ", number(epoch_ - ControlBlock::frames)})
                        : "a call among the ranks of a group";
-    return detail::joined({which, ", ", Board::frames, " calls ago"});
+    return detail::joined({which, ", ", ControlBlock::frames, " calls ago"});
   }
 
-  [[gnu::cold]] static std::string text_of(const typename Board::Failure& f) {
+  [[gnu::cold]] static std::string text_of(const typename ControlBlock::Failure& f) {
     std::array<char, sizeof(f.text)> text{};
     Access::read(text.data(), f.text, text.size());
     return text.data();
@@ -264,16 +267,17 @@ template <class Board, class Bells> class CallFrame {
 
   CallWords words_of(int r) const noexcept {
     CallWords words;
-    Access::read(&words, &board_.header(epoch_, r).words, sizeof words);
+    Access::read(&words, &control_.header(epoch_, r).words, sizeof words);
     return words;
   }
 
-  /// In Board::Left's records: the rank knows why the call failed. The rest is the call's hash.
+  /// In ControlBlock::Left's records: the rank knows why the call failed. The rest is the call's
+  /// hash.
   static constexpr std::uint32_t knows_failure = 1;
   /// Returns rank r's record of the call that used this epoch slot before. Requires that all have
   /// left that call.
   std::uint32_t earlier_record(int r) const noexcept {
-    return board_.left(r).called[(epoch_ - Board::frames) % Board::records].load(
+    return control_.left(r).called[(epoch_ - ControlBlock::frames) % ControlBlock::records].load(
         std::memory_order_relaxed);
   }
 
@@ -289,8 +293,9 @@ template <class Board, class Bells> class CallFrame {
   /// those that were still in it know. If the call in progress has failed already, its text ends
   /// with that of the earlier one.
   [[gnu::noinline]] bool earlier_call_failed() const noexcept {
-    const Stamp now = look_at(board_.failure(epoch_).stamp);
-    if (says_failure(now, Board::Failure::found)) return (now & Board::Failure::after_another) != 0;
+    const Stamp now = look_at(control_.failure(epoch_).stamp);
+    if (says_failure(now, ControlBlock::Failure::found))
+      return (now & ControlBlock::Failure::after_another) != 0;
     return tells_of_earlier(now);
   }
 
@@ -303,7 +308,8 @@ template <class Board, class Bells> class CallFrame {
       u.any = false;
       const std::uint32_t mine = u.words.hash();  // the record of who knows of a fault differs, too
       for (int r = 0; r < size() && u.differs < 0; ++r) {
-        if (board_.left(r).called[u.epoch % Board::records].load(std::memory_order_relaxed) != mine)
+        if (control_.left(r).called[u.epoch % ControlBlock::records].load(
+                std::memory_order_relaxed) != mine)
           u.differs = r;
       }
     }
@@ -311,7 +317,7 @@ template <class Board, class Bells> class CallFrame {
 
   [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
     // A rank that knows both calls may have reported it already, with more than their numbers.
-    if (tells_of_earlier(look_at(board_.failure(epoch_).stamp))) return fail_with("");
+    if (tells_of_earlier(look_at(control_.failure(epoch_).stamp))) return fail_with("");
     fail_with(detail::joined(
         {not_performed, ", because the ranks' calls did not match in ", earlier_call(), ": ",
          mine.difference(name(rank_), earlier_record(r) & ~knows_failure, name(r), size())}));
@@ -355,7 +361,7 @@ template <class Board, class Bells> class CallFrame {
     std::uint32_t epoch = 0;
     CallWords words;
   };
-  std::array<Unheard, Board::frames> unheard_;  ///< calls that were left before all had come
+  std::array<Unheard, ControlBlock::frames> unheard_;  ///< calls that were left before all had come
   std::vector<int> names_;
 };
 

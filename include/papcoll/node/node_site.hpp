@@ -3,7 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/frame.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/pool.hpp>
@@ -19,24 +19,26 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A Site over a board: one rank of a node, thread or process. Owns the rank's epoch counter.
+/// A Site over a control block: one rank of a node, thread or process. Owns the rank's epoch
+/// counter.
 ///
 /// The life of a call, and how it fails, is in CallFrame; here is what algorithms ask of it in
 /// between: flags, chunk buffers and their pages, tickets and pieces of work, and what ranks expose
 /// to each other: the buffers of a call, as long as it lasts and stands, and their pools, until all
 /// have left the call.
-template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board, Bells> {
-  using Base = CallFrame<Board, Bells>;
-  using Access = typename Board::Access;
+template <class ControlBlock, class Bells>
+class BasicNodeSite : public CallFrame<ControlBlock, Bells> {
+  using Base = CallFrame<ControlBlock, Bells>;
+  using Access = typename ControlBlock::Access;
 
  public:
-  /// `node`: what the ranks share besides the board; null if that is all.
-  BasicNodeSite(Board board, Bells bells, int rank, std::uint32_t first_epoch = 1,
+  /// `node`: what the ranks share besides the control block; null if that is all.
+  BasicNodeSite(ControlBlock control, Bells bells, int rank, std::uint32_t first_epoch = 1,
                 const Node* node = nullptr)
-      : Base(board, bells, rank, first_epoch),
+      : Base(control, bells, rank, first_epoch),
         node_(node),
         pool_(node, first_epoch),
-        has_pages_(static_cast<std::size_t>(size_) + Board::frames * Board::results,
+        has_pages_(static_cast<std::size_t>(size_) + ControlBlock::frames * ControlBlock::results,
                    node == nullptr || node->pages == nullptr),
         copies_(node != nullptr ? node->copies : detail::make_shared<detail::CopyChoice>()),
         pending_(static_cast<std::size_t>(size_)) {}
@@ -55,12 +57,12 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   void leave() noexcept {
     pool_.end_call();
     if (const std::size_t bytes = pool_.backed(); bytes != 0) {  // the records begin with that
-      board_.left(rank_).pooled[epoch_ % Board::records].store(
+      control_.left(rank_).pooled[epoch_ % ControlBlock::records].store(
           static_cast<std::uint32_t>(bytes / 1024), std::memory_order_relaxed);
     }
     Base::leave_epoch(offered_);
     for (std::size_t at = 0; at < next_bytes_; at += cache_line) {
-      detail::prefetch_to_write(board_.chunk_buffer(epoch_ + 1, rank_, 0) + next_at_ + at);
+      detail::prefetch_to_write(control_.chunk_buffer(epoch_ + 1, rank_, 0) + next_at_ + at);
     }
     next_bytes_ = 0;
   }
@@ -68,12 +70,12 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   // --- flags: what algorithms ask, see Site
 
   const Groups* groups() const noexcept { return node_ != nullptr ? node_->groups.get() : nullptr; }
-  std::uint32_t buffers() const noexcept { return Board::buffers; }
-  std::uint32_t results() const noexcept { return Board::results; }
-  std::size_t chunk_bytes() const noexcept { return board_.chunk_bytes(); }
+  std::uint32_t buffers() const noexcept { return ControlBlock::buffers; }
+  std::uint32_t results() const noexcept { return ControlBlock::results; }
+  std::size_t chunk_bytes() const noexcept { return control_.chunk_bytes(); }
 
   void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {
-    typename Board::Header& h = board_.header(epoch_, rank_);
+    typename ControlBlock::Header& h = control_.header(epoch_, rank_);
     if (!announced_) {  // else peers read it already
       Access::write(&h.words, &words_, sizeof words_);
       Access::write(h.payload, payload, n);
@@ -89,7 +91,8 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   }
 
   void publish(std::uint32_t chunks, int audience) noexcept {
-    board_.header(epoch_, rank_).stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
+    control_.header(epoch_, rank_)
+        .stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
     if (audience == everyone) {
       bells_.ring_all();
     } else if (audience >= 0) {
@@ -98,7 +101,7 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   }
 
   bool claim() noexcept {
-    auto& stamp = board_.claim(epoch_).stamp;
+    auto& stamp = control_.claim(epoch_).stamp;
     Stamp before = stamp.load(std::memory_order_acquire);
     if (reached(before, epoch_, 1)) return false;
     return stamp.compare_exchange_strong(before,
@@ -107,49 +110,51 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   }
 
   int leader() const noexcept {
-    const Stamp s = board_.claim(epoch_).stamp.load(std::memory_order_acquire);
+    const Stamp s = control_.claim(epoch_).stamp.load(std::memory_order_acquire);
     return static_cast<int>(static_cast<std::uint32_t>(s)) - 1;
   }
 
   void finish_stage(std::uint32_t chunks) noexcept {
-    board_.progress(epoch_, rank_)
+    control_.progress(epoch_, rank_)
         .stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
     bells_.ring_all();
   }
 
   bool stage(int r, std::uint32_t chunks) const noexcept {
-    return reached(Base::look_at(board_.progress(epoch_, r).stamp), epoch_, chunks);
+    return reached(Base::look_at(control_.progress(epoch_, r).stamp), epoch_, chunks);
   }
 
   void release(std::uint32_t chunks, const std::byte* payload, std::size_t n) noexcept {
-    typename Board::Header& h = board_.release(epoch_);
+    typename ControlBlock::Header& h = control_.release(epoch_);
     Access::write(h.payload, payload, n);
     h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
     bells_.ring_all();
   }
 
   bool released(std::uint32_t chunks) const noexcept {
-    return reached(Base::look_at(board_.release(epoch_).stamp), epoch_, chunks);
+    return reached(Base::look_at(control_.release(epoch_).stamp), epoch_, chunks);
   }
 
   // --- data
 
   std::byte* chunk_buffer(int r, std::uint32_t chunk) {
     if (const auto number = static_cast<std::size_t>(r); has_pages_[number] == 0) [[unlikely]]
-      take_pages(number, board_.chunk_buffers_reserved(r), board_.chunk_buffer(0, r, 0),
-                 board_.rank_buffers_bytes());
-    return board_.chunk_buffer(epoch_, r, chunk);
+      take_pages(number, control_.chunk_buffers_reserved(r), control_.chunk_buffer(0, r, 0),
+                 control_.rank_buffers_bytes());
+    return control_.chunk_buffer(epoch_, r, chunk);
   }
   std::byte* result_buffer(std::uint32_t chunk) {
-    std::byte* const at = board_.result_buffer(epoch_, chunk);
+    std::byte* const at = control_.result_buffer(epoch_, chunk);
     const std::size_t number = static_cast<std::size_t>(size_) +
-                               epoch_ % Board::frames * Board::results + chunk % Board::results;
+                               epoch_ % ControlBlock::frames * ControlBlock::results +
+                               chunk % ControlBlock::results;
     if (has_pages_[number] == 0) [[unlikely]]
-      take_pages(number, board_.result_buffer_reserved(epoch_, chunk), at, board_.chunk_bytes());
+      take_pages(number, control_.result_buffer_reserved(epoch_, chunk), at,
+                 control_.chunk_bytes());
     return at;
   }
-  const std::byte* small(int r) const noexcept { return board_.header(epoch_, r).payload; }
-  const std::byte* small_result() const noexcept { return board_.release(epoch_).payload; }
+  const std::byte* small(int r) const noexcept { return control_.header(epoch_, r).payload; }
+  const std::byte* small_result() const noexcept { return control_.release(epoch_).payload; }
 
   /// A core has some ten requests for lines in flight at once; more would delay what it needs
   /// first.
@@ -159,7 +164,7 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
     if (n == 0 || n > most_expected) return;
     // The chunk buffer may have no pages yet.
     const std::byte* const from =
-        board_.chunk_buffer(epoch_, r, chunk) + at / cache_line * cache_line;
+        control_.chunk_buffer(epoch_, r, chunk) + at / cache_line * cache_line;
     const std::size_t end = at % cache_line + n;
     for (std::size_t next = 0; next < end; next += cache_line) Access::prefetch(from + next);
   }
@@ -189,7 +194,7 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
 
   /// 32 KB stay in the nearest caches, and a copy by the kernel costs little more than its bytes.
   std::size_t scratch_bytes() const noexcept {
-    return std::max(std::size_t{32768}, board_.chunk_bytes());
+    return std::max(std::size_t{32768}, control_.chunk_bytes());
   }
   std::byte* scratch(std::size_t i) noexcept {
     if (scratch_.empty()) [[unlikely]]
@@ -201,14 +206,14 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   // --- in the order of arrival: tickets, and pieces of work for ranks that have arrived
 
   int draw_ticket() noexcept {
-    auto& drawn = board_.tickets(epoch_).drawn;
+    auto& drawn = control_.tickets(epoch_).drawn;
     Stamp before = drawn.load(std::memory_order_relaxed);
     Stamp after = 0;
     do {
       after = before >> 32 == epoch_ ? before + 1 : make_stamp(epoch_, 1);
     } while (!drawn.compare_exchange_weak(before, after, std::memory_order_relaxed));
     const auto ticket = static_cast<int>(static_cast<std::uint32_t>(after)) - 1;
-    board_.holder(epoch_, ticket)
+    control_.holder(epoch_, ticket)
         .store(make_stamp(epoch_, static_cast<std::uint32_t>(rank_) + 1),
                std::memory_order_release);
     bells_.ring_all();
@@ -216,16 +221,16 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   }
 
   int holder(int ticket) const noexcept {
-    const Stamp s = Base::look_at(board_.holder(epoch_, ticket));
+    const Stamp s = Base::look_at(control_.holder(epoch_, ticket));
     return reached(s, epoch_, 1) ? static_cast<int>(static_cast<std::uint32_t>(s)) - 1 : -1;
   }
 
   std::uint32_t work(std::uint32_t w) const noexcept {
-    return state_in(Base::look_at(board_.work(epoch_, w)));
+    return state_in(Base::look_at(control_.work(epoch_, w)));
   }
 
   bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
-    auto& word = board_.work(epoch_, w);
+    auto& word = control_.work(epoch_, w);
     Stamp before = word.load(std::memory_order_relaxed);
     if (state_in(before) != seen) return false;
     return word.compare_exchange_strong(before, make_stamp(epoch_, state),
@@ -238,7 +243,7 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   }
 
   void put_back(std::uint32_t w, std::uint32_t state) noexcept {
-    board_.work(epoch_, w).store(make_stamp(epoch_, state), std::memory_order_seq_cst);
+    control_.work(epoch_, w).store(make_stamp(epoch_, state), std::memory_order_seq_cst);
   }
 
   // --- peers' buffers
@@ -246,14 +251,14 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   const PeerMemory& peers() const noexcept { return node_ ? node_->peers : common_; }
 
   BufferDescriptor offer_of(int r) const noexcept {
-    static_assert(sizeof(BufferDescriptor) <= Board::inline_bytes);
+    static_assert(sizeof(BufferDescriptor) <= ControlBlock::inline_bytes);
     BufferDescriptor offer;
-    Access::read(&offer, board_.header(epoch_, r).payload, sizeof offer);
+    Access::read(&offer, control_.header(epoch_, r).payload, sizeof offer);
     return offer;
   }
 
   bool begin_reading() noexcept {
-    auto& reading = board_.reading(rank_).now;
+    auto& reading = control_.reading(rank_).now;
     reading.store(1, std::memory_order_seq_cst);
     if (!broken() && !Base::is_failing()) return true;
     reading.store(0, std::memory_order_release);
@@ -261,7 +266,7 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   }
 
   bool end_reading() noexcept {
-    board_.reading(rank_).now.store(0, std::memory_order_release);
+    control_.reading(rank_).now.store(0, std::memory_order_release);
     return !broken();
   }
 
@@ -275,11 +280,13 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
     return -1;
   }
   bool is_reading(int r) const noexcept {
-    return board_.reading(r).now.load(std::memory_order_seq_cst) != 0;
+    return control_.reading(r).now.load(std::memory_order_seq_cst) != 0;
   }
 
   /// A peer has died, and is at work on nothing any more.
-  void forget_reader(int r) noexcept { board_.reading(r).now.store(0, std::memory_order_release); }
+  void forget_reader(int r) noexcept {
+    control_.reading(r).now.store(0, std::memory_order_release);
+  }
 
   // --- pools
 
@@ -290,16 +297,16 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
     return may_share_pool(n) ? pool_.get_shared(n) : nullptr;
   }
   bool pools_hold(std::size_t n) {
-    return peers().is_common() || (may_share_pool(n) && pool_.is_held_by_all(n, board_, epoch_));
+    return peers().is_common() || (may_share_pool(n) && pool_.is_held_by_all(n, control_, epoch_));
   }
-  bool use_pool() { return pool_.use(board_, epoch_); }
+  bool use_pool() { return pool_.use(control_, epoch_); }
 
   /// Before this rank's memory goes: what late peers may still read of its pool stays for ever.
-  void keep_what_is_lent() noexcept { pool_.keep_what_is_lent(board_, epoch_); }
+  void keep_what_is_lent() noexcept { pool_.keep_what_is_lent(control_, epoch_); }
 
  private:
   using Base::bells_;
-  using Base::board_;
+  using Base::control_;
   using Base::epoch_;
   using Base::rank_;
   using Base::size_;
@@ -318,7 +325,7 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   /// that interrupts the kernel makes it take back those that nobody has touched, until that rank
   /// has asked again. So an algorithm leaves it to one rank at a time, as those of the library do.
   [[gnu::noinline, gnu::cold]] void take_pages(std::size_t number,
-                                               typename Board::Reserved& reserved,
+                                               typename ControlBlock::Reserved& reserved,
                                                const std::byte* at, std::size_t bytes) {
     if (reserved.load(std::memory_order_acquire) == 0) {
       node_->reserve(at, bytes);
@@ -333,7 +340,7 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
   }
 
   bool broken() const noexcept {
-    return board_.abort().reason.load(std::memory_order_seq_cst) != 0;
+    return control_.abort().reason.load(std::memory_order_seq_cst) != 0;
   }
 
   /// Returns true if all ranks can map n bytes of each other's pools, provided there are pages.
@@ -345,9 +352,9 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
     scratch_.resize(3 * scratch_bytes());
   }
 
-  const Node* node_;  ///< null: the ranks share the board alone
+  const Node* node_;  ///< null: the ranks share the control block alone
   PeerMemory common_;
-  LentPool<Board> pool_;
+  LentPool<ControlBlock> pool_;
   /// 1 if these chunk buffers have pages, as far as this rank knows: of each rank, and then of the
   /// result those of each frame.
   std::vector<unsigned char> has_pages_;
@@ -363,7 +370,7 @@ template <class Board, class Bells> class BasicNodeSite : public CallFrame<Board
 
 /// The site of a rank of a node whose ranks are processes or threads. A class, so that it can be
 /// named where it is not defined.
-class NodeSite final : public BasicNodeSite<NodeBoard, Doorbells> {
+class NodeSite final : public BasicNodeSite<NodeControlBlock, Doorbells> {
   using BasicNodeSite::BasicNodeSite;
 };
 static_assert(Site<NodeSite>);

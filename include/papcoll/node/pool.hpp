@@ -5,7 +5,7 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/arena_heap.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 
 #include <algorithm>
@@ -217,20 +217,21 @@ class Pool {
   detail::Vector<std::byte*> former_places_;           ///< those in the node's memory
 };
 
-/// The pool of one of a board's ranks, and what its calls have had of it: nothing is written there
+/// The pool of one of a node's ranks, and what its calls have had of it: nothing is written there
 /// until all have left the call.
-template <class Board> class LentPool : public Pool {
+template <class ControlBlock> class LentPool : public Pool {
  public:
   LentPool(const Node* node, std::uint32_t first_epoch) noexcept
       : Pool(node), used_(first_epoch - 1) {}
 
   /// Returns true if every rank had n bytes with pages when it left the former call of this epoch
   /// chunk buffers. All ranks get the same answer.
-  bool is_held_by_all(std::size_t n, const Board& board, std::uint32_t epoch) {
+  bool is_held_by_all(std::size_t n, const ControlBlock& control, std::uint32_t epoch) {
     back(n);  // for calls to come, if it is new
-    const std::uint32_t record = (epoch - Board::frames) % Board::records;
-    for (int r = 0; r < board.ranks(); ++r) {
-      const std::uint32_t kilobytes = board.left(r).pooled[record].load(std::memory_order_relaxed);
+    const std::uint32_t record = (epoch - ControlBlock::frames) % ControlBlock::records;
+    for (int r = 0; r < control.ranks(); ++r) {
+      const std::uint32_t kilobytes =
+          control.left(r).pooled[record].load(std::memory_order_relaxed);
       if (n > std::size_t{kilobytes} * 1024) return false;
     }
     return true;
@@ -238,12 +239,12 @@ template <class Board> class LentPool : public Pool {
 
   /// Returns true if the call in progress may write to its memory of the pool: no peer still reads
   /// what a former call had there.
-  bool use(const Board& board, std::uint32_t epoch) {
+  bool use(const ControlBlock& control, std::uint32_t epoch) {
     if (used_ == epoch) return true;
     const std::span<const std::byte> wanted = taken();
     bool any = false;
     for (const Use& u : uses_) {
-      if (!is_lent(u, board, epoch)) continue;
+      if (!is_lent(u, control, epoch)) continue;
       any = true;
       if (u.bytes.data() < wanted.data() + wanted.size() &&
           wanted.data() < u.bytes.data() + u.bytes.size()) {
@@ -251,15 +252,15 @@ template <class Board> class LentPool : public Pool {
       }
     }
     if (!any) forget_former();
-    uses_[epoch % Board::frames] = {epoch, wanted};
+    uses_[epoch % ControlBlock::frames] = {epoch, wanted};
     used_ = epoch;
     return true;
   }
 
   /// Before this rank's memory goes: what late peers may still read stays for ever.
-  void keep_what_is_lent(const Board& board, std::uint32_t epoch) noexcept {
+  void keep_what_is_lent(const ControlBlock& control, std::uint32_t epoch) noexcept {
     for (const Use& u : uses_) {
-      if (is_lent(u, board, epoch)) return leak();
+      if (is_lent(u, control, epoch)) return leak();
     }
   }
 
@@ -271,23 +272,23 @@ template <class Board> class LentPool : public Pool {
   };
 
   /// Returns true if a rank is still in that call.
-  static bool is_lent(const Use& use, const Board& board, std::uint32_t epoch) noexcept {
+  static bool is_lent(const Use& use, const ControlBlock& control, std::uint32_t epoch) noexcept {
     // Calls are entered only when all have left those of `frames` calls before; and epochs that lie
     // 2^31 apart cannot be compared.
-    if (use.bytes.empty() || epoch - use.epoch > static_cast<std::uint32_t>(Board::frames)) {
+    if (use.bytes.empty() || epoch - use.epoch > static_cast<std::uint32_t>(ControlBlock::frames)) {
       return false;
     }
     // Sequentially consistent: it may be the last look before this rank sleeps.
-    for (int r = 0; r < board.ranks(); ++r) {
-      if (!epoch_reached(board.left(r).epoch.load(std::memory_order_seq_cst), use.epoch)) {
+    for (int r = 0; r < control.ranks(); ++r) {
+      if (!epoch_reached(control.left(r).epoch.load(std::memory_order_seq_cst), use.epoch)) {
         return true;
       }
     }
     return false;
   }
 
-  std::uint32_t used_;                     ///< the last epoch in which this rank used its pool
-  std::array<Use, Board::frames> uses_{};  ///< call e in number e mod frames
+  std::uint32_t used_;  ///< the last epoch in which this rank used its pool
+  std::array<Use, ControlBlock::frames> uses_{};  ///< call e in number e mod frames
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/topology/groups.hpp>
 

@@ -33,8 +33,8 @@ class OnlyCall : Pinned {
   std::atomic<bool>& in_call_;
 };
 
-/// One blocking call, from entering its frame on the node's board to leaving it; or, in a team
-/// without a board, as long as messages about failures name it.
+/// One blocking call, from entering its frame in the node's control block to leaving it; or, in a
+/// team without a control block, as long as messages about failures name it.
 class CallScope : Pinned {
  public:
   /// Always inline, so that a call costs the same however many kinds of calls a program makes.
@@ -109,7 +109,7 @@ class CallScope : Pinned {
   waiter.until([&] { return patience.over || site.reader() < 0; }, Naps::brief);
   if (patience.over) {
     team.fail_everywhere("a peer is stopped in the midst of a call that failed",
-                         NodeBoard::Abort::deadline);
+                         NodeControlBlock::Abort::deadline);
   }
 }
 

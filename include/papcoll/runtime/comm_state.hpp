@@ -3,7 +3,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
@@ -118,7 +118,7 @@ class CommState final : public Attached, public TeamHooks {
         joined(
             {"papcoll: rank ", core_->rank(),
              " has left this communicator by papcoll::shrink, agree or revoke: ", recovery_advice}),
-        NodeBoard::Abort::revoked + static_cast<std::uint32_t>(core_->rank()));
+        NodeControlBlock::Abort::revoked + static_cast<std::uint32_t>(core_->rank()));
   }
 
   /// Returns true if every rank has passed true. Throws broken_communicator, and what a call may
@@ -243,7 +243,7 @@ class CommState final : public Attached, public TeamHooks {
     if constexpr (!simulated) link_.connect_by({link_.user(), options.deadline, *core_});
     core_->division = division_.get();
     const Node* const node = core_->surroundings().node;
-    if (node != nullptr) memory_.watch(board_of(*node, options.chunk_bytes).abort().reason);
+    if (node != nullptr) memory_.watch(control_block_of(*node, options.chunk_bytes).abort().reason);
   }
 
   [[gnu::cold]] void keep_known(const std::vector<int>& world_ranks) noexcept {

@@ -5,8 +5,8 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
@@ -43,7 +43,7 @@ class NodeCallTracker : Pinned {
   /// Returns true if all ranks of the team share a control block.
   bool is_there() const noexcept { return shared_.has_value(); }
 
-  // --- what needs the board
+  // --- what needs the control block
 
   NodeSite& site() noexcept { return shared_->site; }
 
@@ -76,8 +76,8 @@ class NodeCallTracker : Pinned {
   /// epoch slot before. If that call did not match, a message may be left that no rank has
   /// received.
   bool last_in_frame_passed_messages() const noexcept {
-    const std::uint32_t before = shared_->site.epoch() - NodeBoard::frames;
-    return with_messages_[before % NodeBoard::frames] == make_stamp(before, 1);
+    const std::uint32_t before = shared_->site.epoch() - NodeControlBlock::frames;
+    return with_messages_[before % NodeControlBlock::frames] == make_stamp(before, 1);
   }
 
   /// Throws peer_error, on all ranks and with nothing in flight, if those of a node differ in the
@@ -130,7 +130,7 @@ class NodeCallTracker : Pinned {
     return shared_->monitor.generation() + generation_from_ + choices;
   }
 
-  // --- what finds nothing where there is no board
+  // --- what finds nothing where there is no control block
 
   /// Announces this rank in the present call, in which it shares nothing.
   void announce_only() noexcept {
@@ -141,7 +141,7 @@ class NodeCallTracker : Pinned {
   void note_messages() noexcept {
     if (!shared_) return;
     const std::uint32_t epoch = shared_->site.epoch();
-    with_messages_[epoch % NodeBoard::frames] = make_stamp(epoch, 1);
+    with_messages_[epoch % NodeControlBlock::frames] = make_stamp(epoch, 1);
   }
 
   /// Is notified of what calls cost, from the same call on on all ranks of the team.
@@ -170,21 +170,22 @@ class NodeCallTracker : Pinned {
     return shared_ ? shared_->refused.find(last) : -1;
   }
 
-  /// Marks the board as broken and wakes everyone. `reason`, as in NodeBoard::Abort, or that of the
-  /// rank which was first to do so.
+  /// Marks the control block as broken and wakes everyone. `reason`, as in NodeControlBlock::Abort,
+  /// or that of the rank which was first to do so.
   [[gnu::cold]] std::uint32_t abort(std::uint32_t reason) noexcept {
     if (!shared_) return reason;
     std::uint32_t first = 0;
-    const bool is_first = shared_->site.board().abort().reason.compare_exchange_strong(
+    const bool is_first = shared_->site.control_block().abort().reason.compare_exchange_strong(
         first, reason, std::memory_order_seq_cst);
     shared_->bells.ring_all();
     return is_first ? reason : first;
   }
 
-  /// As in NodeBoard::Abort; 0: not broken. In one order with what readers show of themselves: see
-  /// NodeSite::reader().
+  /// As in NodeControlBlock::Abort; 0: not broken. In one order with what readers show of
+  /// themselves: see NodeSite::reader().
   std::uint32_t abort_reason() const noexcept {
-    return shared_ ? shared_->site.board().abort().reason.load(std::memory_order_seq_cst) : 0;
+    return shared_ ? shared_->site.control_block().abort().reason.load(std::memory_order_seq_cst)
+                   : 0;
   }
 
   /// Throws peer_error if the call under way does not match those of the ranks that have come.
@@ -242,17 +243,17 @@ class NodeCallTracker : Pinned {
   }
 
  private:
-  /// All that is there if the board is.
+  /// All that is there if the control block is.
   struct Shared {
     [[gnu::cold]] Shared(const Node& node, const Options& options, int rank)
         : bells(node.bells, node.size),
-          site(detail::board_of(node, options.chunk_bytes), bells, node.rank, options.first_epoch,
-               &node),
-          monitor(site.board(), rank),
-          rendezvous(site.board(), bells),
-          refused(site.board(), rank),
-          census(site.board(), rank),
-          trials(node, site.board()) {}
+          site(detail::control_block_of(node, options.chunk_bytes), bells, node.rank,
+               options.first_epoch, &node),
+          monitor(site.control_block(), rank),
+          rendezvous(site.control_block(), bells),
+          refused(site.control_block(), rank),
+          census(site.control_block(), rank),
+          trials(node, site.control_block()) {}
 
     Doorbells bells;
     NodeSite site;
@@ -362,7 +363,7 @@ class NodeCallTracker : Pinned {
   std::uint8_t block_bits_ = 0;  ///< see CallCost
   Waiter::Clock::time_point arrival_;
   /// For each frame the last call in it in which this rank passed messages, (epoch, 1); 0: none.
-  std::array<Stamp, NodeBoard::frames> with_messages_{};
+  std::array<Stamp, NodeControlBlock::frames> with_messages_{};
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

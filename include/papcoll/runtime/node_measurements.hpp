@@ -6,7 +6,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
@@ -43,8 +43,8 @@ class PeerTrials {
   /// a trial costs as much as hundreds of short calls, and is of no use to them.
   static constexpr std::uint32_t enough = 64;
 
-  [[gnu::cold]] PeerTrials(const Node& node, NodeBoard board)
-      : node_(node), board_(board), choice_(node.copies) {
+  [[gnu::cold]] PeerTrials(const Node& node, NodeControlBlock control)
+      : node_(node), control_(control), choice_(node.copies) {
     if (choice_->is_probed()) make_probe();
   }
 
@@ -104,7 +104,7 @@ class PeerTrials {
   }
 
   [[gnu::noinline, gnu::cold]] void run(const Waiter& waiter) noexcept {
-    auto& said = board_.arrivals(node_.rank).costs;
+    auto& said = control_.arrivals(node_.rank).costs;
     said.store(0, std::memory_order_relaxed);
     if (!probe_ || waiter.oversubscribed || waiter.yield_took > waiter.times.given_away) return;
     PeerProbe::Found found;
@@ -145,17 +145,17 @@ class PeerTrials {
   /// 0: no rank knows.
   std::uint32_t middle(unsigned shift) const noexcept {
     const auto said = [&](int r) {
-      const Word word = board_.arrivals(r).costs.load(std::memory_order_relaxed);
+      const Word word = control_.arrivals(r).costs.load(std::memory_order_relaxed);
       return static_cast<std::uint32_t>(word >> shift & most);
     };
     // The one of which as many are below as above, without room to sort them.
     std::uint32_t best = 0;
-    int least = board_.ranks() + 1;
-    for (int r = 0; r < board_.ranks(); ++r) {
+    int least = control_.ranks() + 1;
+    for (int r = 0; r < control_.ranks(); ++r) {
       const std::uint32_t x = said(r);
       if (x == 0) continue;
       int balance = 0;
-      for (int other = 0; other < board_.ranks(); ++other) {
+      for (int other = 0; other < control_.ranks(); ++other) {
         const std::uint32_t y = said(other);
         if (y != 0) balance += y < x ? -1 : y > x ? 1 : 0;
       }
@@ -169,7 +169,7 @@ class PeerTrials {
   }
 
   const Node& node_;
-  NodeBoard board_;
+  NodeControlBlock control_;
   Shared<CopyChoice> choice_;
   Owned<PeerProbe> probe_;  ///< null: nothing was tried, or can be
   PeerCosts costs_;
@@ -178,7 +178,7 @@ class PeerTrials {
   std::uint32_t tried_at_ = ~std::uint32_t{1};
 };
 
-/// How the ranks of a board notice that they were bound to other processors since their team was
+/// How the ranks of a node notice that they were bound to other processors since their team was
 /// made: with every `period`-th look at arrivals they count anew on how many processors they may
 /// run, by what each has stored about itself.
 ///
@@ -193,10 +193,10 @@ class PeerTrials {
 class ProcessorCensus {
  public:
   static constexpr std::uint32_t period = 16;
-  static_assert(ArrivalMonitor::period >= NodeBoard::frames);
+  static_assert(ArrivalMonitor::period >= NodeControlBlock::frames);
 
-  ProcessorCensus(NodeBoard board, int rank)
-      : board_(board), rank_(rank), all_(static_cast<std::size_t>(board.ranks())) {
+  ProcessorCensus(NodeControlBlock control, int rank)
+      : control_(control), rank_(rank), all_(static_cast<std::size_t>(control.ranks())) {
     say();
   }
 
@@ -224,7 +224,7 @@ class ProcessorCensus {
 
   [[gnu::cold]] std::size_t count() noexcept {
     for (std::size_t r = 0; r < all_.size(); ++r) {
-      const auto& bound = board_.processors(static_cast<int>(r)).bound;
+      const auto& bound = control_.processors(static_cast<int>(r)).bound;
       all_[r] = std::bit_cast<BoundProcessors>(Words{bound[0].load(std::memory_order_relaxed),
                                                      bound[1].load(std::memory_order_relaxed)});
     }
@@ -233,13 +233,13 @@ class ProcessorCensus {
 
   [[gnu::cold]] void say() {
     const auto words = std::bit_cast<Words>(BoundProcessors::of(ProcessorSet::of_this_thread()));
-    auto& bound = board_.processors(rank_).bound;
+    auto& bound = control_.processors(rank_).bound;
     for (std::size_t i = 0; i < words.size(); ++i) {
       bound[i].store(words[i], std::memory_order_relaxed);
     }
   }
 
-  NodeBoard board_;
+  NodeControlBlock control_;
   int rank_;
   Vector<BoundProcessors> all_;  ///< memory, by rank
   std::size_t processors_ = 0;

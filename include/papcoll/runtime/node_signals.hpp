@@ -2,7 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 
 #include <array>
@@ -16,26 +16,27 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// stores in the control block which calls it has refused, and ranks that have started theirs look
 /// there while they wait for it. One rank's view.
 ///
-/// A rank may refuse many before another looks, so the board has rows of numbers at equal distances
-/// (calls in a loop make one), and with each row how many numbers came before it and a hash of
-/// them: whoever finds rows overwritten has missed nothing if its own first numbers are the same.
+/// A rank may refuse many before another looks, so the control block has rows of numbers at equal
+/// distances (calls in a loop make one), and with each row how many numbers came before it and a
+/// hash of them: whoever finds rows overwritten has missed nothing if its own first numbers are the
+/// same.
 class RefusedRequests {
  public:
-  RefusedRequests(NodeBoard board, int rank)
-      : board_(board), rank_(rank), peers_(static_cast<std::size_t>(board.ranks())) {}
+  RefusedRequests(NodeControlBlock control, int rank)
+      : control_(control), rank_(rank), peers_(static_cast<std::size_t>(control.ranks())) {}
 
   /// This rank refuses its request of that number, higher than those before.
   [[gnu::cold]] void refuse(std::uint32_t number) {
-    auto& left = board_.left(rank_);
+    auto& left = control_.left(rank_);
     const std::uint64_t before = before_next();
     here_.push_back({number, before});
     if (rows_ != 0 && last_.append(number)) {
-      left.refused[(rows_ - 1) % NodeBoard::refusals].store(last_.word(),
-                                                            std::memory_order_release);
+      left.refused[(rows_ - 1) % NodeControlBlock::refusals].store(last_.word(),
+                                                                   std::memory_order_release);
       return;
     }
     last_ = Row{number};
-    const std::uint32_t slot = rows_ % NodeBoard::refusals;
+    const std::uint32_t slot = rows_ % NodeControlBlock::refusals;
     left.refused_before[slot].store(before, std::memory_order_release);
     left.refused[slot].store(last_.word(), std::memory_order_release);
     left.refused_rows.store(++rows_, std::memory_order_release);
@@ -44,7 +45,7 @@ class RefusedRequests {
   /// A peer that has refused a request that this rank has started, of a number up to `last`; or of
   /// which too many rows are lost to know. −1: none has.
   int find(std::uint32_t last) {
-    for (int r = 0; r < board_.ranks(); ++r) {
+    for (int r = 0; r < control_.ranks(); ++r) {
       if (r == rank_) continue;
       Peer& peer = peers_[static_cast<std::size_t>(r)];
       if (!hear(r, peer) || refused_what_was_started(peer, last)) return r;
@@ -114,8 +115,9 @@ class RefusedRequests {
 
   /// False: some numbers are lost.
   bool hear(int r, Peer& peer) {
-    constexpr std::uint32_t kept = NodeBoard::refusals - 1;  // the next row may be being written
-    const auto& left = board_.left(r);
+    constexpr std::uint32_t kept =
+        NodeControlBlock::refusals - 1;  // the next row may be being written
+    const auto& left = control_.left(r);
     for (;;) {
       const std::uint32_t rows = left.refused_rows.load(std::memory_order_acquire);
       if (rows == 0) return true;
@@ -123,10 +125,11 @@ class RefusedRequests {
       const bool missed = rows - begin > kept;
       if (missed) begin = rows - kept;
       const std::uint64_t before =
-          left.refused_before[begin % NodeBoard::refusals].load(std::memory_order_acquire);
+          left.refused_before[begin % NodeControlBlock::refusals].load(std::memory_order_acquire);
       std::array<std::uint64_t, kept> words{};
       for (std::uint32_t i = begin; i != rows; ++i) {
-        words[i - begin] = left.refused[i % NodeBoard::refusals].load(std::memory_order_acquire);
+        words[i - begin] =
+            left.refused[i % NodeControlBlock::refusals].load(std::memory_order_acquire);
       }
       // Some may have been overwritten while they were read.
       if (left.refused_rows.load(std::memory_order_acquire) - begin > kept) continue;
@@ -164,7 +167,7 @@ class RefusedRequests {
     return false;
   }
 
-  NodeBoard board_;
+  NodeControlBlock control_;
   int rank_;
   detail::Vector<Own> here_;  ///< by number
   std::uint32_t rows_ = 0;    ///< of here_
@@ -178,11 +181,12 @@ class RefusedRequests {
 class NodeRendezvous {
  public:
   /// The rendezvous of a node's ranks. Used for the first time when the control block is new.
-  NodeRendezvous(NodeBoard board, Doorbells bells) noexcept : board_(board), bells_(bells) {}
+  NodeRendezvous(NodeControlBlock control, Doorbells bells) noexcept
+      : control_(control), bells_(bells) {}
 
   /// This rank is there.
   void arrive() noexcept {
-    all_ += static_cast<std::uint32_t>(board_.ranks());
+    all_ += static_cast<std::uint32_t>(control_.ranks());
     if (word().fetch_add(1, std::memory_order_seq_cst) + 1 == all_) bells_.ring_all();
   }
 
@@ -205,11 +209,11 @@ class NodeRendezvous {
   }
 
  private:
-  static constexpr std::uint32_t closed = NodeBoard::Abort::closed;
+  static constexpr std::uint32_t closed = NodeControlBlock::Abort::closed;
 
-  NodeBoard::Atomic<std::uint32_t>& word() const noexcept { return board_.abort().gate; }
+  NodeControlBlock::Atomic<std::uint32_t>& word() const noexcept { return control_.abort().gate; }
 
-  NodeBoard board_;
+  NodeControlBlock control_;
   Doorbells bells_;
   std::uint32_t all_ = 0;  ///< what it shows when all are there
 };

@@ -39,10 +39,10 @@ class Tickets final : public TeamPart {
   static constexpr PartKind kind = PartKind::tickets;
 
   /// Returns true until open() or refuse() has settled whether the team has tickets.
-  bool are_open() const noexcept { return !board_ && none_.empty(); }
+  bool are_open() const noexcept { return !counter_ && none_.empty(); }
 
   /// Returns true if the team draws tickets.
-  bool are_drawn() const noexcept { return board_ != nullptr; }
+  bool are_drawn() const noexcept { return counter_ != nullptr; }
 
   /// Why calls that want them run in predicted order, or nothing if they do not, or if there were
   /// none.
@@ -55,7 +55,7 @@ class Tickets final : public TeamPart {
   /// Creates them, if they can be had. May wait for all ranks, depending on the transport.
   void open(const TransportTable& t, const TeamEnvironment& s, const Options& options) {
     try {
-      board_ = detail::make_owned<RemoteTicketCounter>(
+      counter_ = detail::make_owned<RemoteTicketCounter>(
           t.open_atomics(s, RemoteTicketCounter::words(s.size), options.tickets), s.rank, s.size,
           options.first_epoch);
     } catch (const transport_unavailable& why) {
@@ -64,15 +64,15 @@ class Tickets final : public TeamPart {
     }
   }
 
-  RemoteTicketCounter& board() noexcept { return *board_; }
+  RemoteTicketCounter& counter() noexcept { return *counter_; }
 
   void close(bool broken) noexcept override {
-    if (board_) board_->close(broken);
-    board_.reset();
+    if (counter_) counter_->close(broken);
+    counter_.reset();
   }
 
  private:
-  detail::Owned<RemoteTicketCounter> board_;
+  detail::Owned<RemoteTicketCounter> counter_;
   std::string none_;
 };
 
@@ -81,10 +81,10 @@ class Tickets final : public TeamPart {
 /// reduce where the result comes together: see plan_one_block().
 class TicketedChain {
  public:
-  TicketedChain(RemoteTicketCounter& board, PlanRuns& executions, PlanRun& plan_run, Endpoint& e,
+  TicketedChain(RemoteTicketCounter& counter, PlanRuns& executions, PlanRun& plan_run, Endpoint& e,
                 const AnySchedule& schedule, const Call& call, std::uint32_t sequence, int rank,
                 int size)
-      : board_(board),
+      : counter_(counter),
         plan_runs_(executions),
         plan_run_(plan_run),
         endpoint_(e),
@@ -94,33 +94,33 @@ class TicketedChain {
         far_(size - 1),
         rooted_(is_rooted(call.collective)),
         is_root_(rooted_ && call.root == rank) {
-    board_.begin(rooted_ ? call.root : -1);
+    counter_.begin(rooted_ ? call.root : -1);
   }
 
   /// Moves the call; true: it is done.
   bool step() {
-    if (board_.step()) {
+    if (counter_.step()) {
       if (position_ < 0) begin();
-      if (board_.before() >= 0) plan_run_.know(position_ + 1, board_.before());
-      if (board_.after() >= 0) plan_run_.know(position_ - 1, board_.after());
-      if (board_.last() >= 0 && position_ != 0) plan_run_.know(0, board_.last());
+      if (counter_.before() >= 0) plan_run_.know(position_ + 1, counter_.before());
+      if (counter_.after() >= 0) plan_run_.know(position_ - 1, counter_.after());
+      if (counter_.last() >= 0 && position_ != 0) plan_run_.know(0, counter_.last());
     }
     endpoint_.progress();
-    return position_ >= 0 && plan_run_.done() && board_.done();
+    return position_ >= 0 && plan_run_.done() && counter_.done();
   }
 
   /// After that.
-  void end() noexcept { board_.end(!rooted_ || is_root_ || position_ == 0); }
+  void end() noexcept { counter_.end(!rooted_ || is_root_ || position_ == 0); }
 
  private:
   void begin() {
-    position_ = far_ - board_.ticket();
+    position_ = far_ - counter_.ticket();
     const int root = is_root_ ? position_ : position_ == 0 ? far_ : 0;
     plan_runs_.begin_at(plan_run_, endpoint_, schedule_, call_, sequence_, position_, root);
     if (rooted_ && !is_root_ && position_ == 0) plan_run_.know(far_, call_.root);
   }
 
-  RemoteTicketCounter& board_;
+  RemoteTicketCounter& counter_;
   PlanRuns& plan_runs_;
   PlanRun& plan_run_;
   Endpoint& endpoint_;
@@ -213,10 +213,10 @@ class ScheduledCalls {
     }
   }
 
-  /// Runs a call that names no algorithm, in a team whose ranks share no board: all of them count
-  /// such calls alike, and exchange how long some of them took: those whose trial is timed, and
-  /// those that are watched, since their algorithm depends on arrivals; no rank leaves the latter
-  /// before all have arrived. `nodes`: which ranks are on one; null: each is on its own.
+  /// Runs a call that names no algorithm, in a team whose ranks share no control block: all of them
+  /// count such calls alike, and exchange how long some of them took: those whose trial is timed,
+  /// and those that are watched, since their algorithm depends on arrivals; no rank leaves the
+  /// latter before all have arrived. `nodes`: which ranks are on one; null: each is on its own.
   template <class F>
   void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial, bool is_watched,
                    F&& run) {
@@ -290,7 +290,7 @@ class ScheduledCalls {
     PlanRuns& runs = team_.plan_runs;
     PlanRun& plan_run = runs.of_blocking_call();
     team_.or_fail_everywhere([&] {
-      TicketedChain chain{team_.parts.get<Tickets>().board(),
+      TicketedChain chain{team_.parts.get<Tickets>().counter(),
                           runs,
                           plan_run,
                           e,

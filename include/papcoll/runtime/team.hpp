@@ -97,7 +97,8 @@ class TeamCore final : public TeamState {
   detail::Shared<TeamCore> share() noexcept { return {owner.lock(), this}; }
 
   bool on_one_node() const noexcept { return node.is_there(); }
-  /// The number on the node's board of the next blocking call. Only where the ranks share memory.
+  /// The number that the node's control block gives the next blocking call. Only where the ranks
+  /// share memory.
   std::uint32_t next_epoch() noexcept { return node.site().epoch() + 1; }
 
   /// What the ranks have learnt of arrivals in calls of this kind, the same on all of them.

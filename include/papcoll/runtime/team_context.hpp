@@ -7,7 +7,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/schedule/schedule.hpp>
 #include <papcoll/topology/options.hpp>
@@ -110,7 +110,7 @@ struct TeamHooks : Pinned {
   virtual void poke_mpi() {}  ///< moves MPI alone
   virtual void watch() {}     ///< throws peer_lost if a peer is dead
   /// Tells peers that share no memory with this rank that its call number n is invalid, or why the
-  /// team is lost: `reason` as in NodeBoard::Abort, 0 if it goes on.
+  /// team is lost: `reason` as in NodeControlBlock::Abort, 0 if it goes on.
   virtual void refused(std::uint32_t /*n*/, std::uint32_t /*reason*/, const std::string& /*text*/) {
   }
   /// Runs a blocking call by MPI's own collectives, where no endpoint could be had.
@@ -153,7 +153,7 @@ class TeamContext : Pinned {
   Waiter& waiter() noexcept { return waiter_; }
   int rank() const noexcept { return surroundings_.rank; }
   int size() const noexcept { return surroundings_.size; }
-  /// Carries what the ranks compare and agree on where no board does.
+  /// Carries what the ranks compare and agree on where no control block does.
   const TransportTable& agrees_by() const noexcept { return *surroundings_.transports.front(); }
 
   /// The outermost team's number of a rank, for messages.

@@ -3,8 +3,8 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/board.hpp>
 #include <papcoll/node/call_words.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
@@ -34,14 +34,15 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-/// Why a team is lost, as in NodeBoard::Abort, by the exception whose handler this is called in.
+/// Why a team is lost, as in NodeControlBlock::Abort, by the exception whose handler this is called
+/// in.
 inline std::uint32_t handled_reason(const TeamContext& team) noexcept {
-  if (handled_as<deadline_exceeded>() != nullptr) return NodeBoard::Abort::deadline;
+  if (handled_as<deadline_exceeded>() != nullptr) return NodeControlBlock::Abort::deadline;
   if (const auto* const lost = handled_as<lost_rank>())
     return static_cast<std::uint32_t>(lost->rank) + 1;
   const auto me = static_cast<std::uint32_t>(team.shown(team.rank()));
-  return me + (handled_as<peer_lost>() != nullptr ? NodeBoard::Abort::revoked
-                                                  : NodeBoard::Abort::gave_up);
+  return me + (handled_as<peer_lost>() != nullptr ? NodeControlBlock::Abort::revoked
+                                                  : NodeControlBlock::Abort::gave_up);
 }
 
 /// `missing`: a sentence that names the ranks that have not arrived in the present call; may be
@@ -50,16 +51,16 @@ inline std::uint32_t handled_reason(const TeamContext& team) noexcept {
                                            const std::string& missing) {
   const std::string here = std::to_string(basis.shown(basis.rank()));
   const std::string seen = joined({", seen on rank ", here});
-  if (reason == NodeBoard::Abort::deadline) {
+  if (reason == NodeControlBlock::Abort::deadline) {
     return joined({"papcoll: a peer of rank ", here, " gave up at the deadline of the communicator",
                    (missing.empty() ? "" : joined({": ", missing}))});
   }
   if (somebody_gave_up(reason)) {
-    return joined({"papcoll: rank ", reason - NodeBoard::Abort::gave_up,
+    return joined({"papcoll: rank ", reason - NodeControlBlock::Abort::gave_up,
                    " could not complete a call", seen, "; its exception says why"});
   }
   if (is_revoked(reason)) {
-    return joined({"papcoll: rank ", reason - NodeBoard::Abort::revoked,
+    return joined({"papcoll: rank ", reason - NodeControlBlock::Abort::revoked,
                    " has left this communicator after a death or by papcoll::revoke", seen, ": ",
                    recovery_advice});
   }
@@ -71,11 +72,11 @@ inline std::uint32_t handled_reason(const TeamContext& team) noexcept {
 
 }  // namespace detail
 
-/// What all parts of a rank's side of a team work on: who and where the ranks are, the board of
-/// their node, and all that may be in flight: messages, calls by plans, comparisons of calls,
-/// requests, and what parts of the team do for which no rank waits. Also how a team breaks, how its
-/// ranks notify each other, and what a waiting rank watches for; in this team, the one around it,
-/// and those within it.
+/// What all parts of a rank's side of a team work on: who and where the ranks are, the control
+/// block of their node, and all that may be in flight: messages, calls by plans, comparisons of
+/// calls, requests, and what parts of the team do for which no rank waits. Also how a team breaks,
+/// how its ranks notify each other, and what a waiting rank watches for; in this team, the one
+/// around it, and those within it.
 class TeamState : public TeamContext, public WaitHooks {
  public:
   TeamState(TeamEnvironment s, const Options& options, TeamHooks* hooks)
@@ -223,11 +224,11 @@ class TeamState : public TeamContext, public WaitHooks {
   // --- breaking
 
   /// This rank cannot go on, and its peers cannot go on without it. `reason` as in
-  /// NodeBoard::Abort. Whoever shares no memory with it keeps a deadline of his own.
+  /// NodeControlBlock::Abort. Whoever shares no memory with it keeps a deadline of his own.
   [[gnu::cold]] void fail_everywhere(const std::string& why, std::uint32_t reason) noexcept {
     if (!broken_.empty()) return;
     abort_node(reason);
-    if (!node.is_there() && reason != NodeBoard::Abort::deadline) {
+    if (!node.is_there() && reason != NodeControlBlock::Abort::deadline) {
       try {
         hooks().refused(calls.next(), reason, detail::bare(why));
       } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): peers have their deadline
@@ -236,7 +237,8 @@ class TeamState : public TeamContext, public WaitHooks {
     give_up(why);
   }
   [[gnu::cold]] void fail_everywhere(const std::string& why) noexcept {
-    fail_everywhere(why, NodeBoard::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
+    fail_everywhere(why,
+                    NodeControlBlock::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
   }
   /// As fail_everywhere(why), in the handler of `problem`.
   [[gnu::cold]] void fail_everywhere(const std::exception& problem) noexcept {
@@ -268,8 +270,8 @@ class TeamState : public TeamContext, public WaitHooks {
     return in_time;
   }
 
-  /// Marks the shared memory as broken and wakes everyone; `reason` as in NodeBoard::Abort, with a
-  /// rank of the outermost team.
+  /// Marks the shared memory as broken and wakes everyone; `reason` as in NodeControlBlock::Abort,
+  /// with a rank of the outermost team.
   [[gnu::cold]] void abort_node(std::uint32_t reason) noexcept {
     reason = node.abort(reason);
     each_within([reason](TeamState& team) { team.abort_node(reason); });
@@ -279,8 +281,8 @@ class TeamState : public TeamContext, public WaitHooks {
   /// only while those of a group that share memory are in a call together.
   bool tells_of_death() const noexcept { return node.is_there() || in_phases; }
 
-  /// Returns what has failed, as in NodeBoard::Abort: what the control block of a team around this
-  /// one has, or what the exception says in whose handler it is called.
+  /// Returns what has failed, as in NodeControlBlock::Abort: what the control block of a team
+  /// around this one has, or what the exception says in whose handler it is called.
   [[gnu::cold]] std::uint32_t handled_reason() const noexcept {
     for (const TeamState* team = this; team != nullptr; team = team->parent_) {
       if (const std::uint32_t reason = team->node.abort_reason(); reason != 0) return reason;
@@ -320,7 +322,7 @@ class TeamState : public TeamContext, public WaitHooks {
     const std::string why = detail::joined({"papcoll: rank ", shown(rank()), " waited longer than ",
                                             options().deadline.count() / 1000000,
                                             " ms, the deadline of its communicator", waits_for()});
-    fail_everywhere(why, NodeBoard::Abort::deadline);
+    fail_everywhere(why, NodeControlBlock::Abort::deadline);
     throw deadline_exceeded(why);
   }
 

@@ -6,7 +6,7 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/arena_heap.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/setup/division.hpp>
@@ -43,7 +43,7 @@ class ThreadTeamState : Pinned {
                       static_cast<std::size_t>(ranks) * Node::pool_of(options.arena_bytes))) {
     const Node first = node_of(0, ranks, options);
     Doorbells::initialise(first.bells, ranks);
-    board_of(first, options.chunk_bytes).initialise(options.first_epoch);
+    control_block_of(first, options.chunk_bytes).initialise(options.first_epoch);
     const std::string files = read_selection_files(options);
     const auto processors = static_cast<std::size_t>(ProcessorSet::of_this_thread().count());
     const bool oversubscribed = outnumber(static_cast<std::size_t>(ranks), processors);

@@ -24,10 +24,10 @@ struct MpiTransport {
   static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s);
 };
 
-/// Ranks anywhere: the messages of MpiTransport, and, for ArrivalOrder, an arrival board on rank 0,
-/// from which ranks draw tickets without any help by rank 0.
+/// Ranks anywhere: the messages of MpiTransport, and, for ArrivalOrder, a counter of tickets on
+/// rank 0, from which ranks draw tickets without any help by rank 0.
 ///
-/// On one node the board is in memory that the ranks share. Elsewhere it is in an MPI window, and
+/// On one node the counter is in memory that the ranks share. Elsewhere it is in an MPI window, and
 /// not every MPI can do without rank 0's help: over TCP, and in MPICH without network hardware that
 /// does atomic operations, rank 0 has to be inside MPI to answer. The first call under ArrivalOrder
 /// on a communicator tries it, once, for 2 ms. Where an operation takes 50 µs or more, calls run in

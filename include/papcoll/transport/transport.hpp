@@ -3,7 +3,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
@@ -32,17 +32,17 @@ struct lost_rank : peer_lost {
   int rank;
 };
 
-// Why a team is lost, in a number as NodeBoard::Abort::reason.
+// Why a team is lost, in a number as NodeControlBlock::Abort::reason.
 
 inline bool somebody_gave_up(std::uint32_t reason) noexcept {
-  return (reason & NodeBoard::Abort::revoked) == NodeBoard::Abort::gave_up;
+  return (reason & NodeControlBlock::Abort::revoked) == NodeControlBlock::Abort::gave_up;
 }
 inline bool is_revoked(std::uint32_t reason) noexcept {
-  return reason != NodeBoard::Abort::deadline &&
-         (reason & NodeBoard::Abort::revoked) == NodeBoard::Abort::revoked;
+  return reason != NodeControlBlock::Abort::deadline &&
+         (reason & NodeControlBlock::Abort::revoked) == NodeControlBlock::Abort::revoked;
 }
 [[noreturn, gnu::cold]] inline void throw_lost(std::uint32_t reason, const std::string& why) {
-  if (reason == NodeBoard::Abort::deadline) throw deadline_exceeded(why);
+  if (reason == NodeControlBlock::Abort::deadline) throw deadline_exceeded(why);
   if (somebody_gave_up(reason)) throw peer_error(why);
   if (is_revoked(reason)) throw peer_lost(why);
   throw lost_rank(why, static_cast<int>(reason) - 1);

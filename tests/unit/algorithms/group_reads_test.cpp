@@ -8,7 +8,7 @@
 #include <papcoll/algorithms/arrival/peer_slices.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/forwarding_site.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
@@ -28,7 +28,7 @@ using papcoll::Call;
 using papcoll::Doorbells;
 using papcoll::Groups;
 using papcoll::Node;
-using papcoll::NodeBoard;
+using papcoll::NodeControlBlock;
 using papcoll::NodeSite;
 
 namespace {
@@ -142,14 +142,14 @@ struct Setting {
 template <class Run> Crossings crossings_of(const Setting& setting) {
   const int ranks = setting.groups.size();
   std::vector<Line> bells(Doorbells::bytes(ranks) / sizeof(Line) + 1);
-  std::vector<Line> memory(NodeBoard::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
+  std::vector<Line> memory(NodeControlBlock::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
   Doorbells::initialise(bells.data()->bytes, ranks);
-  NodeBoard board{memory.data()->bytes, ranks, chunk_bytes};
-  board.initialise(1);
+  NodeControlBlock control{memory.data()->bytes, ranks, chunk_bytes};
+  control.initialise(1);
 
   Owners owners;
   for (int r = 0; r < ranks; ++r) {
-    owners.add(board.chunk_buffer(1, r, 0), NodeBoard::buffers * chunk_bytes, r);
+    owners.add(control.chunk_buffer(1, r, 0), NodeControlBlock::buffers * chunk_bytes, r);
   }
   std::vector<std::vector<float>> in(static_cast<std::size_t>(ranks), std::vector<float>(count));
   std::vector<std::vector<float>> out(in.size(), std::vector<float>(count));
@@ -173,7 +173,7 @@ template <class Run> Crossings crossings_of(const Setting& setting) {
     nodes.push_back(Node{r, ranks});
     if (setting.two_levels)
       nodes.back().groups = {papcoll::detail::Shared<void>{}, &setting.groups};
-    node_sites.emplace_back(board, Doorbells{bells.data()->bytes, ranks}, r, 1, &nodes.back());
+    node_sites.emplace_back(control, Doorbells{bells.data()->bytes, ranks}, r, 1, &nodes.back());
     sites.emplace_back(node_sites.back(), setting.groups, owners);
     node_sites.back().begin(papcoll::CallWords::of(count, c.collective, 1, 0, 0), c.reducer);
     REQUIRE(node_sites.back().enter());
@@ -273,10 +273,10 @@ TEST_CASE("An allreduce has two levels where groups are alike and may be combine
     const Groups groups = Groups::by_colour(t.colours);
     const int ranks = groups.size();
     std::vector<Line> bells(Doorbells::bytes(ranks) / sizeof(Line) + 1);
-    std::vector<Line> memory(NodeBoard::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
+    std::vector<Line> memory(NodeControlBlock::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
     Node node{0, ranks};
     node.groups = {papcoll::detail::Shared<void>{}, &groups};
-    const NodeSite site{NodeBoard{memory.data()->bytes, ranks, chunk_bytes},
+    const NodeSite site{NodeControlBlock{memory.data()->bytes, ranks, chunk_bytes},
                         Doorbells{bells.data()->bytes, ranks}, 0, 1, &node};
     Call c;
     c.reducer.commutative = t.commutative;

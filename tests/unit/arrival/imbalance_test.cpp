@@ -6,7 +6,7 @@
 #include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/pattern/imbalance_factors.hpp>
 
 #include <algorithm>
@@ -23,17 +23,17 @@ constexpr ArrivalClass small_calls = ArrivalClass::of(Collective::allreduce, 8);
 constexpr ArrivalClass large_calls = ArrivalClass::of(Collective::allreduce, 1 << 20);
 constexpr ArrivalClass outward_calls = ArrivalClass::of(Collective::bcast, 8);
 
-/// The ranks of a board, one call after the other.
+/// The ranks of a node, one call after the other.
 class Ranks {
  public:
   /// When rank r arrives in call e, in nanoseconds.
   using Pattern = std::function<std::uint64_t(int r, std::uint32_t e)>;
 
   explicit Ranks(int ranks, std::uint32_t first = 1)
-      : lines_(NodeBoard::bytes(ranks, cache_line) / sizeof(Line) + 1), next_(first) {
-    const NodeBoard board{lines_.data()->bytes, ranks, cache_line};
-    NodeBoard{board}.initialise(first);
-    for (int r = 0; r < ranks; ++r) watches_.emplace_back(board, r);
+      : lines_(NodeControlBlock::bytes(ranks, cache_line) / sizeof(Line) + 1), next_(first) {
+    const NodeControlBlock control{lines_.data()->bytes, ranks, cache_line};
+    NodeControlBlock{control}.initialise(first);
+    for (int r = 0; r < ranks; ++r) watches_.emplace_back(control, r);
   }
 
   std::uint32_t next() const noexcept { return next_; }
@@ -256,13 +256,13 @@ TEST_CASE("ranks look alike although one has come to more than the others", "[im
     void settle(std::uint32_t) noexcept override {}
     void tell() noexcept { ++changes_; }
   };
-  std::vector<std::uint64_t> memory(NodeBoard::bytes(2, cache_line) / 8 + cache_line);
+  std::vector<std::uint64_t> memory(NodeControlBlock::bytes(2, cache_line) / 8 + cache_line);
   auto* const at = reinterpret_cast<std::byte*>(memory.data());
   const auto off = cache_line - reinterpret_cast<std::uintptr_t>(at) % cache_line;
-  const NodeBoard board{at + off, 2, cache_line};
-  NodeBoard{board}.initialise(1);
-  ArrivalMonitor one{board, 0};
-  ArrivalMonitor other{board, 1};
+  const NodeControlBlock control{at + off, 2, cache_line};
+  NodeControlBlock{control}.initialise(1);
+  ArrivalMonitor one{control, 0};
+  ArrivalMonitor other{control, 1};
   Told told_one;
   Told told_other;
   for (std::uint32_t e = 1; e < 4000; ++e) {

@@ -5,7 +5,7 @@
 #include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/choice/selection/learner.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -28,16 +28,18 @@ Shortlist list_of(std::size_t n) {
   return list;
 }
 
-/// Calls of one kind on a board with several ranks, each with a learner of its own, whose
+/// Calls of one kind in a control block with several ranks, each with a learner of its own, whose
 /// candidates cost what is said.
 class Calls {
  public:
   explicit Calls(int ranks, std::uint32_t first_epoch = 1)
-      : ranks_(ranks), epoch_(first_epoch - 1), memory_(NodeBoard::bytes(ranks, 64) / 8 + 8) {
+      : ranks_(ranks),
+        epoch_(first_epoch - 1),
+        memory_(NodeControlBlock::bytes(ranks, 64) / 8 + 8) {
     auto* const at = reinterpret_cast<std::byte*>(memory_.data());
     const auto off = (0 - reinterpret_cast<std::uintptr_t>(at)) % cache_line;
     for (int r = 0; r < ranks; ++r) {
-      monitors_.emplace_back(NodeBoard{at + off, ranks, 64}, r);
+      monitors_.emplace_back(NodeControlBlock{at + off, ranks, 64}, r);
       learners_.emplace_back();
     }
   }

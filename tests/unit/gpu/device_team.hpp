@@ -177,17 +177,18 @@ class Loopback {
 class NodesEndpoint final : public DeviceEndpoint {
  public:
   NodesEndpoint(gpu::Api& api, int device, std::vector<Peer> peers, FindReducer find, int rank,
-                int per_node, const std::vector<DeviceControlBlock*>& boards, Loopback& network)
+                int per_node, const std::vector<DeviceControlBlock*>& control_blocks,
+                Loopback& network)
       : DeviceEndpoint(api, device, find) {
     std::vector<char> near;
     std::vector<int> node_of;
-    std::vector<DeviceControlBlock*> boards_here;
+    std::vector<DeviceControlBlock*> control_blocks_here;
     for (int p = 0; p < static_cast<int>(peers.size()); ++p) {
       node_of.push_back(p / per_node);
       near.push_back(p / per_node == rank / per_node ? 1 : 0);
       if (near.back() == 0) peers[static_cast<std::size_t>(p)] = {};
-      if (near.back() != 0 && !boards.empty()) {
-        boards_here.push_back(boards[static_cast<std::size_t>(p)]);
+      if (near.back() != 0 && !control_blocks.empty()) {
+        control_blocks_here.push_back(control_blocks[static_cast<std::size_t>(p)]);
       }
     }
     const MakeNotifyingEndpoint make = [&network, rank](Loopback::Told told) {
@@ -196,7 +197,7 @@ class NodesEndpoint final : public DeviceEndpoint {
     go_by(papcoll::detail::make_owned<PulledMessages>(steps(), peers, default_imports),
           papcoll::detail::make_owned<NetworkMessages>(steps(), make), near);
     make_nodes(node_of, rank);
-    if (!boards.empty()) make_floor(rank % per_node, boards_here);
+    if (!control_blocks.empty()) make_floor(rank % per_node, control_blocks_here);
   }
 };
 
@@ -217,10 +218,10 @@ class TeamOnDevices {
       : model(machine, options),
         ranks_(ranks),
         boxes_(static_cast<std::size_t>(ranks * ranks)),
-        boards_(static_cast<std::size_t>(ranks)),
+        control_blocks_(static_cast<std::size_t>(ranks)),
         patience_(way == Way::pulled || way == Way::several_paths ? 2 : 1000) {
-    std::vector<DeviceControlBlock*> boards;
-    for (DeviceControlBlock& b : boards_) boards.push_back(&b);
+    std::vector<DeviceControlBlock*> control_blocks;
+    for (DeviceControlBlock& b : control_blocks_) control_blocks.push_back(&b);
     const std::size_t bytes = papcoll::detail::device_window_bytes(ranks);
     if (way != Way::pulled) windows_ = Zeros{boxes_.size() * bytes};
     for (int r = 0; r < ranks; ++r) {
@@ -232,7 +233,7 @@ class TeamOnDevices {
       if (way == Way::pulled) {
         endpoints.push_back(std::make_unique<DeviceEndpoint>(api(r), device(r), peers,
                                                              &device_reducer_of, most_imports));
-        endpoints.back()->make_floor(r, boards);
+        endpoints.back()->make_floor(r, control_blocks);
       } else {
         Node node{r, ranks};
         node.device_windows = windows_.begin();
@@ -240,7 +241,7 @@ class TeamOnDevices {
           const bool share = way == Way::nodes_of_two;
           endpoints.push_back(std::make_unique<NodesEndpoint>(
               api(r), device(r), peers, &device_reducer_of, r, 2,
-              share ? boards : std::vector<DeviceControlBlock*>{}, network_));
+              share ? control_blocks : std::vector<DeviceControlBlock*>{}, network_));
         } else if (way == Way::through_host) {
           endpoints.push_back(
               std::make_unique<StagedEndpoint>(api(r), device(r), node, peers, &device_reducer_of));
@@ -309,7 +310,7 @@ class TeamOnDevices {
 
   int ranks_;
   std::vector<Mailbox> boxes_;
-  std::vector<DeviceControlBlock> boards_;
+  std::vector<DeviceControlBlock> control_blocks_;
   Zeros windows_;     ///< through the host
   Loopback network_;  ///< between nodes
   int patience_;      ///< looks at all endpoints without any that moved

@@ -40,16 +40,16 @@ class Neighbour {
   int left() const { return (rank_ + exchange_ranks - 1) % exchange_ranks; }
   int right() const { return (rank_ + 1) % exchange_ranks; }
 
-  void publish(Noticeboard& board) {
+  void publish(Noticeboard& control) {
     const auto me = static_cast<std::size_t>(rank_);
-    board.memories[me] = api_.export_memory(window_);
-    board.written[me] = api_.export_event(written_);
-    board.read[me] = api_.export_event(read_);
+    control.memories[me] = api_.export_memory(window_);
+    control.written[me] = api_.export_event(written_);
+    control.read[me] = api_.export_event(read_);
   }
-  void connect(const Noticeboard& board) {
-    source_ = api_.import_memory(rank_, board.memories[static_cast<std::size_t>(left())]);
-    there_ = api_.import_event(rank_, board.written[static_cast<std::size_t>(left())]);
-    taken_ = api_.import_event(rank_, board.read[static_cast<std::size_t>(right())]);
+  void connect(const Noticeboard& control) {
+    source_ = api_.import_memory(rank_, control.memories[static_cast<std::size_t>(left())]);
+    there_ = api_.import_event(rank_, control.written[static_cast<std::size_t>(left())]);
+    taken_ = api_.import_event(rank_, control.read[static_cast<std::size_t>(right())]);
   }
   void write() {
     api_.wait(stream_, taken_);
@@ -103,17 +103,17 @@ std::vector<int> after_three_rounds(int r) {
 }
 
 /// One rank in a thread of its own.
-std::vector<int> exchange(Model& model, Noticeboard& board, int rank) {
+std::vector<int> exchange(Model& model, Noticeboard& control, int rank) {
   Neighbour me(model, rank);
   int step = 0;
   const auto meet = [&] {
-    board.say(rank, ++step);
-    board.hear(me.left(), step);
-    board.hear(me.right(), step);
+    control.say(rank, ++step);
+    control.hear(me.left(), step);
+    control.hear(me.right(), step);
   };
-  me.publish(board);
+  me.publish(control);
   meet();
-  me.connect(board);
+  me.connect(control);
   for (int round = 0; round < exchange_rounds; ++round) {
     me.write();
     meet();
@@ -131,10 +131,10 @@ std::vector<int> exchange(Model& model, Noticeboard& board, int rank) {
 std::vector<std::string> problems_without(std::size_t wait) {
   Model model(four());
   model.leave_out_wait(wait);
-  Noticeboard board;
+  Noticeboard control;
   std::vector<Neighbour> all;
-  for (int r = 0; r < exchange_ranks; ++r) all.emplace_back(model, r).publish(board);
-  for (Neighbour& one : all) one.connect(board);
+  for (int r = 0; r < exchange_ranks; ++r) all.emplace_back(model, r).publish(control);
+  for (Neighbour& one : all) one.connect(control);
   for (int round = 0; round < exchange_rounds; ++round) {
     for (Neighbour& one : all) one.write();
     for (Neighbour& one : all) one.read();
@@ -148,12 +148,12 @@ std::vector<std::string> problems_without(std::size_t wait) {
 
 TEST_CASE("four threads exchange, each a process of the model", "[gpu]") {
   Model model(four());
-  Noticeboard board;
+  Noticeboard control;
   std::array<std::vector<int>, exchange_ranks> results;
   std::vector<std::thread> threads;
   for (int r = 0; r < exchange_ranks; ++r) {
-    threads.emplace_back([&model, &board, &result = results[static_cast<std::size_t>(r)], r] {
-      result = exchange(model, board, r);
+    threads.emplace_back([&model, &control, &result = results[static_cast<std::size_t>(r)], r] {
+      result = exchange(model, control, r);
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -7,7 +7,7 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/arena_heap.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/pool.hpp>
@@ -20,7 +20,7 @@
 #include <set>
 #include <vector>
 
-using papcoll::NodeBoard;
+using papcoll::NodeControlBlock;
 using papcoll::NodeSite;
 using papcoll::Pool;
 
@@ -162,14 +162,14 @@ TEST_CASE("a place in the pool is written again when all have left the call that
   PoolMemory memory{8 * megabyte};
   memory.node.peers = papcoll::PeerMemory{memory.bytes.data(), memory.bytes.size(), {}};
   memory.node.copies = papcoll::detail::make_shared<papcoll::detail::CopyChoice>();
-  std::vector<std::uint64_t> board(NodeBoard::bytes(2, 64) / 8 + 8);
+  std::vector<std::uint64_t> control(NodeControlBlock::bytes(2, 64) / 8 + 8);
   std::vector<std::uint64_t> words(papcoll::Doorbells::bytes(2) / 8 + 8);
   const auto aligned = [](std::vector<std::uint64_t>& v) {
     auto* const at = reinterpret_cast<std::byte*>(v.data());
     return at + (0 - reinterpret_cast<std::uintptr_t>(at)) % papcoll::cache_line;
   };
   const auto site_of = [&](int rank, const papcoll::Node* node) {
-    return std::make_unique<NodeSite>(NodeBoard{aligned(board), 2, 64},
+    return std::make_unique<NodeSite>(NodeControlBlock{aligned(control), 2, 64},
                                       papcoll::Doorbells{aligned(words), 2}, rank, 1, node);
   };
   const auto me = site_of(0, &memory.node);

@@ -49,7 +49,7 @@ class OwnSite final : public ForwardingSite {
   std::byte* result_buffer(std::uint32_t chunk) noexcept { return buffer(size(), chunk); }
 
   static std::size_t bytes(int ranks, const Options& options) {
-    return static_cast<std::size_t>(frames * (ranks + 1)) * NodeBoard::buffers *
+    return static_cast<std::size_t>(frames * (ranks + 1)) * NodeControlBlock::buffers *
            options.chunk_bytes;
   }
 

@@ -5,7 +5,7 @@
 #include "team_outcomes.hpp"
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <cstddef>
@@ -109,7 +109,7 @@ TEST_CASE("what messages say of calls that do not match", "[team]") {
       const std::string contract = c.rank() == 0 ? "" : "+Reproducible";
       std::vector<int> data(5000, 1);
       papcoll::allreduce(c, data, papcoll::sum, papcoll::algorithm(name + contract));
-      for (int i = 0; i < papcoll::NodeBoard::frames; ++i) {
+      for (int i = 0; i < papcoll::NodeControlBlock::frames; ++i) {
         papcoll::barrier(c);  // at the latest in the last one
       }
     };

@@ -4,7 +4,7 @@
 #include "catch.hpp"
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/node_calls.hpp>
 #include <papcoll/runtime/node_signals.hpp>
@@ -30,18 +30,18 @@ class SharedMemory {
 
   explicit SharedMemory(int ranks)
       : ranks_(ranks),
-        board_(NodeBoard::bytes(ranks, chunk) / sizeof(Line) + 1),
+        control_(NodeControlBlock::bytes(ranks, chunk) / sizeof(Line) + 1),
         bells_(Doorbells::bytes(ranks) / sizeof(Line) + 1) {
     Doorbells::initialise(bells_.data()->bytes, ranks);
-    board().initialise(1);
+    control_block().initialise(1);
   }
 
-  NodeBoard board() noexcept { return {board_.data()->bytes, ranks_, chunk}; }
+  NodeControlBlock control_block() noexcept { return {control_.data()->bytes, ranks_, chunk}; }
   Doorbells bells() noexcept { return {bells_.data()->bytes, ranks_}; }
 
  private:
   int ranks_;
-  std::vector<Line> board_;
+  std::vector<Line> control_;
   std::vector<Line> bells_;
 };
 
@@ -49,8 +49,8 @@ class SharedMemory {
 
 TEST_CASE("a gate opens when all are there, again and again", "[gate]") {
   SharedMemory shared{2};
-  NodeRendezvous a{shared.board(), shared.bells()};
-  NodeRendezvous b{shared.board(), shared.bells()};
+  NodeRendezvous a{shared.control_block(), shared.bells()};
+  NodeRendezvous b{shared.control_block(), shared.bells()};
   for (int i = 0; i < 3; ++i) {
     a.arrive();
     CHECK_FALSE(a.is_open());
@@ -63,8 +63,8 @@ TEST_CASE("a gate opens when all are there, again and again", "[gate]") {
 
 TEST_CASE("a gate that is closed stays so, and is not closed once all are there", "[gate]") {
   SharedMemory shared{2};
-  NodeRendezvous a{shared.board(), shared.bells()};
-  NodeRendezvous b{shared.board(), shared.bells()};
+  NodeRendezvous a{shared.control_block(), shared.bells()};
+  NodeRendezvous b{shared.control_block(), shared.bells()};
   SECTION("in time") {
     a.arrive();
     CHECK(a.close());
@@ -84,8 +84,8 @@ TEST_CASE("a gate that is closed stays so, and is not closed once all are there"
 
 TEST_CASE("a refused request is found by who has started it", "[refused_requests]") {
   SharedMemory shared{3};
-  RefusedRequests a{shared.board(), 0};
-  RefusedRequests b{shared.board(), 1};
+  RefusedRequests a{shared.control_block(), 0};
+  RefusedRequests b{shared.control_block(), 1};
   b.refuse(7);
   CHECK(a.find(6) == -1);
   CHECK(a.find(7) == 1);
@@ -95,8 +95,8 @@ TEST_CASE("a refused request is found by who has started it", "[refused_requests
 
 TEST_CASE("a request that both have refused is no problem", "[refused_requests]") {
   SharedMemory shared{2};
-  RefusedRequests a{shared.board(), 0};
-  RefusedRequests b{shared.board(), 1};
+  RefusedRequests a{shared.control_block(), 0};
+  RefusedRequests b{shared.control_block(), 1};
   b.refuse(7);
   CHECK(a.find(6) == -1);
   a.refuse(7);
@@ -106,8 +106,8 @@ TEST_CASE("a request that both have refused is no problem", "[refused_requests]"
 
 TEST_CASE("numbers of requests wrap", "[refused_requests]") {
   SharedMemory shared{2};
-  RefusedRequests a{shared.board(), 0};
-  RefusedRequests b{shared.board(), 1};
+  RefusedRequests a{shared.control_block(), 0};
+  RefusedRequests b{shared.control_block(), 1};
   b.refuse(2);
   CHECK(a.find(0xfffffffeU) == -1);
   CHECK(a.find(2) == 1);
@@ -115,23 +115,23 @@ TEST_CASE("numbers of requests wrap", "[refused_requests]") {
 
 TEST_CASE("so many refused requests that their numbers are lost", "[refused_requests]") {
   SharedMemory shared{2};
-  RefusedRequests a{shared.board(), 0};
-  RefusedRequests b{shared.board(), 1};
+  RefusedRequests a{shared.control_block(), 0};
+  RefusedRequests b{shared.control_block(), 1};
   const auto refuse_irregularly = [&](std::uint32_t from, std::uint32_t until) {
     for (std::uint32_t i = from; i < until; ++i) b.refuse(1000 + i * i);
   };
-  refuse_irregularly(0, NodeBoard::refusals - 1);
+  refuse_irregularly(0, NodeControlBlock::refusals - 1);
   CHECK(a.find(1) == -1);
-  refuse_irregularly(NodeBoard::refusals, 4 * NodeBoard::refusals);
+  refuse_irregularly(NodeControlBlock::refusals, 4 * NodeControlBlock::refusals);
   CHECK(a.find(1) == 1);
 }
 
 TEST_CASE("however many requests all have refused, nothing is lost", "[refused_requests]") {
   SharedMemory shared{2};
-  RefusedRequests a{shared.board(), 0};
-  RefusedRequests b{shared.board(), 1};
+  RefusedRequests a{shared.control_block(), 0};
+  RefusedRequests b{shared.control_block(), 1};
   const bool regular = GENERATE(true, false);
-  constexpr std::uint32_t many = 10 * NodeBoard::refusals;
+  constexpr std::uint32_t many = 10 * NodeControlBlock::refusals;
   const auto number = [&](std::uint32_t i) { return regular ? 7 + 2 * i : 7 + i * i; };
   for (std::uint32_t i = 0; i < many; ++i) {
     a.refuse(number(i));
@@ -148,9 +148,9 @@ TEST_CASE("however many requests all have refused, nothing is lost", "[refused_r
 TEST_CASE("a peer that has refused one request less than this rank is found by it",
           "[refused_requests]") {
   SharedMemory shared{2};
-  RefusedRequests a{shared.board(), 0};
-  RefusedRequests b{shared.board(), 1};
-  constexpr std::uint32_t many = 10 * NodeBoard::refusals;
+  RefusedRequests a{shared.control_block(), 0};
+  RefusedRequests b{shared.control_block(), 1};
+  constexpr std::uint32_t many = 10 * NodeControlBlock::refusals;
   for (std::uint32_t i = 0; i < many; ++i) {
     if (i != 3) a.refuse(i * i);
     b.refuse(i * i);
@@ -160,10 +160,11 @@ TEST_CASE("a peer that has refused one request less than this rank is found by i
 
 TEST_CASE("a peer may refuse many requests in a row before this rank does", "[refused_requests]") {
   SharedMemory shared{2};
-  RefusedRequests a{shared.board(), 0};
-  RefusedRequests b{shared.board(), 1};
+  RefusedRequests a{shared.control_block(), 0};
+  RefusedRequests b{shared.control_block(), 1};
   const std::uint32_t step = GENERATE(1U, 2U, 255U, 256U);
-  const std::uint32_t many = step > 255 ? NodeBoard::refusals - 1 : 10 * NodeBoard::refusals;
+  const std::uint32_t many =
+      step > 255 ? NodeControlBlock::refusals - 1 : 10 * NodeControlBlock::refusals;
   const std::uint32_t first = 0U - 5 * step;  // numbers wrap
   for (std::uint32_t i = 0; i < many; ++i) b.refuse(first + i * step);
   CHECK(a.find(first - 1) == -1);
@@ -178,8 +179,8 @@ TEST_CASE("a peer may refuse many requests in a row before this rank does", "[re
 
 TEST_CASE("a request started in a row of refused ones is found", "[refused_requests]") {
   SharedMemory shared{2};
-  RefusedRequests a{shared.board(), 0};
-  RefusedRequests b{shared.board(), 1};
+  RefusedRequests a{shared.control_block(), 0};
+  RefusedRequests b{shared.control_block(), 1};
   for (std::uint32_t i = 1; i <= 100; ++i) {
     if (i != 50) a.refuse(i);
     b.refuse(i);
@@ -189,8 +190,8 @@ TEST_CASE("a request started in a row of refused ones is found", "[refused_reque
 
 TEST_CASE("a peer may refuse requests while this rank looks", "[refused_requests]") {
   SharedMemory shared{2};
-  RefusedRequests a{shared.board(), 0};
-  RefusedRequests b{shared.board(), 1};
+  RefusedRequests a{shared.control_block(), 0};
+  RefusedRequests b{shared.control_block(), 1};
   constexpr std::uint32_t many = 10'000;
   const auto number = [](std::uint32_t i) { return i * i; };
   for (std::uint32_t i = 0; i < many; ++i) a.refuse(number(i));
@@ -204,7 +205,7 @@ TEST_CASE("a peer may refuse requests while this rank looks", "[refused_requests
   peer.join();
 }
 
-TEST_CASE("a node side without a board finds nothing, and changes nothing", "[node]") {
+TEST_CASE("a node side without a control block finds nothing, and changes nothing", "[node]") {
   TeamEnvironment apart;
   apart.size = 3;
   TeamContext basis{apart, {}, nullptr};

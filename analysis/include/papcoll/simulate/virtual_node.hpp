@@ -35,10 +35,10 @@
 // Arrival-driven algorithms in virtual time, on one node.
 //
 // What runs is the library's code: the algorithm's Run::step() on papcoll's own site
-// (node/node_site.hpp), over a board whose words know what it takes to touch them. Each rank has a
-// processor and a clock of its own; the one whose clock is least does the next thing, so that
-// whatever happens to a word happens in the order of time. All ranks are fibers of one thread, and
-// the same arguments give the same bits.
+// (node/node_site.hpp), over a control block whose words know what it takes to touch them. Each
+// rank has a processor and a clock of its own; the one whose clock is least does the next thing, so
+// that whatever happens to a word happens in the order of time. All ranks are fibers of one thread,
+// and the same arguments give the same bits.
 //
 // A rank's clock goes on by
 //
@@ -165,25 +165,25 @@ class VirtualNode : Pinned {
         options_(std::move(options)),
         reducer_(options_.reducer ? *options_.reducer : detail::sum_of_size(shape.element_size)),
         pool_bytes_(pool_of(shape)),
-        buffers_at_(board_bytes() + ranks() * pool_bytes_),
+        buffers_at_(control_block_bytes() + ranks() * pool_bytes_),
         memory_(buffers_at_ + 2 * ranks() * buffer_bytes()),
         cores_(memory_.data(), memory_.bytes(), ranks(), cache_of_ranks(), costs_,
                options_.moves_data),
         call_seconds_(costs_.call_of(algorithm.traits.name)),
         exits_(ranks()) {
     if (!options_.colours.empty()) groups_ = Groups::by_colour(options_.colours);
-    const detail::VirtualBoard board{memory_.data(), shape_.size, options_.chunk_bytes};
+    const detail::VirtualControlBlock control{memory_.data(), shape_.size, options_.chunk_bytes};
     for (int r = 0; r < shape_.size; ++r) {
       Node& node = nodes_.emplace_back();
       node.rank = r;
       node.size = shape_.size;
-      node.set_pool(memory_.data() + board_bytes(), pool_bytes_);
-      node.peers = PeerMemory{memory_.data() + board_bytes(), ranks() * pool_bytes_, {}};
+      node.set_pool(memory_.data() + control_block_bytes(), pool_bytes_);
+      node.peers = PeerMemory{memory_.data() + control_block_bytes(), ranks() * pool_bytes_, {}};
       if (groups_ && groups_->count() > 1 && groups_->count() < shape_.size)
         node.groups = {papcoll::detail::Shared<void>{}, &*groups_};
       node.copies = papcoll::detail::make_shared<detail::CopyChoice>(CopyMethod::plain,
                                                                      costs_.shared_cache / ranks());
-      sites_.emplace_back(board, detail::VirtualBells{}, r, 1U, &node);
+      sites_.emplace_back(control, detail::VirtualBells{}, r, 1U, &node);
       calls_.push_back(call_of(r));
     }
   }
@@ -278,8 +278,9 @@ class VirtualNode : Pinned {
   static constexpr std::size_t most_bytes = std::size_t{1} << 30U;
 
   std::size_t ranks() const noexcept { return static_cast<std::size_t>(shape_.size); }
-  std::size_t board_bytes() const noexcept {
-    return detail::page_aligned(detail::VirtualBoard::bytes(shape_.size, options_.chunk_bytes));
+  std::size_t control_block_bytes() const noexcept {
+    return detail::page_aligned(
+        detail::VirtualControlBlock::bytes(shape_.size, options_.chunk_bytes));
   }
   /// What a call may want at once, and room for calls to take turns; as in Options, no more than a
   /// quarter of the arena.

@@ -3,7 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/op.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/site.hpp>
 #include <papcoll/simulate/virtual_cores.hpp>
@@ -101,12 +101,12 @@ struct VirtualBells {
   static void ring_all() noexcept {}
 };
 
-using VirtualBoard = BasicBoard<VirtualAccess>;
+using VirtualControlBlock = BasicControlBlock<VirtualAccess>;
 
-/// papcoll's own site on a board in virtual time: what runs is the library's code. What it asks the
-/// real clock, or the processor, is answered here.
-class VirtualSite : public BasicNodeSite<VirtualBoard, VirtualBells> {
-  using Base = BasicNodeSite<VirtualBoard, VirtualBells>;
+/// papcoll's own site over a control block in virtual time: what runs is the library's code. What
+/// it asks the real clock, or the processor, is answered here.
+class VirtualSite : public BasicNodeSite<VirtualControlBlock, VirtualBells> {
+  using Base = BasicNodeSite<VirtualControlBlock, VirtualBells>;
 
  public:
   using Base::Base;
@@ -120,9 +120,10 @@ class VirtualSite : public BasicNodeSite<VirtualBoard, VirtualBells> {
     const std::uint32_t next = epoch() + 1;
     Base::leave();
     if (VirtualCores* const cores = VirtualCores::running()) {
-      cores->prefetch_to_write(reinterpret_cast<const std::byte*>(&board().header(next, rank())),
-                               cache_line);
-      cores->prefetch_to_write(board().chunk_buffer(next, rank(), 0) + next_at_, next_bytes_);
+      cores->prefetch_to_write(
+          reinterpret_cast<const std::byte*>(&control_block().header(next, rank())), cache_line);
+      cores->prefetch_to_write(control_block().chunk_buffer(next, rank(), 0) + next_at_,
+                               next_bytes_);
     }
     next_bytes_ = 0;
   }

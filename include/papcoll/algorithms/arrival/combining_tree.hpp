@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/site.hpp>
 
 #include <algorithm>
@@ -42,7 +42,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          and climbed by helpers.
 
 /// One call of one rank.
-class CombiningTree::Run : detail::ChunkReduction<CombiningTree::Run, NodeBoard::work_chunks> {
+class CombiningTree::Run
+    : detail::ChunkReduction<CombiningTree::Run, NodeControlBlock::work_chunks> {
  public:
   bool step(Site auto& s, const Call& c) {
     if (!begun_) begin(s, c);

@@ -72,7 +72,7 @@ class DirectCopies {
   bool unreachable() const noexcept { return unreachable_; }
 
  private:
-  static constexpr std::uint32_t words = NodeBoard::work_chunks;
+  static constexpr std::uint32_t words = NodeControlBlock::work_chunks;
   // States of a work word.
   static constexpr WorkTag tag{"DirectCopies"};
   static constexpr std::uint32_t busy = tag.state(1);
@@ -158,7 +158,7 @@ class DirectCopies {
       BufferPlace from = s.rank() == c.root ? mine_.in : s.offer_of(c.root).in;
       // If the root has closed the piece, this rank sees the pool: it took up the same word.
       if (s.rank() != c.root && s.stage(c.root, 1)) {
-        std::byte place[NodeBoard::inline_bytes];
+        std::byte place[NodeControlBlock::inline_bytes];
         s.read(place, s.chunk_buffer(c.root, 0), sizeof from);
         std::memcpy(&from, place, sizeof from);
       }

@@ -57,7 +57,7 @@ class FanOut {
     chunks_ = Chunks{all, c.reducer.size, s.chunk_bytes()};
     wanted_ = scatters ? block_of(c, s.rank()) : Range{0, all};
     const std::size_t bytes = all * c.reducer.size;
-    small_ = bytes <= NodeBoard::inline_bytes;
+    small_ = bytes <= NodeControlBlock::inline_bytes;
     if (s.rank() != c.root) {
       // In a scatter this rank needs none of the chunks before its block.
       done_ = static_cast<std::uint32_t>(wanted_.lo / chunks_.per_chunk);
@@ -173,7 +173,7 @@ class Exchange::Run {
     const std::size_t all = scatters ? detail::elements_of_all_blocks(c, s.size()) : c.count;
     wanted_ = scatters ? detail::block_of(c, s.rank()) : Range{0, all};
     const std::size_t bytes = all * c.reducer.size;
-    small_ = bytes <= NodeBoard::inline_bytes;
+    small_ = bytes <= NodeControlBlock::inline_bytes;
     chunks_ =
         small_ ? Chunks::one(all, c.reducer.size) : Chunks{all, c.reducer.size, s.chunk_bytes()};
     // A root keeps its contribution to itself; its stamp acknowledges chunks.

@@ -65,7 +65,7 @@ class LeaderFanRun {
   void begin(Site auto& s, const Call& c) {
     begun_ = true;
     chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-    small_ = c.bytes() <= NodeBoard::inline_bytes;
+    small_ = c.bytes() <= NodeControlBlock::inline_bytes;
     gathers_ = is_reduction(c.collective);
     const bool contributes = c.bytes() != 0;
     if (small_ && contributes) {
@@ -284,7 +284,7 @@ class LeaderFanRun {
   bool small_ = false;
   bool takes_ = true;    ///< this rank wants the result
   bool gathers_ = true;  ///< there is something to combine
-  alignas(16) std::byte partial_[NodeBoard::inline_bytes];
+  alignas(16) std::byte partial_[NodeControlBlock::inline_bytes];
 };
 
 }  // namespace detail

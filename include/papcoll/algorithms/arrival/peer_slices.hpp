@@ -82,7 +82,7 @@ class PeerSlices::Run {
     begun_ = true;
     const bool scatters = c.collective == Collective::reduce_scatter;
     bytes_in_ = scatters ? detail::elements_of_all_blocks(c, s.size()) * c.reducer.size : c.bytes();
-    if (bytes_in_ <= NodeBoard::inline_bytes && s.size() > 1) {
+    if (bytes_in_ <= NodeControlBlock::inline_bytes && s.size() > 1) {
       return stage(c);  // it travels with the flag
     }
     may_copy_ = pulls_first(s, c);

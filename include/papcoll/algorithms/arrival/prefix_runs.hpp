@@ -89,7 +89,7 @@ class PrefixRuns::Run {
     chunks_ =
         Chunks{c.count, c.reducer.size, std::max(std::min(chunk, s.chunk_bytes()), c.reducer.size)};
     is_last_ = s.rank() + 1 == s.size();
-    in_line_ = c.bytes() <= NodeBoard::inline_bytes;
+    in_line_ = c.bytes() <= NodeControlBlock::inline_bytes;
     results_shown_ = c.bytes() >= std::min(results_from, s.chunk_bytes());
     shows_results_ = results_shown_ && s.rank() > 0 && !is_last_;
     wants_ = !exclusive_ || s.rank() > 0;

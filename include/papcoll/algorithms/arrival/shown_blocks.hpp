@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/site.hpp>
 
@@ -108,7 +108,7 @@ class ShownBlocks {
   /// the first in its chunk buffers.
   static constexpr std::uint32_t with_length = all - 1;
   static constexpr std::size_t length_bytes = sizeof(std::uint64_t);
-  static constexpr std::size_t inline_bytes = NodeBoard::inline_bytes;
+  static constexpr std::size_t inline_bytes = NodeControlBlock::inline_bytes;
 
   /// Shows this rank's blocks, or begins to.
   void begin(Site auto& s, const Call& c) {

@@ -49,7 +49,8 @@ class CallLearner final : public CostListener {
   static constexpr std::uint32_t first_pause = 256;  ///< looks before it is tried again
   static constexpr std::uint32_t longest_pause = 1U << 20U;  ///< it doubles each time
 
-  /// What a call of a kind runs, whose number on the board or among all calls is `epoch`.
+  /// What a call of a kind runs, whose number among the calls of the node or of the team is
+  /// `epoch`.
   CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
     if (std::has_single_bit(list.allowed)) return {0, list.ids[0], 0};  // there is no choice
     CallTrial trial{kind, list.ids[0], 0};

@@ -102,7 +102,7 @@ struct SelectionInputs {
   std::size_t chunk_bytes = 0;
   std::size_t near_chunk_bytes = 0;      ///< of calls that go by cache_groups; 0: none may
   const CallLearner* learner = nullptr;  ///< null: nothing is tried
-  std::uint32_t epoch = 0;  ///< the number of the call, on the board of a node or among all
+  std::uint32_t epoch = 0;  ///< the number of the call, among those of the node or of the team
   Imbalance imbalance;      ///< of calls of this size
   const Thresholds* thresholds = nullptr;
   const detail::Vector<SelectionRule>* rules = nullptr;  ///< before all else; null: none

@@ -3,7 +3,7 @@
 #include <papcoll/arrival/remote_tickets.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/peer_probe.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
@@ -37,13 +37,13 @@ struct NodeBytes {
 
 /// Sets where the parts of the memory of `n.size` ranks are, and returns their bytes:
 ///
-///     heads           bells, the words of the board, and whether these are initialised
+///     heads           bells, the words of the control block, and whether these are initialised
 ///     channels        of static schedules
 ///     copy probe      what PeerProbe writes
 ///     ticket words    of RmaTransport, see SharedWords
 ///     mailboxes       of messages between devices
 ///     windows         of messages between devices that cannot reach each other
-///     chunk buffers   of the board
+///     chunk buffers   of the control block
 ///
 /// Null: the parts behind it are not there.
 [[gnu::cold, gnu::noinline]] inline NodeBytes lay_out(Node& n, std::byte* heads, std::byte* late,
@@ -56,7 +56,7 @@ struct NodeBytes {
   };
   const std::size_t pairs = static_cast<std::size_t>(n.size) * static_cast<std::size_t>(n.size);
   n.bells = take(heads, bytes.heads, Doorbells::bytes(n.size));
-  n.board = take(heads, bytes.heads, NodeBoard::words_bytes(n.size));
+  n.control = take(heads, bytes.heads, NodeControlBlock::words_bytes(n.size));
   bytes.heads += cache_line;
   n.channels = take(late, bytes.late, Channels::bytes(n.size));
   n.peer_probe = take(late, bytes.late, PeerProbe::bytes(n.size));
@@ -64,7 +64,7 @@ struct NodeBytes {
       take(late, bytes.late, SharedWords::bytes(n.size, RemoteTicketCounter::words(n.size)));
   n.device_mailboxes = take(late, bytes.late, pairs * device_mailbox_bytes);
   n.device_windows = take(late, bytes.late, pairs * device_window_bytes(n.size));
-  bytes.buffers = board_buffers_bytes(n.size, chunk_bytes);
+  bytes.buffers = chunk_buffers_bytes(n.size, chunk_bytes);
   n.buffers = take(late, bytes.late, bytes.buffers);
   return bytes;
 }
@@ -79,7 +79,7 @@ struct NodeBytes {
 /// Not 0 once the words of a node's control block are initialised. Stored with release; loaded with
 /// acquire before the first use of the control block.
 inline std::atomic<std::uint32_t>& is_initialised(const Node& n) noexcept {
-  std::byte* const behind = n.board + page_aligned(NodeBoard::words_bytes(n.size));
+  std::byte* const behind = n.control + page_aligned(NodeControlBlock::words_bytes(n.size));
   return *std::launder(reinterpret_cast<std::atomic<std::uint32_t>*>(behind));
 }
 

@@ -3,7 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/setup/division.hpp>
@@ -169,13 +169,13 @@ namespace detail {
       }
       node.peers = node.peers.among(numbers);
     }
-    NodeBoard board = board_of(node, options.chunk_bytes);
+    NodeControlBlock control = control_block_of(node, options.chunk_bytes);
     if (number == 0) {
       Doorbells::initialise(node.bells, team.size());
-      board.initialise(options.first_epoch);
+      control.initialise(options.first_epoch);
       is_initialised(node).store(1, std::memory_order_release);
     }
-    if (node.pages != nullptr) node.pages->watch(board.abort().reason);
+    if (node.pages != nullptr) node.pages->watch(control.abort().reason);
     s.node = &node;
   } else {
     s.why_no_shared_memory = "not all ranks of the group share memory: take MpiTransport";
@@ -204,10 +204,10 @@ inline Hierarchy& plan_teams(TeamCore& core, Shared<const HierarchyPlans> plans,
   return planned;
 }
 
-/// Makes the teams of a hierarchy as far as this rank is in them, and theirs, and keeps the boards
-/// that others initialise in `boards`. Local.
+/// Makes the teams of a hierarchy as far as this rank is in them, and theirs, and keeps the control
+/// blocks that others initialise in `control_blocks`. Local.
 [[gnu::cold]] inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory,
-                                     Vector<std::atomic<std::uint32_t>*>& boards) {
+                                     Vector<std::atomic<std::uint32_t>*>& control_blocks) {
   const HierarchyPlan& plan = h.plans->plans()[h.level];
   const std::size_t chunk_bytes = h.plans->chunk_bytes();
   const int group = plan.groups.group_of(core.rank());
@@ -218,7 +218,7 @@ inline Hierarchy& plan_teams(TeamCore& core, Shared<const HierarchyPlans> plans,
     // Of the teams that this rank is in, one may expose the pool.
     if (h.level != 0 || &node != &h.node_within) node.set_pool(nullptr, 0);
     auto made = make_inner(core, team, ranks, number, node, chunk_bytes, memory);
-    if (team.here) boards.push_back(&is_initialised(node));
+    if (team.here) control_blocks.push_back(&is_initialised(node));
     return made;
   };
   if (members.size() > 1) {
@@ -233,7 +233,7 @@ inline Hierarchy& plan_teams(TeamCore& core, Shared<const HierarchyPlans> plans,
     }
     h.inter = make(plan.inter, representatives, group, h.node_between);
     if (h.level + 1 < h.plans->plans().size()) {
-      make_teams(*h.inter, plan_teams(*h.inter, h.plans, h.level + 1), memory, boards);
+      make_teams(*h.inter, plan_teams(*h.inter, h.plans, h.level + 1), memory, control_blocks);
     }
   }
   core.set_teams_within(h.intra.get(), h.inter.get());
@@ -242,13 +242,14 @@ inline Hierarchy& plan_teams(TeamCore& core, Shared<const HierarchyPlans> plans,
 
 /// Creates the teams, and waits until all their control blocks are initialised.
 [[gnu::cold]] inline void make_teams(TeamCore& core, Hierarchy& h, const HierarchyMemory& memory) {
-  Vector<std::atomic<std::uint32_t>*> boards;
-  make_teams(core, h, memory, boards);
+  Vector<std::atomic<std::uint32_t>*> control_blocks;
+  make_teams(core, h, memory, control_blocks);
   core.waiter().until(
-      [&boards] {
-        return std::all_of(boards.begin(), boards.end(), [](const auto* initialised) {
-          return initialised->load(std::memory_order_acquire) != 0;
-        });
+      [&control_blocks] {
+        return std::all_of(control_blocks.begin(), control_blocks.end(),
+                           [](const auto* initialised) {
+                             return initialised->load(std::memory_order_acquire) != 0;
+                           });
       },
       Naps::none);
 }

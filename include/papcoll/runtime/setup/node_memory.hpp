@@ -4,7 +4,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/runtime/mpi_process.hpp>
@@ -30,8 +30,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// The memory that this rank shares with those of its node for one communicator: the arenas of the
 /// ranks, which other communicators may use, too, and an area:
 ///
-///     bells, words         of the whole communicator's board, if it has no other nodes
-///     heads                bells and words of the boards of the teams within it
+///     bells, words         of the whole communicator's control block, if it has no other nodes
+///     heads                bells and words of the control blocks of the teams within it
 ///     late pages           of the ranks: see lay_out()
 ///     late pages           of the teams within it
 ///
@@ -58,7 +58,7 @@ class NodeMemory : Pinned {
       Node node;
       node.size = static_cast<int>(known.here.ranks.size());
       detail::lay_out(node, area->data(), nullptr, known.options.chunk_bytes);
-      board_of(node, known.options.chunk_bytes).initialise(known.options.first_epoch);
+      control_block_of(node, known.options.chunk_bytes).initialise(known.options.first_epoch);
     }
     return area;
   }
@@ -161,7 +161,8 @@ class NodeMemory : Pinned {
     }
   }
 
-  /// What the ranks share: bells, board and channels only if the communicator has no other nodes.
+  /// What the ranks share: bells, control block and channels only if the communicator has no other
+  /// nodes.
   const Node& node() const noexcept { return node_; }
 
   /// Before the first call: which ranks of the node are near each other.

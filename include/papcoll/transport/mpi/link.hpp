@@ -95,8 +95,8 @@ class MpiLink : Pinned {
   // --- refusals, where no shared memory can carry them
 
   /// Notifies all other ranks that this rank's call number `number` was invalid, or why the team is
-  /// lost: `reason` as in NodeBoard::Abort, 0 if it goes on. Sends nothing if there is no private
-  /// communicator, or if this rank only passes on what it was notified of.
+  /// lost: `reason` as in NodeControlBlock::Abort, 0 if it goes on. Sends nothing if there is no
+  /// private communicator, or if this rank only passes on what it was notified of.
   [[gnu::cold]] void send_refusal(std::uint32_t number, std::uint32_t reason,
                                   const std::string& text) {
     if (!connected() || was_told_) return;

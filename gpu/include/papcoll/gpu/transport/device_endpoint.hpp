@@ -91,11 +91,11 @@ class DeviceEndpoint : public Endpoint {
 
   /// What algorithms that depend on arrivals run on; null where devices do not share memory.
   DeviceNodeContext* floor() noexcept { return floor_.get(); }
-  /// Makes that of the boards of all ranks, of which this one is `rank`. They stay.
-  void make_floor(int rank, const std::vector<DeviceControlBlock*>& boards) {
+  /// Makes that of the control blocks of all ranks, of which this one is `rank`. They stay.
+  void make_floor(int rank, const std::vector<DeviceControlBlock*>& control_blocks) {
     MemoryImports* const mapped = mapped_of_peers();
     if (mapped == nullptr) return;
-    floor_ = detail::make_owned<DeviceNodeContext>(steps_, *mapped, rank, boards);
+    floor_ = detail::make_owned<DeviceNodeContext>(steps_, *mapped, rank, control_blocks);
   }
 
   /// The nodes of the team's ranks, if there are several; else null.

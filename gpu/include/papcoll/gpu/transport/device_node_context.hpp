@@ -65,12 +65,12 @@ static_assert(std::is_trivially_destructible_v<DeviceControlBlock>);
 ///     end()           → the user's stream is ordered behind all of it
 class DeviceNodeContext {
  public:
-  /// `steps` and `imports`, which the endpoint's messages have in common with it, and the boards of
-  /// all ranks stay longer.
+  /// `steps` and `imports`, which the endpoint's messages have in common with it, and the control
+  /// blocks of all ranks stay longer.
   DeviceNodeContext(DeviceSteps& steps, MemoryImports& imports, int rank,
-                    const std::vector<DeviceControlBlock*>& boards)
-      : steps_(&steps), imports_(&imports), rank_(rank), peers_(boards.size()) {
-    for (std::size_t r = 0; r < boards.size(); ++r) peers_[r].board = boards[r];
+                    const std::vector<DeviceControlBlock*>& control_blocks)
+      : steps_(&steps), imports_(&imports), rank_(rank), peers_(control_blocks.size()) {
+    for (std::size_t r = 0; r < control_blocks.size(); ++r) peers_[r].control = control_blocks[r];
   }
 
   /// A call begins; all ranks begin the same ones in the same order. `sequence` numbers it among
@@ -101,7 +101,7 @@ class DeviceNodeContext {
 
   int draw_ticket() noexcept {
     const auto ranks = static_cast<std::uint32_t>(size());
-    const std::uint32_t drawn = board(0).tickets.fetch_add(1, std::memory_order_relaxed);
+    const std::uint32_t drawn = control_block(0).tickets.fetch_add(1, std::memory_order_relaxed);
     return static_cast<int>(drawn - draws_++ * ranks);
   }
 
@@ -133,12 +133,12 @@ class DeviceNodeContext {
   }
 
   void announce(const std::byte* contribution, const std::byte* result) {
-    board(rank_).post = {bytes_, algorithm_, place(contribution), place(result)};
+    control_block(rank_).post = {bytes_, algorithm_, place(contribution), place(result)};
   }
 
   void signal(DeviceSignal s) {
     const auto i = static_cast<std::size_t>(s);
-    DeviceControlBlock::Signal& shown = board(rank_).signals[i];
+    DeviceControlBlock::Signal& shown = control_block(rank_).signals[i];
     gpu::OwnedEvent& event = peer(rank_).events[i];
     if (!event) {
       event = {steps_->api(), steps_->api().make_event(steps_->device(), true)};
@@ -149,7 +149,7 @@ class DeviceNodeContext {
   }
 
   bool has_signalled(int r, DeviceSignal s) const {
-    const DeviceControlBlock& of_r = board(r);
+    const DeviceControlBlock& of_r = control_block(r);
     const auto& call = of_r.signals[static_cast<std::size_t>(s)].call;
     if (call.load(std::memory_order_acquire) != call_) return false;
     if (s == DeviceSignal::given) check(r, of_r.post);
@@ -158,8 +158,8 @@ class DeviceNodeContext {
 
   void wait(int r, DeviceSignal s) { steps_->api().wait(stream(), event_of(r, s)); }
 
-  const std::byte* contribution_of(int r) { return mapped(r, board(r).post.contribution); }
-  std::byte* result_of(int r) { return mapped(r, board(r).post.result); }
+  const std::byte* contribution_of(int r) { return mapped(r, control_block(r).post.contribution); }
+  std::byte* result_of(int r) { return mapped(r, control_block(r).post.result); }
 
   void pull(int r, std::byte* to, const std::byte* from, std::size_t bytes) {
     gpu::OwnedStream& pulls = peer(r).pulls;
@@ -175,14 +175,14 @@ class DeviceNodeContext {
 
  private:
   struct Peer {
-    DeviceControlBlock* board = nullptr;
+    DeviceControlBlock* control = nullptr;
     std::array<gpu::OwnedEvent, device_signals> events{};  ///< imported; of this rank its own
     gpu::OwnedStream pulls{};                              ///< from its memory
   };
 
   Peer& peer(int r) noexcept { return peers_[static_cast<std::size_t>(r)]; }
-  DeviceControlBlock& board(int r) const noexcept {
-    return *peers_[static_cast<std::size_t>(r)].board;
+  DeviceControlBlock& control_block(int r) const noexcept {
+    return *peers_[static_cast<std::size_t>(r)].control;
   }
   gpu::Stream stream() const noexcept { return steps_->lanes().stream(lane_); }
 
@@ -190,7 +190,7 @@ class DeviceNodeContext {
     const auto i = static_cast<std::size_t>(s);
     gpu::OwnedEvent& event = peer(r).events[i];
     if (!event) {
-      const gpu::EventHandle& handle = board(r).signals[i].event;
+      const gpu::EventHandle& handle = control_block(r).signals[i].event;
       event = {steps_->api(), steps_->api().import_event(steps_->device(), handle)};
     }
     return event.get();

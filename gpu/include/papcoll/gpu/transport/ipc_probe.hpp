@@ -156,7 +156,7 @@ class MailboxTable {
   /// What a rank publishes to all others.
   struct OfRank {
     RankNotice notice;
-    DeviceControlBlock board;
+    DeviceControlBlock control;
   };
   static_assert(sizeof(OfRank) <= device_mailbox_bytes);
 
@@ -186,7 +186,7 @@ class MailboxTable {
   /// Of all.
   std::vector<RankNotice*> notices() const { return of_all(&OfRank::notice); }
   /// What they show in calls that depend on arrivals.
-  std::vector<DeviceControlBlock*> boards() const { return of_all(&OfRank::board); }
+  std::vector<DeviceControlBlock*> control_blocks() const { return of_all(&OfRank::control); }
 
  private:
   std::byte* place(int from, int to) const {

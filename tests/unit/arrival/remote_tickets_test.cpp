@@ -114,7 +114,7 @@ class World {
     std::size_t tickets = 0;
   };
   struct Rank {
-    std::unique_ptr<RemoteTicketCounter> board;
+    std::unique_ptr<RemoteTicketCounter> counter;
     std::size_t call = 0;
     bool in_call = false;
     bool has_ticket = false;
@@ -124,27 +124,27 @@ class World {
     Rank& rank = ranks_[static_cast<std::size_t>(r)];
     if (rank.call == calls_.size()) return;
     Call& call = calls_[rank.call];
-    RemoteTicketCounter& board = *rank.board;
+    RemoteTicketCounter& counter = *rank.counter;
     if (!rank.in_call) {
-      board.begin(call.root);
+      counter.begin(call.root);
       rank.in_call = true;
       return;
     }
-    board.step();
-    if (board.ticket() >= 0 && !rank.has_ticket) {
+    counter.step();
+    if (counter.ticket() >= 0 && !rank.has_ticket) {
       rank.has_ticket = true;
-      if (board.ticket() >= static_cast<int>(ranks_.size())) return fail(r, "no such ticket");
-      int& holder = call.holders[static_cast<std::size_t>(board.ticket())];
+      if (counter.ticket() >= static_cast<int>(ranks_.size())) return fail(r, "no such ticket");
+      int& holder = call.holders[static_cast<std::size_t>(counter.ticket())];
       if (holder >= 0) return fail(r, "a ticket twice");
       holder = r;
       ++call.tickets;
     }
     const bool all_came = call.tickets == ranks_.size();
     const bool must_see_all = call.root < 0 || call.root == r;
-    if (!board.done() || (must_see_all && !all_came)) return;
+    if (!counter.done() || (must_see_all && !all_came)) return;
     check(r, call);
-    const bool sees_all = must_see_all || board.ticket() + 1 == static_cast<int>(ranks_.size());
-    board.end(sees_all);
+    const bool sees_all = must_see_all || counter.ticket() + 1 == static_cast<int>(ranks_.size());
+    counter.end(sees_all);
     rank.in_call = rank.has_ticket = false;
     ++rank.call;
     for (const Rank& other : ranks_) {
@@ -153,17 +153,17 @@ class World {
   }
 
   void check(int r, const Call& call) {
-    const RemoteTicketCounter& board = *ranks_[static_cast<std::size_t>(r)].board;
+    const RemoteTicketCounter& counter = *ranks_[static_cast<std::size_t>(r)].counter;
     const auto holds = [&](int ticket, int rank) {
       return call.holders[static_cast<std::size_t>(ticket)] == rank;
     };
     const int end = static_cast<int>(ranks_.size()) - 1;
-    const int t = board.ticket();
-    if (t > 0 && !holds(t - 1, board.before())) fail(r, "wrong predecessor");
-    if (t < end && !holds(t + 1, board.after())) fail(r, "wrong successor");
-    if (t == 0 && board.before() != -1) fail(r, "a predecessor of the first");
-    if (t == end && board.after() != -1) fail(r, "a successor of the last");
-    if (call.root == r && !holds(end, board.last())) fail(r, "the root has another last");
+    const int t = counter.ticket();
+    if (t > 0 && !holds(t - 1, counter.before())) fail(r, "wrong predecessor");
+    if (t < end && !holds(t + 1, counter.after())) fail(r, "wrong successor");
+    if (t == 0 && counter.before() != -1) fail(r, "a predecessor of the first");
+    if (t == end && counter.after() != -1) fail(r, "a successor of the last");
+    if (call.root == r && !holds(end, counter.last())) fail(r, "the root has another last");
   }
 
   void fail(int r, const std::string& what) {
@@ -227,7 +227,7 @@ TEST_CASE("a rank that is too far ahead seldom operates on home's words", "[tick
   constexpr std::size_t calls = 2 * RemoteTicketCounter::frames;
   Memory memory{ranks, RemoteTicketCounter::words(ranks)};
   struct Rank {
-    std::unique_ptr<RemoteTicketCounter> board;
+    std::unique_ptr<RemoteTicketCounter> counter;
     std::size_t calls = 0;
   };
   std::vector<Rank> all;
@@ -243,13 +243,13 @@ TEST_CASE("a rank that is too far ahead seldom operates on home's words", "[tick
     for (int i = 0; i < steps; ++i) {
       for (std::size_t r = 0; r < present; ++r) {
         Rank& rank = all[r];
-        if (rank.board->done() && rank.calls < calls) {
+        if (rank.counter->done() && rank.calls < calls) {
           ++rank.calls;
-          rank.board->begin(ranks - 1);
+          rank.counter->begin(ranks - 1);
         }
         if (memory.under_way[r].is_due) ++count;
         memory.perform(r);
-        rank.board->step();
+        rank.counter->step();
       }
     }
     return count;
@@ -262,7 +262,7 @@ TEST_CASE("a rank that is too far ahead seldom operates on home's words", "[tick
   CHECK(while_waiting < static_cast<int>(ahead) * steps / 50);
   operations(ranks);
   for (const Rank& rank : all) {
-    CHECK(rank.board->done());
+    CHECK(rank.counter->done());
     CHECK(rank.calls == calls);
   }
 }

@@ -1,4 +1,4 @@
-// The board of the arrival floor: its layout, its stamps, and its algorithms on threads that are
+// The control block of a node: its layout, its stamps, and its algorithms on threads that are
 // delayed at random. One file, since all cases share one team of threads.
 
 #include "catch.hpp"
@@ -9,7 +9,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/error.hpp>
-#include <papcoll/node/board.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
@@ -35,7 +35,7 @@
 #include <sys/mman.h>
 
 using papcoll::Doorbells;
-using papcoll::NodeBoard;
+using papcoll::NodeControlBlock;
 using papcoll::NodeSite;
 
 namespace {
@@ -44,7 +44,7 @@ struct alignas(papcoll::cache_line) Line {
   std::byte bytes[papcoll::cache_line];
 };
 
-/// Zeroed memory, aligned as boards and bells want it.
+/// Zeroed memory, aligned as control blocks and bells want it.
 class Memory {
  public:
   explicit Memory(std::size_t bytes) : lines_(bytes / sizeof(Line) + 1) {}
@@ -54,13 +54,13 @@ class Memory {
   std::vector<Line> lines_;
 };
 
-/// A board whose chunk buffers no rank may touch before one has reserved them: else a signal ends
-/// the test.
-class GuardedBoard {
+/// A control block whose chunk buffers no rank may touch before one has reserved them: else a
+/// signal ends the test.
+class GuardedControlBlock {
  public:
-  GuardedBoard(int ranks, std::size_t chunk)
-      : words_(NodeBoard::words_bytes(ranks)),
-        bytes_(papcoll::detail::board_buffers_bytes(ranks, chunk)),
+  GuardedControlBlock(int ranks, std::size_t chunk)
+      : words_(NodeControlBlock::words_bytes(ranks)),
+        bytes_(papcoll::detail::chunk_buffers_bytes(ranks, chunk)),
         buffers_(mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
         chunk_(chunk),
         owned_(static_cast<std::size_t>(ranks)) {
@@ -69,17 +69,19 @@ class GuardedBoard {
       papcoll::Node& node = nodes_.emplace_back();
       node.rank = r;
       node.size = ranks;
-      node.board = words_.data();
+      node.control = words_.data();
       node.buffers = static_cast<std::byte*>(buffers_);
       node.pages = {nullptr, &sides_.emplace_back(*this, r)};
     }
   }
-  GuardedBoard(const GuardedBoard&) = delete;
-  GuardedBoard& operator=(const GuardedBoard&) = delete;
-  ~GuardedBoard() { munmap(buffers_, bytes_); }
+  GuardedControlBlock(const GuardedControlBlock&) = delete;
+  GuardedControlBlock& operator=(const GuardedControlBlock&) = delete;
+  ~GuardedControlBlock() { munmap(buffers_, bytes_); }
 
   papcoll::Node& node(int r) { return nodes_[static_cast<std::size_t>(r)]; }
-  NodeBoard board() const { return papcoll::detail::board_of(nodes_.front(), chunk_); }
+  NodeControlBlock control_block() const {
+    return papcoll::detail::control_block_of(nodes_.front(), chunk_);
+  }
   void refuse(bool yes) { refuses_ = yes; }
   std::size_t reserved() const { return reserved_; }
   /// How often that rank has reserved its own buffers, and how often others have.
@@ -90,7 +92,7 @@ class GuardedBoard {
   /// As a rank reserves them.
   class Side final : public papcoll::NodePages {
    public:
-    Side(GuardedBoard& all, int rank) : all_(all), rank_(rank) {}
+    Side(GuardedControlBlock& all, int rank) : all_(all), rank_(rank) {}
 
     void reserve(const std::byte* at, std::size_t bytes) const override {
       if (all_.refuses_) throw papcoll::system_error("no room", ENOSPC);
@@ -101,15 +103,15 @@ class GuardedBoard {
         throw papcoll::system_error("mprotect", errno);
       }
       all_.reserved_ += bytes;
-      const NodeBoard board = all_.board();
-      for (int r = 0; r < board.ranks(); ++r) {
-        if (at != board.chunk_buffer(0, r, 0)) continue;
+      const NodeControlBlock control = all_.control_block();
+      for (int r = 0; r < control.ranks(); ++r) {
+        if (at != control.chunk_buffer(0, r, 0)) continue;
         ++(r == rank_ ? all_.owned_[static_cast<std::size_t>(r)] : all_.by_others_);
       }
     }
 
    private:
-    GuardedBoard& all_;
+    GuardedControlBlock& all_;
     int rank_;
   };
 
@@ -125,7 +127,7 @@ class GuardedBoard {
   std::atomic<bool> refuses_{false};
 };
 
-/// Threads as ranks of one node, over a board and bells.
+/// Threads as ranks of one node, over a control block and bells.
 class Threads {
  public:
   explicit Threads(explore::Script script, std::size_t chunk = explore::chunk_bytes)
@@ -133,13 +135,13 @@ class Threads {
         bells_(Doorbells::bytes(script_.ranks)),
         guarded_(script_.ranks, chunk) {
     for (int r = 0; r < script_.ranks && script_.reach == explore::Reach::chunk_buffers; ++r) {
-      guarded_.node(r).peers = papcoll::PeerMemory{guarded_.node(r).board, 0, {}};
+      guarded_.node(r).peers = papcoll::PeerMemory{guarded_.node(r).control, 0, {}};
     }
     Doorbells::initialise(bells_.data(), script_.ranks);
-    board().initialise(script_.first_epoch);
+    control_block().initialise(script_.first_epoch);
   }
 
-  const GuardedBoard& pages() const { return guarded_; }
+  const GuardedControlBlock& pages() const { return guarded_; }
 
   /// What was wrong on some rank; empty if nothing was.
   std::string run() {
@@ -150,8 +152,9 @@ class Threads {
       std::vector<std::jthread> threads;
       for (int r = 0; r < script_.ranks; ++r) {
         threads.emplace_back([this, r, &problems, &site = sites[static_cast<std::size_t>(r)]] {
-          site = std::make_unique<NodeSite>(board(), Doorbells{bells_.data(), script_.ranks}, r,
-                                            script_.first_epoch, &guarded_.node(r));
+          site =
+              std::make_unique<NodeSite>(control_block(), Doorbells{bells_.data(), script_.ranks},
+                                         r, script_.first_epoch, &guarded_.node(r));
           problems[static_cast<std::size_t>(r)] = run_rank(r, *site);
         });
       }
@@ -163,7 +166,7 @@ class Threads {
   }
 
  private:
-  NodeBoard board() { return guarded_.board(); }
+  NodeControlBlock control_block() { return guarded_.control_block(); }
 
   std::string run_rank(int rank, NodeSite& site) {
     Doorbells bells{bells_.data(), script_.ranks};
@@ -174,7 +177,7 @@ class Threads {
     waiter.times.yielding = std::chrono::microseconds{5};
     std::minstd_rand random{static_cast<unsigned>(rank) + 1};
     std::string problem;
-    constexpr std::size_t frames = NodeBoard::frames;
+    constexpr std::size_t frames = NodeControlBlock::frames;
     std::array<bool, frames> complete_before{};  // the last call in each frame
     for (std::size_t i = 0; i < script_.calls.size(); ++i) {
       const explore::CallSpec& spec = script_.call_of(rank, i);
@@ -212,7 +215,7 @@ class Threads {
 
   explore::Script script_;
   Memory bells_;
-  GuardedBoard guarded_;
+  GuardedControlBlock guarded_;
 };
 
 }  // namespace
@@ -230,20 +233,20 @@ TEST_CASE("A stamp is reached only by its own epoch") {
 }
 
 TEST_CASE("A failure is not that of the call with the same epoch, 2^32 calls later") {
-  using Base = papcoll::CallFrame<NodeBoard, Doorbells>;
+  using Base = papcoll::CallFrame<NodeControlBlock, Doorbells>;
   struct Frame : Base {
-    Frame(const NodeBoard& board, const Doorbells& bells) : Base(board, bells, 0, 1) {}
+    Frame(const NodeControlBlock& control, const Doorbells& bells) : Base(control, bells, 0, 1) {}
     void begin_as(std::uint32_t epoch) {
       epoch_ = epoch - 1;
       begin_epoch({});
     }
   };
   Memory bells{Doorbells::bytes(1)};
-  Memory memory{NodeBoard::bytes(1, explore::chunk_bytes)};
+  Memory memory{NodeControlBlock::bytes(1, explore::chunk_bytes)};
   Doorbells::initialise(bells.data(), 1);
-  NodeBoard board{memory.data(), 1, explore::chunk_bytes};
-  board.initialise(1);
-  Frame frame{board, Doorbells{bells.data(), 1}};
+  NodeControlBlock control{memory.data(), 1, explore::chunk_bytes};
+  control.initialise(1);
+  Frame frame{control, Doorbells{bells.data(), 1}};
   frame.begin_as(5);
   frame.fail_with("on purpose");
   CHECK(frame.failed());
@@ -262,15 +265,15 @@ TEST_CASE("Epochs are compared across the wrap") {
   CHECK(papcoll::epoch_reached(5, 5));
 }
 
-TEST_CASE("The parts of a board do not overlap") {
+TEST_CASE("The parts of a control block do not overlap") {
   const int ranks = GENERATE(1, 2, 7);
   const std::size_t page = GENERATE(as<std::size_t>{}, papcoll::cache_line, 4096);
   for (const std::size_t chunk : {64UL, 128UL, 8192UL}) {
     CAPTURE(ranks, page, chunk);
-    const std::size_t words = (NodeBoard::words_bytes(ranks) + page - 1) / page * page;
-    const std::size_t bytes = words + NodeBoard::buffers_bytes(ranks, chunk, page);
+    const std::size_t words = (NodeControlBlock::words_bytes(ranks) + page - 1) / page * page;
+    const std::size_t bytes = words + NodeControlBlock::buffers_bytes(ranks, chunk, page);
     Memory memory{bytes};
-    const NodeBoard board{memory.data(), memory.data() + words, ranks, chunk, page};
+    const NodeControlBlock control{memory.data(), memory.data() + words, ranks, chunk, page};
     std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> parts;
     std::set<std::size_t> result_pages;
     const auto add = [&](const void* at, std::size_t size) {
@@ -278,70 +281,74 @@ TEST_CASE("The parts of a board do not overlap") {
       CHECK(from % static_cast<std::ptrdiff_t>(papcoll::cache_line) == 0);
       parts.emplace_back(from, from + static_cast<std::ptrdiff_t>(size));
     };
-    add(&board.abort(), sizeof(NodeBoard::Abort));
+    add(&control.abort(), sizeof(NodeControlBlock::Abort));
     for (int r = 0; r < ranks; ++r) {
-      add(&board.left(r), sizeof(NodeBoard::Left));
-      add(&board.reading(r), sizeof(NodeBoard::Reading));
-      add(&board.arrivals(r), sizeof(NodeBoard::Arrivals));
-      add(&board.processors(r), sizeof(NodeBoard::Processors));
-      add(&board.chunk_buffers_reserved(r), sizeof(NodeBoard::Reserved));
+      add(&control.left(r), sizeof(NodeControlBlock::Left));
+      add(&control.reading(r), sizeof(NodeControlBlock::Reading));
+      add(&control.arrivals(r), sizeof(NodeControlBlock::Arrivals));
+      add(&control.processors(r), sizeof(NodeControlBlock::Processors));
+      add(&control.chunk_buffers_reserved(r), sizeof(NodeControlBlock::Reserved));
     }
-    for (std::uint32_t e = 0; e < NodeBoard::frames; ++e) {
-      add(&board.claim(e), sizeof(NodeBoard::Claim));
-      add(&board.release(e), sizeof(NodeBoard::Header));
-      add(&board.failure(e), sizeof(NodeBoard::Failure));
-      add(&board.tickets(e), sizeof(NodeBoard::Tickets));
-      add(&board.result_buffer_reserved(e, 0), NodeBoard::results * sizeof(NodeBoard::Reserved));
-      add(&board.holder(e, 0), static_cast<std::size_t>(ranks) * sizeof(NodeBoard::Holder));
-      add(&board.work(e, 0), NodeBoard::work_words(ranks) * sizeof(NodeBoard::WorkWord));
+    for (std::uint32_t e = 0; e < NodeControlBlock::frames; ++e) {
+      add(&control.claim(e), sizeof(NodeControlBlock::Claim));
+      add(&control.release(e), sizeof(NodeControlBlock::Header));
+      add(&control.failure(e), sizeof(NodeControlBlock::Failure));
+      add(&control.tickets(e), sizeof(NodeControlBlock::Tickets));
+      add(&control.result_buffer_reserved(e, 0),
+          NodeControlBlock::results * sizeof(NodeControlBlock::Reserved));
+      add(&control.holder(e, 0),
+          static_cast<std::size_t>(ranks) * sizeof(NodeControlBlock::Holder));
+      add(&control.work(e, 0),
+          NodeControlBlock::work_words(ranks) * sizeof(NodeControlBlock::WorkWord));
       for (int r = 0; r < ranks; ++r) {
-        add(&board.header(e, r), sizeof(NodeBoard::Header));
-        add(&board.progress(e, r), sizeof(NodeBoard::Progress));
+        add(&control.header(e, r), sizeof(NodeControlBlock::Header));
+        add(&control.progress(e, r), sizeof(NodeControlBlock::Progress));
       }
       for (int r = 0; r < ranks; ++r) {
-        for (std::uint32_t k = 0; k < NodeBoard::buffers; ++k)
-          add(board.chunk_buffer(e, r, k), chunk);
-        for (std::uint32_t k = 0; k < NodeBoard::buffers; k += 2) {
-          CHECK(board.chunk_buffer(e, r, k + 1) == board.chunk_buffer(e, r, k) + chunk);
+        for (std::uint32_t k = 0; k < NodeControlBlock::buffers; ++k)
+          add(control.chunk_buffer(e, r, k), chunk);
+        for (std::uint32_t k = 0; k < NodeControlBlock::buffers; k += 2) {
+          CHECK(control.chunk_buffer(e, r, k + 1) == control.chunk_buffer(e, r, k) + chunk);
         }
       }
-      for (std::uint32_t k = 0; k < NodeBoard::results; ++k) {
-        add(board.result_buffer(e, k), chunk);
+      for (std::uint32_t k = 0; k < NodeControlBlock::results; ++k) {
+        add(control.result_buffer(e, k), chunk);
         // No two are on one page, nor is another's on theirs.
         const auto page_of = [&](const std::byte* at) {
           return (static_cast<std::size_t>(at - memory.data()) - words) / page;
         };
-        CHECK(result_pages.insert(page_of(board.result_buffer(e, k))).second);
+        CHECK(result_pages.insert(page_of(control.result_buffer(e, k))).second);
         if (chunk > page)
-          CHECK(result_pages.insert(page_of(board.result_buffer(e, k) + chunk - 1)).second);
+          CHECK(result_pages.insert(page_of(control.result_buffer(e, k) + chunk - 1)).second);
       }
     }
     // Each rank's buffers are whole pages of their own.
     for (int r = 0; r <= ranks; ++r) {
       const std::byte* const first =
-          r < ranks ? board.chunk_buffer(0, r, 0) : board.result_buffer(0, 0);
-      CHECK(first ==
-            board.chunk_buffer(0, 0, 0) + static_cast<std::size_t>(r) * board.rank_buffers_bytes());
+          r < ranks ? control.chunk_buffer(0, r, 0) : control.result_buffer(0, 0);
+      CHECK(first == control.chunk_buffer(0, 0, 0) +
+                         static_cast<std::size_t>(r) * control.rank_buffers_bytes());
     }
-    CHECK(board.rank_buffers_bytes() % page == 0);
-    CHECK(board.rank_buffers_bytes() >= NodeBoard::frames * NodeBoard::buffers * chunk);
+    CHECK(control.rank_buffers_bytes() % page == 0);
+    CHECK(control.rank_buffers_bytes() >=
+          NodeControlBlock::frames * NodeControlBlock::buffers * chunk);
     std::sort(parts.begin(), parts.end());
     for (std::size_t i = 1; i < parts.size(); ++i) CHECK(parts[i - 1].second <= parts[i].first);
     CHECK(parts.front().first >= 0);
     CHECK(parts.back().second <= static_cast<std::ptrdiff_t>(bytes));
-    if (page == papcoll::cache_line) CHECK(bytes == NodeBoard::bytes(ranks, chunk));
+    if (page == papcoll::cache_line) CHECK(bytes == NodeControlBlock::bytes(ranks, chunk));
   }
 }
 
 TEST_CASE("Nobody enters a frame before all have left the call that used it") {
   Memory bells{Doorbells::bytes(2)};
   Doorbells::initialise(bells.data(), 2);
-  Memory memory{NodeBoard::bytes(2, explore::chunk_bytes)};
-  const NodeBoard board{memory.data(), 2, explore::chunk_bytes};
+  Memory memory{NodeControlBlock::bytes(2, explore::chunk_bytes)};
+  const NodeControlBlock control{memory.data(), 2, explore::chunk_bytes};
   const papcoll::Reducer reducer;
   std::deque<NodeSite> sites;
-  for (int r = 0; r < 2; ++r) sites.emplace_back(board, Doorbells{bells.data(), 2}, r);
-  for (int e = 1; e <= NodeBoard::frames; ++e) {
+  for (int r = 0; r < 2; ++r) sites.emplace_back(control, Doorbells{bells.data(), 2}, r);
+  for (int e = 1; e <= NodeControlBlock::frames; ++e) {
     sites[0].begin({}, reducer);
     REQUIRE(sites[0].enter());
     sites[0].leave();
@@ -359,11 +366,11 @@ namespace {
 
 struct TwoRanks {
   Memory bells{Doorbells::bytes(2)};
-  Memory memory{NodeBoard::bytes(2, explore::chunk_bytes)};
-  NodeBoard board{memory.data(), 2, explore::chunk_bytes};
+  Memory memory{NodeControlBlock::bytes(2, explore::chunk_bytes)};
+  NodeControlBlock control{memory.data(), 2, explore::chunk_bytes};
   papcoll::Reducer reducer;
-  NodeSite zero{board, bells_of_two(), 0};
-  NodeSite one{board, bells_of_two(), 1};
+  NodeSite zero{control, bells_of_two(), 0};
+  NodeSite one{control, bells_of_two(), 1};
 
   Doorbells bells_of_two() {
     Doorbells::initialise(bells.data(), 2);
@@ -375,7 +382,7 @@ struct TwoRanks {
 
 TEST_CASE("A mismatch is described with both calls") {
   TwoRanks ranks;
-  auto& [bells, memory, board, reducer, zero, one] = ranks;
+  auto& [bells, memory, control, reducer, zero, one] = ranks;
   zero.begin(papcoll::CallWords::of(5, papcoll::Collective::reduce, 0, 1, 0), reducer);
   one.begin({6, static_cast<std::uint64_t>(papcoll::Collective::allreduce)}, reducer);
   zero.announce(nullptr, 0, 0);
@@ -396,17 +403,17 @@ TEST_CASE("A mismatch is described with both calls") {
 
 TEST_CASE("A rank whose call ends before a fault has its text hears of it later") {
   TwoRanks ranks;
-  auto& [bells, memory, board, reducer, zero, one] = ranks;
+  auto& [bells, memory, control, reducer, zero, one] = ranks;
   zero.begin({5, 0}, reducer);
   one.begin({6, 0}, reducer);
   zero.announce(nullptr, 0, 0);
   one.announce(nullptr, 0, 0);
-  board.failure(one.epoch()).stamp = papcoll::make_stamp(one.epoch(), 1);  // one is stopped here
+  control.failure(one.epoch()).stamp = papcoll::make_stamp(one.epoch(), 1);  // one is stopped here
   zero.compare_calls();
   CHECK(!zero.failed());
   zero.leave();
   one.leave();
-  for (int call = 1; call < NodeBoard::frames; ++call) {
+  for (int call = 1; call < NodeControlBlock::frames; ++call) {
     for (NodeSite* site : {&zero, &one}) {
       site->begin({}, reducer);
       REQUIRE(site->enter());
@@ -451,14 +458,14 @@ namespace {
 /// Three ranks that make calls of which each only announces itself.
 struct ThreeRanks {
   Memory bells{Doorbells::bytes(3)};
-  Memory memory{NodeBoard::bytes(3, explore::chunk_bytes)};
-  NodeBoard board{memory.data(), 3, explore::chunk_bytes};
+  Memory memory{NodeControlBlock::bytes(3, explore::chunk_bytes)};
+  NodeControlBlock control{memory.data(), 3, explore::chunk_bytes};
   papcoll::Reducer reducer;
   std::deque<NodeSite> sites;
 
   ThreeRanks() {
     Doorbells::initialise(bells.data(), 3);
-    for (int r = 0; r < 3; ++r) sites.emplace_back(board, Doorbells{bells.data(), 3}, r);
+    for (int r = 0; r < 3; ++r) sites.emplace_back(control, Doorbells{bells.data(), 3}, r);
   }
   NodeSite& begin(int r, const papcoll::CallWords& words) {
     NodeSite& site = sites[static_cast<std::size_t>(r)];
@@ -500,9 +507,9 @@ TEST_CASE("A mismatch that is told by the failure word is not told again") {
     site->failure_text();
     site->leave();
   }
-  for (int call = 1; call < 3 * NodeBoard::frames; ++call) {
+  for (int call = 1; call < 3 * NodeControlBlock::frames; ++call) {
     for (const int r : {2, 1, 0}) {
-      CHECK(ranks.call(r, gather_of(7)).empty() == (call != NodeBoard::frames));
+      CHECK(ranks.call(r, gather_of(7)).empty() == (call != NodeControlBlock::frames));
     }
   }
 }
@@ -516,10 +523,10 @@ TEST_CASE("All hear in one call that lengths differed, also who knew it and come
   zero.announce(nullptr, 0, 0);
   zero.failure_text();
   zero.leave();
-  for (int call = 1; call < 3 * NodeBoard::frames; ++call) {
+  for (int call = 1; call < 3 * NodeControlBlock::frames; ++call) {
     for (const int r : {0, 1, 2}) {
       const std::string text = ranks.call(r, gather_of(7));
-      if (call == NodeBoard::frames) {
+      if (call == NodeControlBlock::frames) {
         CHECK(text ==
               "this call was not performed, because blocking call 1, 4 calls ago, failed: counts "
               "do not match");
@@ -548,7 +555,7 @@ TEST_CASE("Each failure is that of its own call, after every other in the same f
         zero.announce(nullptr, 0, 0);
         if (fails) zero.failure_text();
         zero.leave();
-        for (int call = 1; call < NodeBoard::frames; ++call) {
+        for (int call = 1; call < NodeControlBlock::frames; ++call) {
           for (const int r : order) CHECK(ranks.call(r, gather_of(7)).empty());
         }
 
@@ -591,14 +598,15 @@ TEST_CASE("Ranks that wait for nobody leave at once") {
                                 {static_leader, Collective::reduce, 64, 1}}};
   Memory bells{Doorbells::bytes(2)};
   Doorbells::initialise(bells.data(), 2);
-  Memory memory{NodeBoard::bytes(2, explore::chunk_bytes)};
-  NodeSite site{NodeBoard{memory.data(), 2, explore::chunk_bytes}, Doorbells{bells.data(), 2}, 0};
+  Memory memory{NodeControlBlock::bytes(2, explore::chunk_bytes)};
+  NodeSite site{NodeControlBlock{memory.data(), 2, explore::chunk_bytes},
+                Doorbells{bells.data(), 2}, 0};
   for (std::size_t i = 0; i < script.calls.size(); ++i) {
     explore::Buffers buffers{script.calls[i], i, 0, 2};
     const papcoll::Call call = buffers.prepare();
     CAPTURE(script.calls[i].describe());
     explore::make_call(site, script.calls[i], call, false, [](auto&& ready) { REQUIRE(ready()); });
-    CHECK(explore::problem_of(script, i, 0, buffers, true, false, NodeBoard::frames) == "");
+    CHECK(explore::problem_of(script, i, 0, buffers, true, false, NodeControlBlock::frames) == "");
   }
 }
 
@@ -613,15 +621,15 @@ struct CountedBells {
 /// Makes a call of two ranks in turns; do both ring when they leave?
 template <class Run> void check_rings_on_leaving(const explore::CallSpec& spec) {
   CAPTURE(spec.describe());
-  Memory memory{NodeBoard::bytes(2, explore::chunk_bytes)};
-  const NodeBoard board{memory.data(), 2, explore::chunk_bytes};
+  Memory memory{NodeControlBlock::bytes(2, explore::chunk_bytes)};
+  const NodeControlBlock control{memory.data(), 2, explore::chunk_bytes};
   int rings = 0;
-  std::deque<papcoll::BasicNodeSite<NodeBoard, CountedBells>> sites;
+  std::deque<papcoll::BasicNodeSite<NodeControlBlock, CountedBells>> sites;
   std::deque<explore::Buffers> buffers;
   std::deque<papcoll::Call> calls;
   std::array<Run, 2> runs{};
   for (int r = 0; r < 2; ++r) {
-    sites.emplace_back(board, CountedBells{&rings}, r);
+    sites.emplace_back(control, CountedBells{&rings}, r);
     calls.push_back(buffers.emplace_back(spec, 0, r, 2).prepare());
   }
   for (std::size_t r = 0; r < 2; ++r) {
@@ -713,12 +721,12 @@ TEST_CASE("Calls whose payload travels in the header take no pages") {
 TEST_CASE("Pages that cannot be had are an exception, and asked for again") {
   Memory bells{Doorbells::bytes(2)};
   Doorbells::initialise(bells.data(), 2);
-  GuardedBoard guarded{2, 100 * papcoll::cache_line};
-  guarded.board().initialise(1);
+  GuardedControlBlock guarded{2, 100 * papcoll::cache_line};
+  guarded.control_block().initialise(1);
   const papcoll::Reducer reducer;
   std::deque<NodeSite> sites;
   for (int r = 0; r < 2; ++r) {
-    sites.emplace_back(guarded.board(), Doorbells{bells.data(), 2}, r, 1, &guarded.node(r));
+    sites.emplace_back(guarded.control_block(), Doorbells{bells.data(), 2}, r, 1, &guarded.node(r));
     sites.back().begin({}, reducer);
     REQUIRE(sites.back().enter());
   }
@@ -729,12 +737,13 @@ TEST_CASE("Pages that cannot be had are an exception, and asked for again") {
   sites[0].expect(1, 0, 0, 64);
   guarded.refuse(false);
   *sites[0].chunk_buffer(0, 1) = std::byte{1};
-  CHECK(guarded.reserved() == guarded.board().rank_buffers_bytes());
+  CHECK(guarded.reserved() == guarded.control_block().rank_buffers_bytes());
   *sites[0].result_buffer(1) = std::byte{1};
   *sites[1].result_buffer(1) = std::byte{1};
   sites[0].announce(nullptr, 0, 0);
   *sites[1].chunk_buffer(0, 3) = std::byte{1};
-  CHECK(guarded.reserved() == guarded.board().rank_buffers_bytes() + guarded.board().chunk_bytes());
+  CHECK(guarded.reserved() ==
+        guarded.control_block().rank_buffers_bytes() + guarded.control_block().chunk_bytes());
   sites[1].expect(1, 0, 0, 64);
   CHECK(guarded.by_others() == 0);
   // Whoever writes to chunk buffers that their owner has not used gives them pages.

@@ -41,13 +41,13 @@ constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
 ///
 /// Two parts, since they get their pages at different times (see BasicNodeSite::take_pages()):
 ///
-///     words      of the whole board, then of each frame: all but the chunk buffers
+///     words      of the whole control block, then of each frame: all but the chunk buffers
 ///     buffers    of each rank those of all its frames, in whole pages; then each of the results
 ///
 /// So no two owners' buffers are on one page, and each may take its pages by itself.
 template <class MemoryAccess, int Frames = 4, int Buffers = 4, int Remembered = 32,
           int Results = 16>
-class BasicBoard {
+class BasicControlBlock {
  public:
   using Access = MemoryAccess;
   template <class T> using Atomic = typename Access::template Atomic<T>;
@@ -192,16 +192,16 @@ class BasicBoard {
     static constexpr std::uint32_t deadline = ~std::uint32_t{0};
   };
 
-  BasicBoard() = default;
+  BasicControlBlock() = default;
 
   /// A view of bytes(ranks, chunk) bytes of memory that began as zeros.
-  BasicBoard(std::byte* memory, int ranks, std::size_t chunk) noexcept
-      : BasicBoard(memory, memory + words_bytes(ranks), ranks, chunk, cache_line) {}
+  BasicControlBlock(std::byte* memory, int ranks, std::size_t chunk) noexcept
+      : BasicControlBlock(memory, memory + words_bytes(ranks), ranks, chunk, cache_line) {}
 
   /// A view of the two parts: words_bytes(ranks), and buffers_bytes(ranks, chunk, page) from the
   /// beginning of a page on.
-  BasicBoard(std::byte* words_at, std::byte* buffers_at, int ranks, std::size_t chunk,
-             std::size_t page) noexcept
+  BasicControlBlock(std::byte* words_at, std::byte* buffers_at, int ranks, std::size_t chunk,
+                    std::size_t page) noexcept
       : words_(words_at),
         buffers_(buffers_at),
         ranks_(static_cast<std::size_t>(ranks)),
@@ -293,7 +293,7 @@ class BasicBoard {
   std::size_t rank_buffers_bytes() const noexcept { return rank_buffers_; }
 
  private:
-  /// A rank's, of the whole board.
+  /// A rank's, of the whole control block.
   struct RankWords {
     Left left;
     Reading reading;
@@ -361,19 +361,20 @@ class BasicBoard {
   std::size_t result_buffer_ = 0;  ///< bytes from one of a result to the next
 };
 
-using NodeBoard = BasicBoard<SharedAccess>;
+using NodeControlBlock = BasicControlBlock<SharedAccess>;
 
 }  // namespace papcoll::inline PAPCOLL_ABI
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// The board of a node.
-[[gnu::cold]] inline NodeBoard board_of(const Node& node, std::size_t chunk_bytes) noexcept {
-  return {node.board, node.buffers, node.size, chunk_bytes, page_bytes()};
+/// The control block of a node.
+[[gnu::cold]] inline NodeControlBlock control_block_of(const Node& node,
+                                                       std::size_t chunk_bytes) noexcept {
+  return {node.control, node.buffers, node.size, chunk_bytes, page_bytes()};
 }
 /// Bytes of its buffers: whole pages.
-inline std::size_t board_buffers_bytes(int ranks, std::size_t chunk_bytes) noexcept {
-  return NodeBoard::buffers_bytes(ranks, chunk_bytes, page_bytes());
+inline std::size_t chunk_buffers_bytes(int ranks, std::size_t chunk_bytes) noexcept {
+  return NodeControlBlock::buffers_bytes(ranks, chunk_bytes, page_bytes());
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail
