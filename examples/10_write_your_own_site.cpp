@@ -52,15 +52,18 @@ class FileSite final : public papcoll::ForwardingSite {
   std::byte* result_buffer(std::uint32_t chunk) noexcept { return buffer(size(), chunk); }
 
  private:
-  // A slow rank may still read chunks of one call while others are in the next: each of `frames`
-  // calls has buffers of its own, for each rank and for the result.
-  std::size_t bytes() const noexcept { return static_cast<std::size_t>(frames) * frame_bytes(); }
-  std::size_t frame_bytes() const noexcept {
+  // A slow rank may still read chunks of one call while others are in the next: each of
+  // `epoch_slots` calls has buffers of its own, for each rank and for the result.
+  std::size_t bytes() const noexcept {
+    return static_cast<std::size_t>(epoch_slots) * epoch_slot_bytes();
+  }
+  std::size_t epoch_slot_bytes() const noexcept {
     return (static_cast<std::size_t>(size()) + 1) * buffers() * chunk_bytes();
   }
   std::byte* buffer(int owner, std::uint32_t chunk) const noexcept {
     const std::size_t number = static_cast<std::size_t>(owner) * buffers() + chunk % buffers();
-    return data_ + static_cast<std::size_t>(frame()) * frame_bytes() + number * chunk_bytes();
+    return data_ + static_cast<std::size_t>(epoch_slot()) * epoch_slot_bytes() +
+           number * chunk_bytes();
   }
   [[noreturn]] static void give_up(const char* what) {
     throw papcoll::system_error("cannot " + std::string(what) + " " + path, errno);

@@ -89,7 +89,7 @@ TEST_CASE("Buffers that peers cannot reach go through pools or chunk buffers", "
     for_all_calls(ranks, 5, [&](const CallSpec& call) {
       if (!call.algorithm.lends_buffers()) return;
       for (const Reach reach : {Reach::pools, Reach::chunk_buffers}) {
-        // Pools are found to be there by what all had `frames` calls before.
+        // Pools are found to be there by what all had `epoch_slots` calls before.
         Script script{ranks, {call, call, call, call}};
         script.reach = reach;
         INFO(call.describe() << (reach == Reach::pools ? ", pools" : ", chunk buffers"));

@@ -43,14 +43,14 @@ bool run_to_end(SiteType& site, const papcoll::Call& call, bool compares, Wait&&
 
 /// Makes a call, as a team does; wait(f) returns when f() is true. `compares`: looks for calls that
 /// do not match while it waits. Returns false if there are any, or were any in the call that used
-/// the frame before.
+/// the epoch slot before.
 template <class SiteType, class Wait>
 bool make_call(SiteType& site, const CallSpec& spec, const papcoll::Call& call, bool compares,
                Wait&& wait) {
   site.begin(words_of(spec), call.reducer);
   wait([&] { return site.enter(); });
   bool complete = false;
-  if (!spec.invalid && !site.last_in_frame_matched()) {
+  if (!spec.invalid && !site.earlier_call_matched()) {
     site.announce(nullptr, 0, 0);
     wait([&] { return site.failed(); });  // another may say so first
     site.failure_text();
@@ -67,16 +67,17 @@ bool make_call(SiteType& site, const CallSpec& spec, const papcoll::Call& call, 
 }
 
 /// What is wrong with a rank after call i of a script; empty if nothing is. `complete`: the call
-/// was; `before`: the one that used its frame before, in a control block of so many `frames`, was.
+/// was; `before`: the one that used its epoch slot before, in a control block of so many
+/// `epoch_slots`, was.
 inline std::string problem_of(const Script& script, std::size_t i, int rank, const Buffers& buffers,
-                              bool complete, bool before, std::size_t frames) {
+                              bool complete, bool before, std::size_t epoch_slots) {
   const CallSpec& spec = script.call_of(rank, i);
   const std::string call = "call " + std::to_string(i) + " (" + spec.describe() + ")";
-  if (complete && before && i >= frames && !script.all_call(i - frames, words_of)) {
+  if (complete && before && i >= epoch_slots && !script.all_call(i - epoch_slots, words_of)) {
     return call + " came to an end, and the rank never heard that calls did not match before";
   }
   if (!complete) {
-    if (!script.may_fail(i, frames)) return call + " failed, though all calls match";
+    if (!script.may_fail(i, epoch_slots)) return call + " failed, though all calls match";
     // A bcast or scatter of several chunks may have given some of them.
     const bool of_root =
         spec.collective == Collective::bcast || spec.collective == Collective::scatter;

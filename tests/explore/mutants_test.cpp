@@ -115,7 +115,7 @@ struct ClaimInHalves : Base<WideControlBlock> {
   }
 };
 
-/// Enters a frame although others are still in the call that used it before.
+/// Enters an epoch slot although others are still in the call that used it before.
 struct EntersEarly : Base<TightControlBlock> {
   using Base::Base;
   static bool enter() noexcept { return true; }
@@ -125,7 +125,7 @@ struct EntersEarly : Base<TightControlBlock> {
 struct ForgetsTheLast : Base<TightControlBlock> {
   using Base::Base;
   bool enter() noexcept {
-    const std::uint32_t wanted = epoch() - TightControlBlock::frames;
+    const std::uint32_t wanted = epoch() - TightControlBlock::epoch_slots;
     for (int r = 0; r + 1 < size(); ++r) {
       const std::uint32_t left = control_block().left(r).epoch.load(std::memory_order_acquire);
       if (!papcoll::epoch_reached(left, wanted)) return false;
@@ -331,7 +331,7 @@ TEST_CASE("Two leaders", "[explore]") {
   CHECK(found<ClaimInHalves>({dynamic_leader, allreduce, 16}, 3));
 }
 
-TEST_CASE("Frames entered or left too early", "[explore]") {
+TEST_CASE("Epoch slots entered or left too early", "[explore]") {
   CHECK(found<EntersEarly>({exchange, bcast, 3}));
   CHECK(found<EntersEarly>({static_leader, reduce, 3}));
   CHECK(found<ForgetsTheLast>({exchange, bcast, 3}, 3));

@@ -333,9 +333,10 @@ struct Script {
     }
     return false;
   }
-  /// In call i, or because of the one before it in its frame, of so many that a control block has.
-  bool may_fail(std::size_t i, std::size_t frames) const {
-    return deviates(i) || (i >= frames && deviates(i - frames));
+  /// In call i, or because of the one before it in its epoch slot, of so many that a control block
+  /// has.
+  bool may_fail(std::size_t i, std::size_t epoch_slots) const {
+    return deviates(i) || (i >= epoch_slots && deviates(i - epoch_slots));
   }
   /// Are call i's words the same on all ranks?
   template <class Words> bool all_call(std::size_t i, Words&& words) const {

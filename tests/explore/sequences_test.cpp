@@ -1,5 +1,5 @@
-// Different collectives in a row: ranks that leave early run ahead into the next calls, frames are
-// used again, and the number of the call wraps.
+// Different collectives in a row: ranks that leave early run ahead into the next calls, epoch slots
+// are used again, and the number of the call wraps.
 
 #include "explorer.hpp"
 #include "scripts.hpp"
@@ -94,7 +94,7 @@ TEST_CASE("Every two kinds of call on three ranks: random schedules", "[explore]
   }
 }
 
-TEST_CASE("Roots that do not wait run ahead until the frames are used up", "[explore]") {
+TEST_CASE("Roots that do not wait run ahead until the epoch slots are used up", "[explore]") {
   const CallSpec give{exchange, Collective::bcast, 3, 0};
   const CallSpec take{exchange, Collective::reduce, 3, 1};
   const CallSpec lead{static_leader, Collective::reduce, 16, 1};

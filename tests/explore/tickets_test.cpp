@@ -1,6 +1,6 @@
 // RemoteTicketCounter under the explorer: every order in which the ranks' operations on each
 // other's words may happen, within a bound. Reduces, which ranks leave early, and allreduces, over
-// more calls than there are frames.
+// more calls than there are epoch slots.
 
 #include "explorer.hpp"
 
@@ -175,11 +175,11 @@ TEST_CASE("tickets: all orders of two calls", "[explore]") {
   }
 }
 
-TEST_CASE("tickets: frames are used again", "[explore]") {
+TEST_CASE("tickets: epoch slots are used again", "[explore]") {
   // So many reduces in a row that ranks run ahead as far as they may.
   for (const int ranks : {2, 3}) {
     for (const int last_root : {-1, 1}) {
-      std::vector<int> roots(RemoteTicketCounter::frames + 2, 0);
+      std::vector<int> roots(RemoteTicketCounter::epoch_slots + 2, 0);
       roots.back() = last_root;
       World world{ranks, roots, wraps_at_second};
       const auto report = explore::depth_first(world, 2, limit, cost_one);

@@ -90,7 +90,7 @@ class World {
 
   void body(int rank) {
     SiteType& site = sites_[static_cast<std::size_t>(rank)];
-    std::array<bool, ControlBlock::frames> complete{};  // the last call in each frame
+    std::array<bool, ControlBlock::epoch_slots> complete{};  // the last call in each epoch slot
     for (std::size_t i = 0; i < script_.calls.size(); ++i) {
       bool& last = complete[i % complete.size()];
       last = make_call(site, i, rank, last);
@@ -139,10 +139,12 @@ class World {
       scheduler().trace("--- call " + std::to_string(i) + ": " + spec.describe());
     }
     auto wait = [&](auto&& ready) { site.bells().wait(rank, ready); };
-    constexpr std::size_t frames = ControlBlock::frames;
-    const bool complete = explore::make_call(site, spec, call, script_.may_fail(i, frames), wait);
+    constexpr std::size_t epoch_slots = ControlBlock::epoch_slots;
+    const bool complete =
+        explore::make_call(site, spec, call, script_.may_fail(i, epoch_slots), wait);
     if (!complete) await_readers(site);
-    const std::string problem = problem_of(script_, i, rank, buffers, complete, before, frames);
+    const std::string problem =
+        problem_of(script_, i, rank, buffers, complete, before, epoch_slots);
     if (!problem.empty()) scheduler().fail(problem);
     // Its user may do with them what he likes: nobody may still want them.
     shared_model().plain_write(buffers.memory(), buffers.bytes());
@@ -190,23 +192,26 @@ class World {
       model.name(&control_.reading(r), sizeof(typename ControlBlock::Reading),
                  "reading of " + std::to_string(r));
     }
-    for (std::uint32_t e = 0; e < ControlBlock::frames; ++e) {
-      const std::string frame = " of frame " + std::to_string(e);
-      model.name(&control_.claim(e), sizeof(typename ControlBlock::Claim), "claim" + frame);
-      model.name(&control_.tickets(e), sizeof(typename ControlBlock::Tickets), "tickets" + frame);
+    for (std::uint32_t e = 0; e < ControlBlock::epoch_slots; ++e) {
+      const std::string epoch_slot = " of epoch slot " + std::to_string(e);
+      model.name(&control_.claim(e), sizeof(typename ControlBlock::Claim), "claim" + epoch_slot);
+      model.name(&control_.tickets(e), sizeof(typename ControlBlock::Tickets),
+                 "tickets" + epoch_slot);
       for (int r = 0; r < ranks(); ++r) {
         model.name(&control_.holder(e, r), sizeof(typename ControlBlock::Holder),
-                   "holder of ticket " + std::to_string(r) + frame);
+                   "holder of ticket " + std::to_string(r) + epoch_slot);
       }
       for (std::uint32_t w = 0; w < ControlBlock::work_words(ranks()); ++w) {
         model.name(&control_.work(e, w), sizeof(typename ControlBlock::WorkWord),
-                   "work " + std::to_string(w) + frame);
+                   "work " + std::to_string(w) + epoch_slot);
       }
-      model.name(&control_.release(e), sizeof(typename ControlBlock::Header), "release" + frame);
-      model.name(&control_.failure(e), sizeof(typename ControlBlock::Failure), "failure" + frame);
+      model.name(&control_.release(e), sizeof(typename ControlBlock::Header),
+                 "release" + epoch_slot);
+      model.name(&control_.failure(e), sizeof(typename ControlBlock::Failure),
+                 "failure" + epoch_slot);
       for (int r = 0; r <= ranks(); ++r) {
         const std::string whose =
-            (r == ranks() ? "result" : "chunk buffers of " + std::to_string(r)) + frame;
+            (r == ranks() ? "result" : "chunk buffers of " + std::to_string(r)) + epoch_slot;
         const std::uint32_t buffers = r == ranks() ? ControlBlock::results : ControlBlock::buffers;
         static_assert(ControlBlock::buffers % 2 == 0 && ControlBlock::results % 2 == 0);
         for (std::uint32_t k = 0; k < buffers; k += 2) {  // a chunk may fill two, see Site

@@ -112,7 +112,7 @@ TEST_CASE("chunk buffers take memory when they are first used, and no sooner", "
   CAPTURE(made, pages.all_buffers());
   REQUIRE(made > 0);
   CHECK(made < pages.all_buffers() / 4);
-  for (int i = 0; i < 2 * NodeControlBlock::frames; ++i) {
+  for (int i = 0; i < 2 * NodeControlBlock::epoch_slots; ++i) {
     add<>(comm, 8);
     add<papcoll::DynamicLeader>(comm, 8);
     papcoll::barrier(comm);
@@ -132,7 +132,7 @@ TEST_CASE("chunk buffers take memory when they are first used, and no sooner", "
   std::vector<std::int64_t> sums(std::size_t{1} << 17U, comm.rank());
   papcoll::reduce<papcoll::StaticLeader>(comm, sums, papcoll::root{0});
   CHECK(pages.taken() == in_chunk_buffers);
-  // 16 chunks of a result, in one frame.
+  // 16 chunks of a result, in one epoch slot.
   add<papcoll::DynamicLeader>(comm, std::size_t{1} << 20U);
   const std::size_t results = pages.taken() - in_chunk_buffers;
   CHECK(results >= NodeControlBlock::results * comm.core().options().chunk_bytes);
@@ -165,7 +165,7 @@ TEST_CASE("chunks smaller than a page are in pages of one rank's, too", "[pages]
   }
   Communicator& comm = pages.comm();
   const std::size_t before = pages.taken();
-  for (int i = 0; i < 2 * NodeControlBlock::frames; ++i) {
+  for (int i = 0; i < 2 * NodeControlBlock::epoch_slots; ++i) {
     add<papcoll::Exchange>(comm, 5000);
     add<papcoll::DynamicLeader>(comm, 5000);
     add<papcoll::Accumulator>(comm, 5000);

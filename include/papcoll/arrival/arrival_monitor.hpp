@@ -72,13 +72,14 @@ class CostListener {
 ///
 /// Nothing is sent and no rank waits. In some calls each rank records in the control block when it
 /// arrived. In every period-th call t each rank looks at what all have noted in the `period` calls
-/// up to t − frames. It may enter t, so all have left t − frames: what they noted until then is
-/// final, and by the acquiring that enter() did, seen. It is read before anybody writes it again:
-/// who writes in call w has entered w, so all have left w − frames, and whoever still looks does so
-/// in a later call, at calls after w − 2·frames − period; what is overwritten is that of w −
-/// remembered. So all ranks read the same words, and what they make of them is a function of these
-/// words and of what they made before, in integers: they agree on everything, however far one of
-/// them runs ahead. What a rank notes of itself may be anything, as after calls that did not match.
+/// up to t − epoch_slots. It may enter t, so all have left t − epoch_slots: what they noted until
+/// then is final, and by the acquiring that enter() did, seen. It is read before anybody writes it
+/// again: who writes in call w has entered w, so all have left w − epoch_slots, and whoever still
+/// looks does so in a later call, at calls after w − 2·epoch_slots − period; what is overwritten is
+/// that of w − remembered. So all ranks read the same words, and what they make of them is a
+/// function of these words and of what they made before, in integers: they agree on everything,
+/// however far one of them runs ahead. What a rank notes of itself may be anything, as after calls
+/// that did not match.
 ///
 /// A reading of the clock costs a short call some percent of its time: so one short call in 8 is
 /// recorded, which one of the 8 is drawn so that no period of the application hides from it, and
@@ -89,14 +90,14 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
  public:
   static constexpr std::uint32_t period = Period;
   static constexpr std::uint32_t noted_one_in = Period < 8 ? 1 : 8;
-  static_assert(ControlBlock::remembered > 2 * ControlBlock::frames + Period - 2);
+  static_assert(ControlBlock::remembered > 2 * ControlBlock::epoch_slots + Period - 2);
   static_assert((ControlBlock::remembered & (ControlBlock::remembered - 1)) == 0, "epochs wrap");
 
   BasicArrivalMonitor(ControlBlock control, int rank) noexcept : control_(control), rank_(rank) {}
 
   /// Returns true if this call may be recorded. What is recorded of other calls is never read.
   bool watches(std::uint32_t epoch) const noexcept {
-    return (epoch + static_cast<std::uint32_t>(ControlBlock::frames) - 1) / period % stride_ ==
+    return (epoch + static_cast<std::uint32_t>(ControlBlock::epoch_slots) - 1) / period % stride_ ==
            stride_ - 1;
   }
   /// Returns n: one in n of such calls, whose choice is made, is timed, as often as if all were
@@ -134,7 +135,7 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
   [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
     const auto changes = [&] { return generation_ + (costs != nullptr ? costs->changes() : 0); };
     const std::uint32_t before = changes();
-    const std::uint32_t end = epoch - static_cast<std::uint32_t>(ControlBlock::frames);
+    const std::uint32_t end = epoch - static_cast<std::uint32_t>(ControlBlock::epoch_slots);
     for (std::uint32_t e = end - period + 1; e != end + 1; ++e) {
       if ((noted_ & bit(e)) == 0) continue;
       noted_ &= ~bit(e);

@@ -14,8 +14,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Tickets in the order of arrival, for ranks that share no memory: each rank's place, and the
 /// ranks before and after it. One rank's view.
 ///
-/// Rank 0 is the home of the tickets, and need not do anything for it. Call number n uses frame
-/// n mod `frames`, which has at home
+/// Rank 0 is the home of the tickets, and need not do anything for it. Call number n uses epoch
+/// slot n mod `epoch_slots`, which has at home
 ///
 ///     drawn      tickets drawn, counted on from call to call
 ///     left       ranks that have finished with the home's words of the slot, counted on
@@ -27,21 +27,21 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     next       who drew the ticket after this rank's: (epoch, rank + 1)
 ///     last       on the root of a rooted call: who drew the last ticket
 ///
-/// Nobody draws a ticket of call n before all ranks are through with n − frames: else a fast rank
-/// would take a ticket of a call that slow ranks have yet to come to, or overwrite a holder that
-/// slow ranks have yet to look up. A rank's own words are written for n + frames only after it has
-/// drawn a ticket there itself.
+/// Nobody draws a ticket of call n before all ranks are through with n − epoch_slots: else a fast
+/// rank would take a ticket of a call that slow ranks have yet to come to, or overwrite a holder
+/// that slow ranks have yet to look up. A rank's own words are written for n + epoch_slots only
+/// after it has drawn a ticket there itself.
 ///
 /// Cost: four operations at home, of which one is waited for before the rank has its ticket and two
-/// before it knows its predecessor; one more where nothing in the last `frames` calls showed that
-/// all had come.
+/// before it knows its predecessor; one more where nothing in the last `epoch_slots` calls showed
+/// that all had come.
 class RemoteTicketCounter {
  public:
-  static constexpr std::uint64_t frames = 4;
+  static constexpr std::uint64_t epoch_slots = 4;
 
   /// Words of each rank that a counter needs.
   static constexpr std::size_t words(int size) noexcept {
-    return static_cast<std::size_t>(frames) * (head + static_cast<std::size_t>(size));
+    return static_cast<std::size_t>(epoch_slots) * (head + static_cast<std::size_t>(size));
   }
 
   RemoteTicketCounter(std::unique_ptr<RemoteAtomics> words, int rank, int size,
@@ -55,7 +55,7 @@ class RemoteTicketCounter {
     root_ = root;
     ticket_ = before_ = after_ = last_ = -1;
     pause_ = 1;
-    ask(knows_frame_is_free() ? State::draw : State::enter);
+    ask(knows_epoch_slot_is_free() ? State::draw : State::enter);
   }
 
   /// Does what can be done without waiting; true if this rank knows more than before.
@@ -146,19 +146,21 @@ class RemoteTicketCounter {
   };
   enum Head : std::size_t { drawn, left, next, last_holder, head };
 
-  bool knows_frame_is_free() const noexcept {
-    return call_ < frames || call_ - frames < all_left_before_;
+  bool knows_epoch_slot_is_free() const noexcept {
+    return call_ < epoch_slots || call_ - epoch_slots < all_left_before_;
   }
   bool root_needs_to_hear() const noexcept {
     return root_ >= 0 && ticket_ == size_ - 1 && root_ != rank_ && root_ != before_;
   }
 
-  /// Tickets drawn from this call's frame in earlier calls.
+  /// Tickets drawn from this call's epoch slot in earlier calls.
   std::int64_t earlier_tickets() const noexcept {
-    return static_cast<std::int64_t>(call_ / frames) * size_;
+    return static_cast<std::int64_t>(call_ / epoch_slots) * size_;
   }
   std::size_t word(std::size_t at) const noexcept {
-    return static_cast<std::size_t>(call_ % frames) * (head + static_cast<std::size_t>(size_)) + at;
+    return static_cast<std::size_t>(call_ % epoch_slots) *
+               (head + static_cast<std::size_t>(size_)) +
+           at;
   }
   std::size_t holder(int ticket) const noexcept {
     return word(head + static_cast<std::size_t>(ticket));

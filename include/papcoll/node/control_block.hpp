@@ -13,7 +13,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A moment in the life of a frame: the epoch (number of the call) above, a count of chunks below.
+/// A moment in the life of an epoch slot: the epoch (number of the call) above, a count of chunks
+/// below.
 using Stamp = std::uint64_t;
 
 constexpr Stamp make_stamp(std::uint32_t epoch, std::uint32_t chunks) noexcept {
@@ -32,27 +33,29 @@ constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
   return static_cast<std::int32_t>(now - wanted) >= 0;
 }
 
-/// The memory of arrival-driven algorithms: `frames` frames of one layout for all collectives. Call
-/// number e uses frame e mod frames; no rank enters e before all have left e − frames.
+/// The memory of arrival-driven algorithms: `epoch_slots` epoch slots of one layout for all
+/// collectives. Call number e uses epoch slot e mod epoch slots; no rank enters e before all have
+/// left e − epoch_slots.
 ///
 /// Each rank owns its header, `buffers` chunk buffers, a progress word and its left word.
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
-/// a frame that was last used `frames` epochs before `first_epoch`.
+/// an epoch slot that was last used `epoch_slots` epochs before `first_epoch`.
 ///
 /// Two parts, since they get their pages at different times (see BasicNodeSite::take_pages()):
 ///
-///     words      of the whole control block, then of each frame: all but the chunk buffers
-///     buffers    of each rank those of all its frames, in whole pages; then each of the results
+///     words      of the whole control block, then of each epoch slot: all but the chunk buffers
+///     buffers    of each rank those of all its epoch slots, in whole pages; then each of the
+///                results
 ///
 /// So no two owners' buffers are on one page, and each may take its pages by itself.
-template <class MemoryAccess, int Frames = 4, int Buffers = 4, int Remembered = 32,
+template <class MemoryAccess, int EpochSlots = 4, int Buffers = 4, int Remembered = 32,
           int Results = 16>
 class BasicControlBlock {
  public:
   using Access = MemoryAccess;
   template <class T> using Atomic = typename Access::template Atomic<T>;
 
-  static constexpr int frames = Frames;
+  static constexpr int epoch_slots = EpochSlots;
   static constexpr int buffers = Buffers;
   static_assert(Buffers % 2 == 0, "algorithms take two of them together");
   /// Chunk buffers of a result. More of them let ranks work ahead, most where they share
@@ -61,8 +64,8 @@ class BasicControlBlock {
   static_assert(Results >= Buffers);
   static constexpr std::uint32_t remembered = Remembered;  ///< arrivals of each rank, see there
   /// A record of epoch e is written again in e + records, which no rank leaves before all have left
-  /// e + frames, and so have compared e.
-  static constexpr std::uint32_t records = 2 * Frames;
+  /// e + epoch_slots, and so have compared e.
+  static constexpr std::uint32_t records = 2 * EpochSlots;
   static constexpr std::uint32_t refusals = 16;  ///< rows that a rank may be behind with hearing of
   static constexpr std::size_t inline_bytes = 40;  ///< payload that travels in the flag's own line
 
@@ -111,8 +114,9 @@ class BasicControlBlock {
 
   /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, found) by the first rank that
   /// finds a fault, and set to (epoch, told), release, when its text is there. Both have the bit
-  /// `after_another` where the call that used this frame before has failed, too, whose text is then
-  /// at the end of the new one; how often epochs have begun again at 0 stands in the bits above.
+  /// `after_another` where the call that used this epoch slot before has failed, too, whose text is
+  /// then at the end of the new one; how often epochs have begun again at 0 stands in the bits
+  /// above.
   struct alignas(cache_line) Failure {
     static constexpr std::uint32_t found = 1;
     static constexpr std::uint32_t told = 2;
@@ -122,8 +126,8 @@ class BasicControlBlock {
     char text[504];
   };
 
-  /// The last epoch a rank has left: release after its last read in the epoch's frame; acquire by
-  /// ranks that are to write the chunk buffers again. A bell follows if ranks have exposed their
+  /// The last epoch a rank has left: release after its last read in the epoch's epoch slot; acquire
+  /// by ranks that are to write the chunk buffers again. A bell follows if ranks have exposed their
   /// pools.
   struct alignas(cache_line) Left {
     Atomic<std::uint32_t> epoch;
@@ -206,7 +210,7 @@ class BasicControlBlock {
         buffers_(buffers_at),
         ranks_(static_cast<std::size_t>(ranks)),
         head_(head_bytes(ranks_)),
-        frame_(frame_bytes(ranks_)),
+        epoch_slot_(epoch_slot_bytes(ranks_)),
         chunk_(chunk),
         skew_(skew(page)),
         rank_buffers_(whole_rank_buffers(chunk, page)),
@@ -217,12 +221,12 @@ class BasicControlBlock {
   }
   static std::size_t words_bytes(int ranks) noexcept {
     const auto n = static_cast<std::size_t>(ranks);
-    return head_bytes(n) + frames * frame_bytes(n);
+    return head_bytes(n) + epoch_slots * epoch_slot_bytes(n);
   }
   /// `page`: the bytes of one, a multiple of cache_line.
   static std::size_t buffers_bytes(int ranks, std::size_t chunk, std::size_t page) noexcept {
     return static_cast<std::size_t>(ranks) * whole_rank_buffers(chunk, page) +
-           std::size_t{frames} * results * whole_result_buffer(chunk, page);
+           std::size_t{epoch_slots} * results * whole_result_buffer(chunk, page);
   }
 
   /// Makes `first_epoch` the first call. Needed only where it is not 1.
@@ -230,7 +234,7 @@ class BasicControlBlock {
     for (int r = 0; r < ranks(); ++r) {
       left(r).epoch.store(first_epoch - 1, std::memory_order_relaxed);
     }
-    for (std::uint32_t i = 1; i <= frames; ++i) {
+    for (std::uint32_t i = 1; i <= epoch_slots; ++i) {
       const std::uint32_t last = first_epoch - i;
       const Stamp old = make_stamp(last, 0);
       for (int r = 0; r < ranks(); ++r) {
@@ -268,28 +272,29 @@ class BasicControlBlock {
     return head(e).result_buffer_reserved[chunk % results];
   }
   Header& header(std::uint32_t e, int r) const noexcept {
-    return at<Header>(frame(e) + sizeof(FrameHead), r);
+    return at<Header>(epoch_slot(e) + sizeof(EpochSlotHead), r);
   }
   Progress& progress(std::uint32_t e, int r) const noexcept {
-    return at<Progress>(frame(e) + sizeof(FrameHead) + ranks_ * sizeof(Header), r);
+    return at<Progress>(epoch_slot(e) + sizeof(EpochSlotHead) + ranks_ * sizeof(Header), r);
   }
   Holder& holder(std::uint32_t e, int ticket) const noexcept {
-    return at<Holder>(frame(e) + stamps_offset(ranks_), ticket);
+    return at<Holder>(epoch_slot(e) + stamps_offset(ranks_), ticket);
   }
   WorkWord& work(std::uint32_t e, std::uint32_t w) const noexcept {
-    return at<WorkWord>(frame(e) + stamps_offset(ranks_) + in_lines(ranks_ * sizeof(Holder)), w);
+    return at<WorkWord>(epoch_slot(e) + stamps_offset(ranks_) + in_lines(ranks_ * sizeof(Holder)),
+                        w);
   }
   /// A chunk buffer of rank r; that of the next chunk follows it, but for the last.
   std::byte* chunk_buffer(std::uint32_t e, int r, std::uint32_t chunk) const noexcept {
-    return buffers_ + static_cast<std::size_t>(r) * rank_buffers_ + e % frames * skew_ +
-           (e % frames * buffers + chunk % buffers) * chunk_;
+    return buffers_ + static_cast<std::size_t>(r) * rank_buffers_ + e % epoch_slots * skew_ +
+           (e % epoch_slots * buffers + chunk % buffers) * chunk_;
   }
   /// A chunk buffer of the result, on pages that no other is on.
   std::byte* result_buffer(std::uint32_t e, std::uint32_t chunk) const noexcept {
-    return buffers_ + ranks_ * rank_buffers_ + e % frames * skew_ +
-           std::size_t{e % frames * results + chunk % results} * result_buffer_;
+    return buffers_ + ranks_ * rank_buffers_ + e % epoch_slots * skew_ +
+           std::size_t{e % epoch_slots * results + chunk % results} * result_buffer_;
   }
-  /// Bytes of a rank's chunk buffers of all frames: whole pages.
+  /// Bytes of a rank's chunk buffers of all epoch slots: whole pages.
   std::size_t rank_buffers_bytes() const noexcept { return rank_buffers_; }
 
  private:
@@ -301,8 +306,8 @@ class BasicControlBlock {
     Processors processors;
     alignas(cache_line) Reserved chunk_buffers_reserved;
   };
-  /// All ranks', of a frame.
-  struct FrameHead {
+  /// All ranks', of an epoch slot.
+  struct EpochSlotHead {
     Claim claim;
     Header release;
     Failure failure;
@@ -321,28 +326,31 @@ class BasicControlBlock {
   /// eight lines that a nearest cache has for it.
   static constexpr std::size_t skew(std::size_t page) noexcept {
     constexpr std::size_t period = 4096;  // of the places in a nearest cache
-    return (page < period ? page : period) / frames / cache_line * cache_line;
+    return (page < period ? page : period) / epoch_slots / cache_line * cache_line;
   }
   static std::size_t whole_rank_buffers(std::size_t chunk, std::size_t page) noexcept {
-    return in_whole(std::size_t{frames} * buffers * chunk + (frames - 1) * skew(page), page);
+    return in_whole(std::size_t{epoch_slots} * buffers * chunk + (epoch_slots - 1) * skew(page),
+                    page);
   }
   static std::size_t whole_result_buffer(std::size_t chunk, std::size_t page) noexcept {
-    return in_whole(chunk + (frames - 1) * skew(page), page);
+    return in_whole(chunk + (epoch_slots - 1) * skew(page), page);
   }
   static std::size_t head_bytes(std::size_t ranks) noexcept {
     return sizeof(Abort) + ranks * sizeof(RankWords);
   }
-  // In a frame: its head, headers, progress words, holders of tickets, work words.
+  // In an epoch slot: its head, headers, progress words, holders of tickets, work words.
   static std::size_t stamps_offset(std::size_t ranks) noexcept {
-    return sizeof(FrameHead) + ranks * (sizeof(Header) + sizeof(Progress));
+    return sizeof(EpochSlotHead) + ranks * (sizeof(Header) + sizeof(Progress));
   }
-  static std::size_t frame_bytes(std::size_t ranks) noexcept {
+  static std::size_t epoch_slot_bytes(std::size_t ranks) noexcept {
     return stamps_offset(ranks) + in_lines(ranks * sizeof(Holder)) +
            in_lines(work_words(static_cast<int>(ranks)) * sizeof(WorkWord));
   }
-  std::size_t frame(std::uint32_t e) const noexcept { return head_ + (e % frames) * frame_; }
+  std::size_t epoch_slot(std::uint32_t e) const noexcept {
+    return head_ + (e % epoch_slots) * epoch_slot_;
+  }
   RankWords& of(int r) const noexcept { return at<RankWords>(sizeof(Abort), r); }
-  FrameHead& head(std::uint32_t e) const noexcept { return at<FrameHead>(frame(e)); }
+  EpochSlotHead& head(std::uint32_t e) const noexcept { return at<EpochSlotHead>(epoch_slot(e)); }
   template <class T> T& at(std::size_t offset, std::integral auto i) const noexcept {
     return at<T>(offset + static_cast<std::size_t>(i) * sizeof(T));
   }
@@ -353,9 +361,9 @@ class BasicControlBlock {
   std::byte* words_ = nullptr;
   std::byte* buffers_ = nullptr;
   std::size_t ranks_ = 1;
-  std::size_t head_ = 0;   ///< bytes before the first frame
-  std::size_t frame_ = 0;  ///< bytes of a frame
-  std::size_t chunk_ = 0;  ///< bytes of a chunk buffer, a multiple of cache_line
+  std::size_t head_ = 0;        ///< bytes before the first epoch slot
+  std::size_t epoch_slot_ = 0;  ///< bytes of an epoch slot
+  std::size_t chunk_ = 0;       ///< bytes of a chunk buffer, a multiple of cache_line
   std::size_t skew_ = 0;
   std::size_t rank_buffers_ = 0;   ///< see rank_buffers_bytes()
   std::size_t result_buffer_ = 0;  ///< bytes from one of a result to the next

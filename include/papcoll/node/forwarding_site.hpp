@@ -112,10 +112,12 @@ class ForwardingSite {
 
  protected:
   /// Calls that may be under way at once: a slow rank may still read chunk buffers of a former
-  /// call. Memory for chunk buffers has a part for each of 0 … frames − 1, and a call uses the part
-  /// frame().
-  static constexpr int frames = NodeControlBlock::frames;
-  int frame() const noexcept { return static_cast<int>(node().epoch() % NodeControlBlock::frames); }
+  /// call. Memory for chunk buffers has a part for each of 0 … epoch_slots − 1, and a call uses the
+  /// part epoch_slot().
+  static constexpr int epoch_slots = NodeControlBlock::epoch_slots;
+  int epoch_slot() const noexcept {
+    return static_cast<int>(node().epoch() % NodeControlBlock::epoch_slots);
+  }
 
   /// The team's own site, in the call under way.
   NodeSite& node() const noexcept { return *node_; }

@@ -149,7 +149,7 @@ struct Node {
   int rank = 0;
   int size = 1;
   std::byte* bells = nullptr;
-  std::byte* control = nullptr;       ///< the frames of arrival-driven algorithms: the words,
+  std::byte* control = nullptr;       ///< the epoch slots of arrival-driven algorithms: the words,
   std::byte* buffers = nullptr;       ///< and the chunk buffers
   std::byte* channels = nullptr;      ///< the mailboxes of static schedules
   std::byte* ticket_words = nullptr;  ///< SharedWords

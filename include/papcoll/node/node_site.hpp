@@ -3,8 +3,8 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/pointers.hpp>
+#include <papcoll/node/call_lifecycle.hpp>
 #include <papcoll/node/control_block.hpp>
-#include <papcoll/node/frame.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/pool.hpp>
 #include <papcoll/node/site.hpp>
@@ -22,13 +22,13 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// A Site over a control block: one rank of a node, thread or process. Owns the rank's epoch
 /// counter.
 ///
-/// The life of a call, and how it fails, is in CallFrame; here is what algorithms ask of it in
-/// between: flags, chunk buffers and their pages, tickets and pieces of work, and what ranks expose
-/// to each other: the buffers of a call, as long as it lasts and stands, and their pools, until all
-/// have left the call.
+/// The lifecycle of a call, and how it fails, is in CallLifecycle; here is what algorithms ask of
+/// it in between: flags, chunk buffers and their pages, tickets and pieces of work, and what ranks
+/// expose to each other: the buffers of a call, as long as it lasts and stands, and their pools,
+/// until all have left the call.
 template <class ControlBlock, class Bells>
-class BasicNodeSite : public CallFrame<ControlBlock, Bells> {
-  using Base = CallFrame<ControlBlock, Bells>;
+class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
+  using Base = CallLifecycle<ControlBlock, Bells>;
   using Access = typename ControlBlock::Access;
 
  public:
@@ -38,8 +38,9 @@ class BasicNodeSite : public CallFrame<ControlBlock, Bells> {
       : Base(control, bells, rank, first_epoch),
         node_(node),
         pool_(node, first_epoch),
-        has_pages_(static_cast<std::size_t>(size_) + ControlBlock::frames * ControlBlock::results,
-                   node == nullptr || node->pages == nullptr),
+        has_pages_(
+            static_cast<std::size_t>(size_) + ControlBlock::epoch_slots * ControlBlock::results,
+            node == nullptr || node->pages == nullptr),
         copies_(node != nullptr ? node->copies : detail::make_shared<detail::CopyChoice>()),
         pending_(static_cast<std::size_t>(size_)) {}
 
@@ -53,7 +54,7 @@ class BasicNodeSite : public CallFrame<ControlBlock, Bells> {
     reducer_ = &reducer;
   }
 
-  /// This rank reads and writes nothing in the frame from here on.
+  /// This rank reads and writes nothing in the epoch slot from here on.
   void leave() noexcept {
     pool_.end_call();
     if (const std::size_t bytes = pool_.backed(); bytes != 0) {  // the records begin with that
@@ -146,7 +147,7 @@ class BasicNodeSite : public CallFrame<ControlBlock, Bells> {
   std::byte* result_buffer(std::uint32_t chunk) {
     std::byte* const at = control_.result_buffer(epoch_, chunk);
     const std::size_t number = static_cast<std::size_t>(size_) +
-                               epoch_ % ControlBlock::frames * ControlBlock::results +
+                               epoch_ % ControlBlock::epoch_slots * ControlBlock::results +
                                chunk % ControlBlock::results;
     if (has_pages_[number] == 0) [[unlikely]]
       take_pages(number, control_.result_buffer_reserved(epoch_, chunk), at,
@@ -315,11 +316,11 @@ class BasicNodeSite : public CallFrame<ControlBlock, Bells> {
   /// Makes sure of the pages of chunk buffers, if they do not come by themselves. Throws
   /// system_error.
   ///
-  /// The first rank to ask for a rank's buffers takes their pages, those of all frames. That is the
-  /// rank itself, so that they come from its own NUMA node; only of one that MultiLeader leaves the
-  /// whole of a chunk, and which therefore writes nothing to its chunk buffers, it may be another.
-  /// One of the result's is taken alone, by the rank that first writes to it. No call takes what it
-  /// does not need.
+  /// The first rank to ask for a rank's buffers takes their pages, those of all epoch slots. That
+  /// is the rank itself, so that they come from its own NUMA node; only of one that MultiLeader
+  /// leaves the whole of a chunk, and which therefore writes nothing to its chunk buffers, it may
+  /// be another. One of the result's is taken alone, by the rank that first writes to it. No call
+  /// takes what it does not need.
   ///
   /// Two ranks that take the same pages at the same time both have them, if no signal comes: one
   /// that interrupts the kernel makes it take back those that nobody has touched, until that rank
@@ -356,7 +357,7 @@ class BasicNodeSite : public CallFrame<ControlBlock, Bells> {
   PeerMemory common_;
   LentPool<ControlBlock> pool_;
   /// 1 if these chunk buffers have pages, as far as this rank knows: of each rank, and then of the
-  /// result those of each frame.
+  /// result those of each epoch slot.
   std::vector<unsigned char> has_pages_;
   std::size_t next_at_ = 0;  ///< see expect_again()
   std::size_t next_bytes_ = 0;

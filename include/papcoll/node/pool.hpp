@@ -228,7 +228,7 @@ template <class ControlBlock> class LentPool : public Pool {
   /// chunk buffers. All ranks get the same answer.
   bool is_held_by_all(std::size_t n, const ControlBlock& control, std::uint32_t epoch) {
     back(n);  // for calls to come, if it is new
-    const std::uint32_t record = (epoch - ControlBlock::frames) % ControlBlock::records;
+    const std::uint32_t record = (epoch - ControlBlock::epoch_slots) % ControlBlock::records;
     for (int r = 0; r < control.ranks(); ++r) {
       const std::uint32_t kilobytes =
           control.left(r).pooled[record].load(std::memory_order_relaxed);
@@ -252,7 +252,7 @@ template <class ControlBlock> class LentPool : public Pool {
       }
     }
     if (!any) forget_former();
-    uses_[epoch % ControlBlock::frames] = {epoch, wanted};
+    uses_[epoch % ControlBlock::epoch_slots] = {epoch, wanted};
     used_ = epoch;
     return true;
   }
@@ -273,9 +273,10 @@ template <class ControlBlock> class LentPool : public Pool {
 
   /// Returns true if a rank is still in that call.
   static bool is_lent(const Use& use, const ControlBlock& control, std::uint32_t epoch) noexcept {
-    // Calls are entered only when all have left those of `frames` calls before; and epochs that lie
-    // 2^31 apart cannot be compared.
-    if (use.bytes.empty() || epoch - use.epoch > static_cast<std::uint32_t>(ControlBlock::frames)) {
+    // Calls are entered only when all have left those of `epoch_slots` calls before; and epochs
+    // that lie 2^31 apart cannot be compared.
+    if (use.bytes.empty() ||
+        epoch - use.epoch > static_cast<std::uint32_t>(ControlBlock::epoch_slots)) {
       return false;
     }
     // Sequentially consistent: it may be the last look before this rank sleeps.
@@ -288,7 +289,7 @@ template <class ControlBlock> class LentPool : public Pool {
   }
 
   std::uint32_t used_;  ///< the last epoch in which this rank used its pool
-  std::array<Use, ControlBlock::frames> uses_{};  ///< call e in number e mod frames
+  std::array<Use, ControlBlock::epoch_slots> uses_{};  ///< call e in number e mod epoch_slots
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

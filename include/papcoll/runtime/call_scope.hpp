@@ -33,8 +33,8 @@ class OnlyCall : Pinned {
   std::atomic<bool>& in_call_;
 };
 
-/// One blocking call, from entering its frame in the node's control block to leaving it; or, in a
-/// team without a control block, as long as messages about failures name it.
+/// One blocking call, from entering its epoch slot in the node's control block to leaving it; or,
+/// in a team without a control block, as long as messages about failures name it.
 class CallScope : Pinned {
  public:
   /// Always inline, so that a call costs the same however many kinds of calls a program makes.
@@ -66,7 +66,7 @@ class CallScope : Pinned {
   /// A call that this rank has long left did not match. If it passed messages there, one may be
   /// left that no rank has received, and a much later call must not receive it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
-    const bool passed_messages = team_.node.last_in_frame_passed_messages();
+    const bool passed_messages = team_.node.earlier_call_passed_messages();
     try {
       team_.node.fail_for_earlier_call();
     } catch (const peer_error& problem) {
@@ -152,8 +152,8 @@ class OwnSites final : public TeamPart {
     return sites_.emplace_back(OwnSite{&t, hash_of_name(t.name) * 512, nullptr});
   }
 
-  /// Makes this rank's site in a frame of its own, which shows that all ranks want it, so that none
-  /// is alone in what makes it.
+  /// Makes this rank's site in an epoch slot of its own, which shows that all ranks want it, so
+  /// that none is alone in what makes it.
   [[gnu::noinline, gnu::cold]] void make(OwnSite& own, const Call& call) {
     const CallWords words = words_of_long(call, own.number + no_algorithm);
     const CallScope scope{team_, words, call};

@@ -202,7 +202,7 @@ class InvalidCalls {
     if (team_.node.is_there()) {
       std::string earlier = team_.node.refuse_call(what);
       // As in CallScope, for a call that this rank left before it could learn of the fault.
-      if (!earlier.empty() && team_.node.last_in_frame_passed_messages()) {
+      if (!earlier.empty() && team_.node.earlier_call_passed_messages()) {
         team_.fail_everywhere(earlier);
       }
       return earlier;

@@ -47,14 +47,14 @@ class NodeCallTracker : Pinned {
 
   NodeSite& site() noexcept { return shared_->site; }
 
-  /// Enters the frame of a blocking call. False: the call that used it before did not match, and
-  /// fail_for_earlier_call() is all that may follow.
+  /// Enters the epoch slot of a blocking call. False: the call that used it before did not match,
+  /// and fail_for_earlier_call() is all that may follow.
   bool begin(const CallWords& words, const Call& call) {
     NodeSite& site = shared_->site;
     site.begin(words, call.reducer);
-    enter_frame(&call);
+    enter_epoch_slot(&call);
     in_call_ = true;
-    return site.last_in_frame_matched();
+    return site.earlier_call_matched();
   }
   void end() noexcept {
     if (times_) [[unlikely]]
@@ -75,9 +75,9 @@ class NodeCallTracker : Pinned {
   /// Returns true if this rank passed messages, or began to, in the call that used the present
   /// epoch slot before. If that call did not match, a message may be left that no rank has
   /// received.
-  bool last_in_frame_passed_messages() const noexcept {
-    const std::uint32_t before = shared_->site.epoch() - NodeControlBlock::frames;
-    return with_messages_[before % NodeControlBlock::frames] == make_stamp(before, 1);
+  bool earlier_call_passed_messages() const noexcept {
+    const std::uint32_t before = shared_->site.epoch() - NodeControlBlock::epoch_slots;
+    return with_messages_[before % NodeControlBlock::epoch_slots] == make_stamp(before, 1);
   }
 
   /// Throws peer_error, on all ranks and with nothing in flight, if those of a node differ in the
@@ -110,9 +110,9 @@ class NodeCallTracker : Pinned {
     words.what = CallWords::invalid;
     const Reducer none;
     site.begin(words, none);
-    enter_frame(nullptr);
+    enter_epoch_slot(nullptr);
     const detail::OnExit left{[this] { end(); }};
-    if (!site.last_in_frame_matched()) {
+    if (!site.earlier_call_matched()) {
       basis_.waiter().until([&] { return site.failed(); });  // another may say so first
       earlier = detail::joined({"; and ", site.failure_text()});
     }
@@ -141,7 +141,7 @@ class NodeCallTracker : Pinned {
   void note_messages() noexcept {
     if (!shared_) return;
     const std::uint32_t epoch = shared_->site.epoch();
-    with_messages_[epoch % NodeControlBlock::frames] = make_stamp(epoch, 1);
+    with_messages_[epoch % NodeControlBlock::epoch_slots] = make_stamp(epoch, 1);
   }
 
   /// Is notified of what calls cost, from the same call on on all ranks of the team.
@@ -264,9 +264,9 @@ class NodeCallTracker : Pinned {
     detail::PeerTrials trials;
   };
 
-  /// Enters the frame of the call that has just begun, and watches arrivals; `call` is null where
-  /// there is none.
-  void enter_frame(const Call* call) {
+  /// Enters the epoch slot of the call that has just begun, and watches arrivals; `call` is null
+  /// where there is none.
+  void enter_epoch_slot(const Call* call) {
     NodeSite& site = shared_->site;
     const std::uint32_t epoch = site.epoch();
     const ArrivalClass kind = call != nullptr ? kind_of(*call) : ArrivalClass{};
@@ -362,8 +362,9 @@ class NodeCallTracker : Pinned {
   CallTrial trial_;
   std::uint8_t block_bits_ = 0;  ///< see CallCost
   Waiter::Clock::time_point arrival_;
-  /// For each frame the last call in it in which this rank passed messages, (epoch, 1); 0: none.
-  std::array<Stamp, NodeControlBlock::frames> with_messages_{};
+  /// For each epoch slot the last call in it in which this rank passed messages, (epoch, 1); 0:
+  /// none.
+  std::array<Stamp, NodeControlBlock::epoch_slots> with_messages_{};
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -193,7 +193,7 @@ class PeerTrials {
 class ProcessorCensus {
  public:
   static constexpr std::uint32_t period = 16;
-  static_assert(ArrivalMonitor::period >= NodeControlBlock::frames);
+  static_assert(ArrivalMonitor::period >= NodeControlBlock::epoch_slots);
 
   ProcessorCensus(NodeControlBlock control, int rank)
       : control_(control), rank_(rank), all_(static_cast<std::size_t>(control.ranks())) {

@@ -191,7 +191,7 @@ TEST_CASE("tickets in the order of arrival, with ranks that run ahead", "[ticket
       lead = std::max(lead, world.lead());
     }
     // Each call that goes on without a rank keeps one that waits for it.
-    if (ranks >= 8) CHECK(lead > RemoteTicketCounter::frames);
+    if (ranks >= 8) CHECK(lead > RemoteTicketCounter::epoch_slots);
   }
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("a rank that waits for others operates on nobody's words", "[tickets]"
 
 TEST_CASE("a rank that is too far ahead seldom operates on home's words", "[tickets]") {
   constexpr std::size_t ranks = 8;
-  constexpr std::size_t calls = 2 * RemoteTicketCounter::frames;
+  constexpr std::size_t calls = 2 * RemoteTicketCounter::epoch_slots;
   Memory memory{ranks, RemoteTicketCounter::words(ranks)};
   struct Rank {
     std::unique_ptr<RemoteTicketCounter> counter;
@@ -256,7 +256,7 @@ TEST_CASE("a rank that is too far ahead seldom operates on home's words", "[tick
   };
   operations(ranks - 1);
   std::size_t ahead = 0;
-  for (const Rank& rank : all) ahead += rank.calls > RemoteTicketCounter::frames ? 1 : 0;
+  for (const Rank& rank : all) ahead += rank.calls > RemoteTicketCounter::epoch_slots ? 1 : 0;
   REQUIRE(ahead > 0);
   const int while_waiting = operations(ranks - 1);
   CHECK(while_waiting < static_cast<int>(ahead) * steps / 50);

@@ -177,15 +177,15 @@ class Threads {
     waiter.times.yielding = std::chrono::microseconds{5};
     std::minstd_rand random{static_cast<unsigned>(rank) + 1};
     std::string problem;
-    constexpr std::size_t frames = NodeControlBlock::frames;
-    std::array<bool, frames> complete_before{};  // the last call in each frame
+    constexpr std::size_t epoch_slots = NodeControlBlock::epoch_slots;
+    std::array<bool, epoch_slots> complete_before{};  // the last call in each epoch slot
     for (std::size_t i = 0; i < script_.calls.size(); ++i) {
       const explore::CallSpec& spec = script_.call_of(rank, i);
       explore::Buffers buffers{spec, i, rank, script_.ranks};
       const papcoll::Call call = buffers.prepare();
       if (random() % 8 == 0) delay(random);
       const bool complete =
-          explore::make_call(site, spec, call, script_.may_fail(i, frames), [&](auto&& ready) {
+          explore::make_call(site, spec, call, script_.may_fail(i, epoch_slots), [&](auto&& ready) {
             waiter.until([&] {
               if (random() % 16 == 0) delay(random);
               return ready();
@@ -194,9 +194,9 @@ class Threads {
       if (!complete) {  // as a team does before its exception passes
         waiter.until([&] { return site.reader() < 0; }, papcoll::Naps::brief);
       }
-      bool& before = complete_before[i % frames];
+      bool& before = complete_before[i % epoch_slots];
       if (problem.empty()) {
-        problem = explore::problem_of(script_, i, rank, buffers, complete, before, frames);
+        problem = explore::problem_of(script_, i, rank, buffers, complete, before, epoch_slots);
       }
       before = complete;
     }
@@ -233,9 +233,10 @@ TEST_CASE("A stamp is reached only by its own epoch") {
 }
 
 TEST_CASE("A failure is not that of the call with the same epoch, 2^32 calls later") {
-  using Base = papcoll::CallFrame<NodeControlBlock, Doorbells>;
-  struct Frame : Base {
-    Frame(const NodeControlBlock& control, const Doorbells& bells) : Base(control, bells, 0, 1) {}
+  using Base = papcoll::CallLifecycle<NodeControlBlock, Doorbells>;
+  struct Lifecycle : Base {
+    Lifecycle(const NodeControlBlock& control, const Doorbells& bells)
+        : Base(control, bells, 0, 1) {}
     void begin_as(std::uint32_t epoch) {
       epoch_ = epoch - 1;
       begin_epoch({});
@@ -246,17 +247,17 @@ TEST_CASE("A failure is not that of the call with the same epoch, 2^32 calls lat
   Doorbells::initialise(bells.data(), 1);
   NodeControlBlock control{memory.data(), 1, explore::chunk_bytes};
   control.initialise(1);
-  Frame frame{control, Doorbells{bells.data(), 1}};
-  frame.begin_as(5);
-  frame.fail_with("on purpose");
-  CHECK(frame.failed());
-  CHECK(frame.failure_text() == "on purpose");
-  frame.begin_as(0);
-  frame.begin_as(5);
-  CHECK(!frame.failed());
-  CHECK(!frame.is_failing());
-  frame.fail_with("once more");
-  CHECK(frame.failure_text() == "once more");
+  Lifecycle lifecycle{control, Doorbells{bells.data(), 1}};
+  lifecycle.begin_as(5);
+  lifecycle.fail_with("on purpose");
+  CHECK(lifecycle.failed());
+  CHECK(lifecycle.failure_text() == "on purpose");
+  lifecycle.begin_as(0);
+  lifecycle.begin_as(5);
+  CHECK(!lifecycle.failed());
+  CHECK(!lifecycle.is_failing());
+  lifecycle.fail_with("once more");
+  CHECK(lifecycle.failure_text() == "once more");
 }
 
 TEST_CASE("Epochs are compared across the wrap") {
@@ -289,7 +290,7 @@ TEST_CASE("The parts of a control block do not overlap") {
       add(&control.processors(r), sizeof(NodeControlBlock::Processors));
       add(&control.chunk_buffers_reserved(r), sizeof(NodeControlBlock::Reserved));
     }
-    for (std::uint32_t e = 0; e < NodeControlBlock::frames; ++e) {
+    for (std::uint32_t e = 0; e < NodeControlBlock::epoch_slots; ++e) {
       add(&control.claim(e), sizeof(NodeControlBlock::Claim));
       add(&control.release(e), sizeof(NodeControlBlock::Header));
       add(&control.failure(e), sizeof(NodeControlBlock::Failure));
@@ -331,7 +332,7 @@ TEST_CASE("The parts of a control block do not overlap") {
     }
     CHECK(control.rank_buffers_bytes() % page == 0);
     CHECK(control.rank_buffers_bytes() >=
-          NodeControlBlock::frames * NodeControlBlock::buffers * chunk);
+          NodeControlBlock::epoch_slots * NodeControlBlock::buffers * chunk);
     std::sort(parts.begin(), parts.end());
     for (std::size_t i = 1; i < parts.size(); ++i) CHECK(parts[i - 1].second <= parts[i].first);
     CHECK(parts.front().first >= 0);
@@ -340,7 +341,7 @@ TEST_CASE("The parts of a control block do not overlap") {
   }
 }
 
-TEST_CASE("Nobody enters a frame before all have left the call that used it") {
+TEST_CASE("Nobody enters an epoch slot before all have left the call that used it") {
   Memory bells{Doorbells::bytes(2)};
   Doorbells::initialise(bells.data(), 2);
   Memory memory{NodeControlBlock::bytes(2, explore::chunk_bytes)};
@@ -348,7 +349,7 @@ TEST_CASE("Nobody enters a frame before all have left the call that used it") {
   const papcoll::Reducer reducer;
   std::deque<NodeSite> sites;
   for (int r = 0; r < 2; ++r) sites.emplace_back(control, Doorbells{bells.data(), 2}, r);
-  for (int e = 1; e <= NodeControlBlock::frames; ++e) {
+  for (int e = 1; e <= NodeControlBlock::epoch_slots; ++e) {
     sites[0].begin({}, reducer);
     REQUIRE(sites[0].enter());
     sites[0].leave();
@@ -413,7 +414,7 @@ TEST_CASE("A rank whose call ends before a fault has its text hears of it later"
   CHECK(!zero.failed());
   zero.leave();
   one.leave();
-  for (int call = 1; call < NodeControlBlock::frames; ++call) {
+  for (int call = 1; call < NodeControlBlock::epoch_slots; ++call) {
     for (NodeSite* site : {&zero, &one}) {
       site->begin({}, reducer);
       REQUIRE(site->enter());
@@ -422,17 +423,17 @@ TEST_CASE("A rank whose call ends before a fault has its text hears of it later"
   }
   zero.begin({}, reducer);
   REQUIRE(zero.enter());
-  CHECK(!zero.last_in_frame_matched());
+  CHECK(!zero.earlier_call_matched());
 }
 
-TEST_CASE("Calls that differ unheard are told of when their frame's turn comes") {
+TEST_CASE("Calls that differ unheard are told of when their epoch slot's turn comes") {
   TwoRanks ranks;
   NodeSite& zero = ranks.zero;
   NodeSite& one = ranks.one;
   const auto call = [&ranks](NodeSite& site, std::size_t count) {
     site.begin(papcoll::CallWords::of(count, papcoll::Collective::scan, 0, 0, 0), ranks.reducer);
     REQUIRE(site.enter());
-    const bool matched = site.last_in_frame_matched();
+    const bool matched = site.earlier_call_matched();
     site.announce(nullptr, 0, 0);
     const std::string text = site.failed() ? site.failure_text() : "";
     site.leave();
@@ -476,7 +477,7 @@ struct ThreeRanks {
   /// What rank r throws, or nothing; it waits for nobody.
   std::string call(int r, const papcoll::CallWords& words) {
     NodeSite& site = begin(r, words);
-    const bool matched = site.last_in_frame_matched();
+    const bool matched = site.earlier_call_matched();
     site.announce(nullptr, 0, 0);
     const std::string text = matched ? "" : site.failure_text();
     site.leave();
@@ -507,9 +508,9 @@ TEST_CASE("A mismatch that is told by the failure word is not told again") {
     site->failure_text();
     site->leave();
   }
-  for (int call = 1; call < 3 * NodeControlBlock::frames; ++call) {
+  for (int call = 1; call < 3 * NodeControlBlock::epoch_slots; ++call) {
     for (const int r : {2, 1, 0}) {
-      CHECK(ranks.call(r, gather_of(7)).empty() == (call != NodeControlBlock::frames));
+      CHECK(ranks.call(r, gather_of(7)).empty() == (call != NodeControlBlock::epoch_slots));
     }
   }
 }
@@ -523,10 +524,10 @@ TEST_CASE("All hear in one call that lengths differed, also who knew it and come
   zero.announce(nullptr, 0, 0);
   zero.failure_text();
   zero.leave();
-  for (int call = 1; call < 3 * NodeControlBlock::frames; ++call) {
+  for (int call = 1; call < 3 * NodeControlBlock::epoch_slots; ++call) {
     for (const int r : {0, 1, 2}) {
       const std::string text = ranks.call(r, gather_of(7));
-      if (call == NodeControlBlock::frames) {
+      if (call == NodeControlBlock::epoch_slots) {
         CHECK(text ==
               "this call was not performed, because blocking call 1, 4 calls ago, failed: counts "
               "do not match");
@@ -537,7 +538,7 @@ TEST_CASE("All hear in one call that lengths differed, also who knew it and come
   }
 }
 
-TEST_CASE("Each failure is that of its own call, after every other in the same frame") {
+TEST_CASE("Each failure is that of its own call, after every other in the same epoch slot") {
   enum class Earlier { fine, fine_of_own_counts, fails_when_some_have_left };
   enum class Later { fine, one_refuses, all_refuse, differs };
   for (const Earlier earlier :
@@ -555,7 +556,7 @@ TEST_CASE("Each failure is that of its own call, after every other in the same f
         zero.announce(nullptr, 0, 0);
         if (fails) zero.failure_text();
         zero.leave();
-        for (int call = 1; call < NodeControlBlock::frames; ++call) {
+        for (int call = 1; call < NodeControlBlock::epoch_slots; ++call) {
           for (const int r : order) CHECK(ranks.call(r, gather_of(7)).empty());
         }
 
@@ -566,7 +567,7 @@ TEST_CASE("Each failure is that of its own call, after every other in the same f
               later == Later::all_refuse || (later == Later::one_refuses && r == 1);
           const std::size_t count = later == Later::differs && r == 2 ? 8 : 7;
           NodeSite& site = ranks.begin(r, refuses ? invalid : gather_of(count));
-          CHECK(site.last_in_frame_matched() == !fails);
+          CHECK(site.earlier_call_matched() == !fails);
           if (refuses) site.fail_with("a call is invalid");
           site.announce(nullptr, 0, 0);
         }
@@ -606,7 +607,8 @@ TEST_CASE("Ranks that wait for nobody leave at once") {
     const papcoll::Call call = buffers.prepare();
     CAPTURE(script.calls[i].describe());
     explore::make_call(site, script.calls[i], call, false, [](auto&& ready) { REQUIRE(ready()); });
-    CHECK(explore::problem_of(script, i, 0, buffers, true, false, NodeControlBlock::frames) == "");
+    CHECK(explore::problem_of(script, i, 0, buffers, true, false, NodeControlBlock::epoch_slots) ==
+          "");
   }
 }
 

@@ -49,14 +49,14 @@ class OwnSite final : public ForwardingSite {
   std::byte* result_buffer(std::uint32_t chunk) noexcept { return buffer(size(), chunk); }
 
   static std::size_t bytes(int ranks, const Options& options) {
-    return static_cast<std::size_t>(frames * (ranks + 1)) * NodeControlBlock::buffers *
+    return static_cast<std::size_t>(epoch_slots * (ranks + 1)) * NodeControlBlock::buffers *
            options.chunk_bytes;
   }
 
  private:
   std::byte* buffer(int owner, std::uint32_t chunk) const noexcept {
     ++shared.chunk_buffers;
-    const auto of = static_cast<std::size_t>(frame() * (size() + 1) + owner);
+    const auto of = static_cast<std::size_t>(epoch_slot() * (size() + 1) + owner);
     return shared.memory.data() + (of * buffers() + chunk % buffers()) * chunk_bytes();
   }
 };

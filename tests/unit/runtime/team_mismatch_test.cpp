@@ -109,7 +109,7 @@ TEST_CASE("what messages say of calls that do not match", "[team]") {
       const std::string contract = c.rank() == 0 ? "" : "+Reproducible";
       std::vector<int> data(5000, 1);
       papcoll::allreduce(c, data, papcoll::sum, papcoll::algorithm(name + contract));
-      for (int i = 0; i < papcoll::NodeControlBlock::frames; ++i) {
+      for (int i = 0; i < papcoll::NodeControlBlock::epoch_slots; ++i) {
         papcoll::barrier(c);  // at the latest in the last one
       }
     };
@@ -120,7 +120,7 @@ TEST_CASE("what messages say of calls that do not match", "[team]") {
   rank_1_gets(algorithms_differ, contracts_differ("DynamicLeader"));
   {
     // By messages, a rank that has to wait says so; the other one may hear that it gave up before
-    // it has looked itself. If nobody waits, both are told when the frame is used again.
+    // it has looked itself. If nobody waits, both are told when the epoch slot is used again.
     papcoll::ThreadTeam team{2, patient};
     const auto all = outcomes(team, contracts_differ("Rabenseifner"));
     CAPTURE(all[0], all[1]);

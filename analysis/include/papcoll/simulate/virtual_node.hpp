@@ -336,7 +336,7 @@ class VirtualNode : Pinned {
                              static_cast<std::uint32_t>(call.root), call.types),
                call.reducer);
     cores_.wait([&] { return site.enter(); });
-    if (!site.last_in_frame_matched()) {
+    if (!site.earlier_call_matched()) {
       throw error("papcoll: in virtual time, the ranks' calls do not match");
     }
     algorithm_.run(site, cores_, call);

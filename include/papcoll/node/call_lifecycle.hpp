@@ -14,10 +14,10 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// The life of a call in a control block, as one of its ranks lives it: its number, entering and
-/// leaving its frame, and how it fails. What algorithms ask of the call in between is in
+/// The lifecycle of a call in a control block, on one of its ranks: the call's number, entering
+/// and leaving its epoch slot, and how it fails. What algorithms ask of the call in between is in
 /// BasicNodeSite.
-template <class ControlBlock, class Bells> class CallFrame {
+template <class ControlBlock, class Bells> class CallLifecycle {
  protected:
   using Access = typename ControlBlock::Access;
 
@@ -26,7 +26,7 @@ template <class ControlBlock, class Bells> class CallFrame {
 
   /// Returns true if all ranks have left the call that used this epoch slot before.
   bool enter() noexcept {
-    const std::uint32_t wanted = epoch_ - ControlBlock::frames;
+    const std::uint32_t wanted = epoch_ - ControlBlock::epoch_slots;
     if (epoch_reached(all_left_, wanted)) return true;
     std::uint32_t least = epoch_ - 1;
     for (int r = 0; r < control_.ranks(); ++r) {
@@ -43,8 +43,8 @@ template <class ControlBlock, class Bells> class CallFrame {
   /// or if all ranks know that it failed. Otherwise some left it before its fault was found; they
   /// learn of it in this call, which then fails on all ranks: each decides so by what is in the
   /// control block.
-  [[gnu::cold]] bool last_in_frame_matched() noexcept {
-    Unheard& u = unheard_[epoch_ % ControlBlock::frames];
+  [[gnu::cold]] bool earlier_call_matched() noexcept {
+    Unheard& u = unheard_[epoch_ % ControlBlock::epoch_slots];
     if (u.asks != Asks::nothing) [[unlikely]] {
       const bool knows = u.asks == Asks::who_has_not_heard;
       u.asks = Asks::nothing;
@@ -72,10 +72,10 @@ template <class ControlBlock, class Bells> class CallFrame {
   // --- failures
 
   /// Makes every rank that is still in this epoch throw peer_error with the text; the first wins,
-  /// and adds the text of the call that used this frame before, if that failed and some rank does
-  /// not know: then all learn of it now, so that no third call has to fail for it. A rank that sees
-  /// that calls differ may still complete its own, if the first is stopped before its text is
-  /// there: then it hears of it when the frame is used again.
+  /// and adds the text of the call that used this epoch slot before, if that failed and some rank
+  /// does not know: then all learn of it now, so that no third call has to fail for it. A rank that
+  /// sees that calls differ may still complete its own, if the first is stopped before its text is
+  /// there: then it hears of it when the epoch slot is used again.
   [[gnu::cold]] void fail_with(const std::string& text) {
     typename ControlBlock::Failure& f = control_.failure(epoch_);
     Stamp before = f.stamp.load(std::memory_order_acquire);
@@ -137,12 +137,12 @@ template <class ControlBlock, class Bells> class CallFrame {
       }
       return ranks;
     };
-    const std::uint32_t before = epoch_ - ControlBlock::frames;
+    const std::uint32_t before = epoch_ - ControlBlock::epoch_slots;
     const auto behind = unless([&](int r) {
       return epoch_reached(control_.left(r).epoch.load(std::memory_order_acquire), before);
     });
     if (!behind.empty()) {
-      return detail::joined({listed(behind), " not left the call ", ControlBlock::frames,
+      return detail::joined({listed(behind), " not left the call ", ControlBlock::epoch_slots,
                              " before ", describe_call()});
     }
     const auto away = unless([&](int r) { return arrived(r, 0); });
@@ -180,7 +180,7 @@ template <class ControlBlock, class Bells> class CallFrame {
   }
 
  protected:
-  CallFrame(ControlBlock control, Bells bells, int rank, std::uint32_t first_epoch)
+  CallLifecycle(ControlBlock control, Bells bells, int rank, std::uint32_t first_epoch)
       : control_(control),
         bells_(bells),
         rank_(rank),
@@ -190,7 +190,7 @@ template <class ControlBlock, class Bells> class CallFrame {
         all_left_(first_epoch - 1) {}
 
   void begin_epoch(const CallWords& words) noexcept {
-    if (++epoch_ == 0) ++rounds_;
+    if (++epoch_ == 0) ++epoch_wraps_;
     heard_of_all_ = heard_failure_ = false;
     words_ = words;
   }
@@ -205,7 +205,7 @@ template <class ControlBlock, class Bells> class CallFrame {
     if (rings) bells_.ring_all();
     // The next call begins with a write to a line that all others have read.
     detail::prefetch_to_write(&control_.header(epoch_ + 1, rank_));
-    Unheard& u = unheard_[epoch_ % ControlBlock::frames];
+    Unheard& u = unheard_[epoch_ % ControlBlock::epoch_slots];
     u.any = !heard_of_all_ && words_.what != CallWords::invalid;
     if (u.any) {
       u.epoch = epoch_;
@@ -232,7 +232,7 @@ template <class ControlBlock, class Bells> class CallFrame {
  private:
   // Nobody takes a failure back, and the epoch's number returns after 2³² calls.
   Stamp failure_stamp(std::uint32_t state) const noexcept {
-    return make_stamp(epoch_, rounds_ << ControlBlock::Failure::state_bits | state);
+    return make_stamp(epoch_, epoch_wraps_ << ControlBlock::Failure::state_bits | state);
   }
   /// Returns true if the word says that the call in progress failed, in this state or a later one.
   bool says_failure(Stamp s, std::uint32_t state) const noexcept {
@@ -241,22 +241,23 @@ template <class ControlBlock, class Bells> class CallFrame {
   }
   /// Returns true if its text says why the call failed that used this epoch slot before.
   bool tells_of_earlier(Stamp s) const noexcept {
-    const std::uint32_t earlier = epoch_ - ControlBlock::frames;
-    const std::uint32_t round = earlier > epoch_ ? rounds_ - 1 : rounds_;
+    const std::uint32_t earlier = epoch_ - ControlBlock::epoch_slots;
+    const std::uint32_t wraps = earlier > epoch_ ? epoch_wraps_ - 1 : epoch_wraps_;
     return (s & ~Stamp{ControlBlock::Failure::after_another}) ==
            make_stamp(earlier,
-                      round << ControlBlock::Failure::state_bits | ControlBlock::Failure::told);
+                      wraps << ControlBlock::Failure::state_bits | ControlBlock::Failure::told);
   }
 
   /// Returns which of the communicator's blocking calls an epoch is.
   std::uint32_t number(std::uint32_t epoch) const noexcept { return epoch - before_first_; }
 
-  /// The call that used this frame before, for messages.
+  /// The call that used this epoch slot before, for messages.
   [[gnu::cold]] std::string earlier_call() const {
     const std::string which =
-        names_.empty() ? detail::joined({"blocking call ", number(epoch_ - ControlBlock::frames)})
-                       : "a call among the ranks of a group";
-    return detail::joined({which, ", ", ControlBlock::frames, " calls ago"});
+        names_.empty()
+            ? detail::joined({"blocking call ", number(epoch_ - ControlBlock::epoch_slots)})
+            : "a call among the ranks of a group";
+    return detail::joined({which, ", ", ControlBlock::epoch_slots, " calls ago"});
   }
 
   [[gnu::cold]] static std::string text_of(const typename ControlBlock::Failure& f) {
@@ -277,8 +278,9 @@ template <class ControlBlock, class Bells> class CallFrame {
   /// Returns rank r's record of the call that used this epoch slot before. Requires that all have
   /// left that call.
   std::uint32_t earlier_record(int r) const noexcept {
-    return control_.left(r).called[(epoch_ - ControlBlock::frames) % ControlBlock::records].load(
-        std::memory_order_relaxed);
+    return control_.left(r)
+        .called[(epoch_ - ControlBlock::epoch_slots) % ControlBlock::records]
+        .load(std::memory_order_relaxed);
   }
 
   /// Returns true if a rank does not know that the call failed which used this epoch slot before.
@@ -343,12 +345,12 @@ template <class ControlBlock, class Bells> class CallFrame {
   }
   std::string shown(int r) const { return std::to_string(name(r)); }
 
-  std::uint32_t before_first_;  ///< the epoch before the first call
-  std::uint32_t rounds_ = 0;    ///< how often the epoch has begun again at 0
-  std::uint32_t all_left_;      ///< this rank knows that all ranks have left this epoch
-  bool heard_of_all_ = false;   ///< of this call: all matched it, or this rank knows why not
-  bool heard_failure_ = false;  ///< of this call: this rank has its text
-  /// What a rank has to ask when the frame of a call is used again.
+  std::uint32_t before_first_;     ///< the epoch before the first call
+  std::uint32_t epoch_wraps_ = 0;  ///< how often the epoch has begun again at 0
+  std::uint32_t all_left_;         ///< this rank knows that all ranks have left this epoch
+  bool heard_of_all_ = false;      ///< of this call: all matched it, or this rank knows why not
+  bool heard_failure_ = false;     ///< of this call: this rank has its text
+  /// What a rank has to ask when the epoch slot of a call is used again.
   enum class Asks : unsigned char {
     nothing,
     whether_it_failed,  ///< ranks compared lengths one by one, and this one heard of no fault
@@ -361,7 +363,8 @@ template <class ControlBlock, class Bells> class CallFrame {
     std::uint32_t epoch = 0;
     CallWords words;
   };
-  std::array<Unheard, ControlBlock::frames> unheard_;  ///< calls that were left before all had come
+  std::array<Unheard, ControlBlock::epoch_slots>
+      unheard_;  ///< calls that were left before all had come
   std::vector<int> names_;
 };
 
