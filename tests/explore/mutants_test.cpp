@@ -107,10 +107,10 @@ struct OneResultBuffer : Base<WideControlBlock> {
 struct ClaimInHalves : Base<WideControlBlock> {
   using Base::Base;
   bool claim() noexcept {
-    auto& stamp = control_block().claim(epoch()).stamp;
-    if (papcoll::reached(stamp.load(std::memory_order_acquire), epoch(), 1)) return false;
-    stamp.store(papcoll::make_stamp(epoch(), static_cast<std::uint32_t>(rank()) + 1),
-                std::memory_order_release);
+    auto& leader = control_block().claim(epoch()).leader;
+    if (papcoll::reached(leader.load(std::memory_order_acquire), epoch(), 1)) return false;
+    leader.store(papcoll::make_tagged(epoch(), static_cast<std::uint32_t>(rank()) + 1),
+                 std::memory_order_release);
     return true;
   }
 };
@@ -155,7 +155,7 @@ struct FlagFirst : Base<WideControlBlock> {
   void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
     control_block()
         .header(epoch(), rank())
-        .stamp.store(papcoll::make_stamp(epoch(), ++written_), std::memory_order_seq_cst);
+        .count.store(papcoll::make_tagged(epoch(), ++written_), std::memory_order_seq_cst);
     Base::write(to, from, n);
   }
   void begin(const papcoll::CallWords& words, const papcoll::Reducer& reducer) noexcept {
@@ -170,7 +170,7 @@ struct RelaxedFlags : Base<WideControlBlock> {
   using Base::Base;
   bool arrived(int r, std::uint32_t chunks) const noexcept {
     return papcoll::reached(
-        control_block().header(epoch(), r).stamp.load(std::memory_order_relaxed), epoch(), chunks);
+        control_block().header(epoch(), r).count.load(std::memory_order_relaxed), epoch(), chunks);
   }
 };
 
@@ -183,12 +183,12 @@ struct RelaxedLeave : Base<TightControlBlock> {
 };
 
 /// Takes epochs in the order of their difference: old words come out ahead after 2^31 calls.
-struct OrderedStamps : Base<WideControlBlock> {
+struct OrderedCounts : Base<WideControlBlock> {
   using Base::Base;
   bool released(std::uint32_t chunks) const noexcept {
-    const papcoll::Stamp now =
-        control_block().release(epoch()).stamp.load(std::memory_order_acquire);
-    return static_cast<std::int64_t>(now - papcoll::make_stamp(epoch(), chunks)) >= 0;
+    const papcoll::TaggedCount now =
+        control_block().release(epoch()).count.load(std::memory_order_acquire);
+    return static_cast<std::int64_t>(now - papcoll::make_tagged(epoch(), chunks)) >= 0;
   }
 };
 
@@ -267,7 +267,7 @@ struct LaysDownUnseen : Base<TightControlBlock, RealBells> {
   void lay_down(std::uint32_t w, std::uint32_t state) noexcept {
     control_block()
         .work(epoch(), w)
-        .store(papcoll::make_stamp(epoch(), state), std::memory_order_release);
+        .store(papcoll::make_tagged(epoch(), state), std::memory_order_release);
     bells().ring_all();
   }
 };
@@ -347,7 +347,7 @@ TEST_CASE("Flags and data in the wrong order", "[explore]") {
 }
 
 TEST_CASE("Words that were not used for a while", "[explore]") {
-  CHECK(found<OrderedStamps>({dynamic_leader, allreduce, 3}, 2, 0x8000'0000));
+  CHECK(found<OrderedCounts>({dynamic_leader, allreduce, 3}, 2, 0x8000'0000));
 }
 
 TEST_CASE("Buffers and pools used while peers copy from them", "[explore]") {

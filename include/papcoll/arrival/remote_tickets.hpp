@@ -166,8 +166,8 @@ class RemoteTicketCounter {
     return word(head + static_cast<std::size_t>(ticket));
   }
 
-  // The epoch's upper bit would be the sign: it stands lower, so that all stamps are positive.
-  std::int64_t stamp() const noexcept {
+  // The epoch's upper bit would be the sign: it stands lower, so that all these words are positive.
+  std::int64_t tagged_rank() const noexcept {
     return static_cast<std::int64_t>(epoch_) << 24 | static_cast<std::int64_t>(rank_ + 1);
   }
   bool is_of_call(std::int64_t seen) const noexcept {
@@ -181,11 +181,12 @@ class RemoteTicketCounter {
     switch (state) {
       case State::enter: return words_->start(0, word(left), Change::none, 0);
       case State::draw: return words_->start(0, word(drawn), Change::add, 1);
-      case State::sign: return words_->start(0, holder(ticket_), Change::replace, stamp());
+      case State::sign: return words_->start(0, holder(ticket_), Change::replace, tagged_rank());
       case State::find_before: return words_->start(0, holder(ticket_ - 1), Change::none, 0);
-      case State::tell_before: return words_->start(before_, word(next), Change::replace, stamp());
+      case State::tell_before:
+        return words_->start(before_, word(next), Change::replace, tagged_rank());
       case State::tell_root:
-        return words_->start(root_, word(last_holder), Change::replace, stamp());
+        return words_->start(root_, word(last_holder), Change::replace, tagged_rank());
       case State::leave: return words_->start(0, word(left), Change::add, 1);
       case State::find: return words_->start(rank_, word(wanted_), Change::none, 0);
       case State::await:
@@ -208,7 +209,7 @@ class RemoteTicketCounter {
   std::unique_ptr<RemoteAtomics> words_;
   int rank_;
   int size_;
-  std::uint32_t epoch_;          ///< of the call, for stamps; wraps
+  std::uint32_t epoch_;          ///< of the call, for tags; wraps
   std::uint64_t next_call_ = 0;  ///< counted from the team's first one with tickets
   std::uint64_t call_ = 0;
   std::uint64_t all_left_before_ = 0;  ///< all ranks are through with calls below this one

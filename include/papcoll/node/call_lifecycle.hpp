@@ -78,12 +78,12 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   /// there: then it hears of it when the epoch slot is used again.
   [[gnu::cold]] void fail_with(const std::string& text) {
     typename ControlBlock::Failure& f = control_.failure(epoch_);
-    Stamp before = f.stamp.load(std::memory_order_acquire);
+    TaggedCount before = f.state.load(std::memory_order_acquire);
     if (says_failure(before, ControlBlock::Failure::found)) return;
     const std::uint32_t after =
         tells_of_earlier(before) && any_unheard() ? ControlBlock::Failure::after_another : 0;
-    if (!f.stamp.compare_exchange_strong(before,
-                                         failure_stamp(ControlBlock::Failure::found | after),
+    if (!f.state.compare_exchange_strong(before,
+                                         tagged_failure(ControlBlock::Failure::found | after),
                                          std::memory_order_acq_rel)) {
       return;
     }
@@ -95,17 +95,17 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     }
     kept.resize(std::min(kept.size(), sizeof(f.text) - 1));
     Access::write(f.text, kept.c_str(), kept.size() + 1);
-    f.stamp.store(failure_stamp(ControlBlock::Failure::told | after), std::memory_order_seq_cst);
+    f.state.store(tagged_failure(ControlBlock::Failure::told | after), std::memory_order_seq_cst);
     bells_.ring_all();
   }
 
   bool failed() const noexcept {
-    return says_failure(look_at(control_.failure(epoch_).stamp), ControlBlock::Failure::told);
+    return says_failure(look_at(control_.failure(epoch_).state), ControlBlock::Failure::told);
   }
   /// Returns true if the call has failed, or a rank is about to write why. A rank that fails a call
   /// before it arrives in it sets that state first.
   bool is_failing() const noexcept {
-    return says_failure(look_at(control_.failure(epoch_).stamp), ControlBlock::Failure::found);
+    return says_failure(look_at(control_.failure(epoch_).state), ControlBlock::Failure::found);
   }
   /// Once failed().
   [[gnu::cold]] std::string failure_text() {
@@ -162,7 +162,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   int size() const noexcept { return size_; }
 
   bool arrived(int r, std::uint32_t chunks) const noexcept {
-    return reached(look_at(control_.header(epoch_, r).stamp), epoch_, chunks);
+    return reached(look_at(control_.header(epoch_, r).count), epoch_, chunks);
   }
   bool matches(int r) const noexcept { return words_of(r) == words_; }
 
@@ -216,10 +216,11 @@ template <class ControlBlock, class Bells> class CallLifecycle {
                                        : Asks::nothing;
   }
 
-  /// A stamp that others wait for with a bell. Sequentially consistent, and not only acquire: the
-  /// last look of a rank that goes to sleep must not pass its word that it sleeps.
-  static Stamp look_at(const typename ControlBlock::template Atomic<Stamp>& stamp) noexcept {
-    return stamp.load(std::memory_order_seq_cst);
+  /// A tagged count that others wait for with a bell. Sequentially consistent, and not only
+  /// acquire: the last look of a rank that goes to sleep must not pass its word that it sleeps.
+  static TaggedCount look_at(
+      const typename ControlBlock::template Atomic<TaggedCount>& count) noexcept {
+    return count.load(std::memory_order_seq_cst);
   }
 
   ControlBlock control_;
@@ -231,21 +232,21 @@ template <class ControlBlock, class Bells> class CallLifecycle {
 
  private:
   // Nobody takes a failure back, and the epoch's number returns after 2³² calls.
-  Stamp failure_stamp(std::uint32_t state) const noexcept {
-    return make_stamp(epoch_, epoch_wraps_ << ControlBlock::Failure::state_bits | state);
+  TaggedCount tagged_failure(std::uint32_t state) const noexcept {
+    return make_tagged(epoch_, epoch_wraps_ << ControlBlock::Failure::state_bits | state);
   }
   /// Returns true if the word says that the call in progress failed, in this state or a later one.
-  bool says_failure(Stamp s, std::uint32_t state) const noexcept {
-    s &= ~Stamp{ControlBlock::Failure::after_another};
-    return s >= failure_stamp(state) && s <= failure_stamp(ControlBlock::Failure::told);
+  bool says_failure(TaggedCount s, std::uint32_t state) const noexcept {
+    s &= ~TaggedCount{ControlBlock::Failure::after_another};
+    return s >= tagged_failure(state) && s <= tagged_failure(ControlBlock::Failure::told);
   }
   /// Returns true if its text says why the call failed that used this epoch slot before.
-  bool tells_of_earlier(Stamp s) const noexcept {
+  bool tells_of_earlier(TaggedCount s) const noexcept {
     const std::uint32_t earlier = epoch_ - ControlBlock::epoch_slots;
     const std::uint32_t wraps = earlier > epoch_ ? epoch_wraps_ - 1 : epoch_wraps_;
-    return (s & ~Stamp{ControlBlock::Failure::after_another}) ==
-           make_stamp(earlier,
-                      wraps << ControlBlock::Failure::state_bits | ControlBlock::Failure::told);
+    return (s & ~TaggedCount{ControlBlock::Failure::after_another}) ==
+           make_tagged(earlier,
+                       wraps << ControlBlock::Failure::state_bits | ControlBlock::Failure::told);
   }
 
   /// Returns which of the communicator's blocking calls an epoch is.
@@ -295,7 +296,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   /// those that were still in it know. If the call in progress has failed already, its text ends
   /// with that of the earlier one.
   [[gnu::noinline]] bool earlier_call_failed() const noexcept {
-    const Stamp now = look_at(control_.failure(epoch_).stamp);
+    const TaggedCount now = look_at(control_.failure(epoch_).state);
     if (says_failure(now, ControlBlock::Failure::found))
       return (now & ControlBlock::Failure::after_another) != 0;
     return tells_of_earlier(now);
@@ -319,7 +320,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
 
   [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
     // A rank that knows both calls may have reported it already, with more than their numbers.
-    if (tells_of_earlier(look_at(control_.failure(epoch_).stamp))) return fail_with("");
+    if (tells_of_earlier(look_at(control_.failure(epoch_).state))) return fail_with("");
     fail_with(detail::joined(
         {not_performed, ", because the ranks' calls did not match in ", earlier_call(), ": ",
          mine.difference(name(rank_), earlier_record(r) & ~knows_failure, name(r), size())}));

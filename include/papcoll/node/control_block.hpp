@@ -13,18 +13,18 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A moment in the life of an epoch slot: the epoch (number of the call) above, a count of chunks
-/// below.
-using Stamp = std::uint64_t;
+/// A count, mostly of chunks, in the lower half; the epoch (number of the call) that it is of in
+/// the upper half.
+using TaggedCount = std::uint64_t;
 
-constexpr Stamp make_stamp(std::uint32_t epoch, std::uint32_t chunks) noexcept {
-  return (Stamp{epoch} << 32) | chunks;
+constexpr TaggedCount make_tagged(std::uint32_t epoch, std::uint32_t chunks) noexcept {
+  return (TaggedCount{epoch} << 32) | chunks;
 }
 /// Returns true if a tagged count is of this epoch and covers the chunks below `chunks`. A count in
 /// the epoch's chunk buffers is of this epoch or older. How much older is unknown (a word that no
 /// algorithm uses for a while, or the failure word, stays as it was), so epochs are compared for
 /// equality, not by their difference.
-constexpr bool reached(Stamp now, std::uint32_t epoch, std::uint32_t chunks) noexcept {
+constexpr bool reached(TaggedCount now, std::uint32_t epoch, std::uint32_t chunks) noexcept {
   return now >> 32 == epoch && static_cast<std::uint32_t>(now) >= chunks;
 }
 /// Returns true if `now` is `wanted` or a later epoch. Compares by signed difference, so wraparound
@@ -73,46 +73,46 @@ class BasicControlBlock {
   struct alignas(cache_line) Header {
     // Written by its owner. release after words, inline payload and chunk buffers were written (so
     // that a rank that acquires it may read them). A bell may follow: see BasicDoorbells.
-    Atomic<Stamp> stamp;
+    Atomic<TaggedCount> count;
     CallWords words;
     std::byte payload[inline_bytes];
   };
   static_assert(sizeof(Header) == cache_line);
 
-  /// A second stamp of a rank for algorithms with two phases. Orders as Header::stamp.
+  /// A second tagged count of a rank for algorithms with two phases. Orders as Header::count.
   struct alignas(cache_line) Progress {
-    Atomic<Stamp> stamp;
+    Atomic<TaggedCount> count;
   };
 
   /// The leader of the epoch: compare-exchanged from the previous user's value, so exactly one rank
-  /// succeeds. relaxed would do for the choice itself (the data follow other stamps); acq_rel costs
+  /// succeeds. relaxed would do for the choice itself (the data follow other words); acq_rel costs
   /// nothing on a locked instruction.
   struct alignas(cache_line) Claim {
-    Atomic<Stamp> stamp;  ///< (epoch, rank + 1)
+    Atomic<TaggedCount> leader;  ///< (epoch, rank + 1)
   };
 
   /// Arrivals in the order of coming. A rank draws its ticket after it has announced itself.
   struct alignas(cache_line) Tickets {
     // (epoch, tickets drawn): counted up by compare-exchange, because the first one of an epoch
     // finds the count of an older one. Only its own value matters: relaxed would do.
-    Atomic<Stamp> drawn;
+    Atomic<TaggedCount> drawn;
   };
   /// The rank that holds a ticket: (epoch, rank + 1). Stored with release, so that a rank that
   /// acquires it sees what that rank has announced.
-  using Holder = Atomic<Stamp>;
+  using Holder = Atomic<TaggedCount>;
 
   /// A piece of work that any rank may take up: (epoch, state), the state as its algorithm wants.
   /// Compare-exchanged from what was seen, so that one rank has it at a time; acq_rel, since it
   /// hands over partial results; sequentially consistent where a bell follows, a look at the
   /// failure word, or one at another work word: CombiningTree's ranks leave what another will do.
-  using WorkWord = Atomic<Stamp>;
+  using WorkWord = Atomic<TaggedCount>;
   static constexpr std::uint32_t work_chunks = 16;  ///< of each combination of a tree
   static constexpr std::uint32_t work_words(int ranks) noexcept {
     const auto tree = static_cast<std::uint32_t>(ranks) * work_chunks;
     return tree < 64 ? 64 : tree;
   }
 
-  /// Why the epoch failed. `stamp` is compare-exchanged to (epoch, found) by the first rank that
+  /// Why the epoch failed. `state` is compare-exchanged to (epoch, found) by the first rank that
   /// finds a fault, and set to (epoch, told), release, when its text is there. Both have the bit
   /// `after_another` where the call that used this epoch slot before has failed, too, whose text is
   /// then at the end of the new one; how often epochs have begun again at 0 stands in the bits
@@ -122,7 +122,7 @@ class BasicControlBlock {
     static constexpr std::uint32_t told = 2;
     static constexpr std::uint32_t after_another = 4;
     static constexpr unsigned state_bits = 3;
-    Atomic<Stamp> stamp;
+    Atomic<TaggedCount> state;
     char text[504];
   };
 
@@ -236,19 +236,19 @@ class BasicControlBlock {
     }
     for (std::uint32_t i = 1; i <= epoch_slots; ++i) {
       const std::uint32_t last = first_epoch - i;
-      const Stamp old = make_stamp(last, 0);
+      const TaggedCount old = make_tagged(last, 0);
       for (int r = 0; r < ranks(); ++r) {
-        header(last, r).stamp.store(old, std::memory_order_relaxed);
-        progress(last, r).stamp.store(old, std::memory_order_relaxed);
+        header(last, r).count.store(old, std::memory_order_relaxed);
+        progress(last, r).count.store(old, std::memory_order_relaxed);
       }
       for (int r = 0; r < ranks(); ++r) holder(last, r).store(old, std::memory_order_relaxed);
       for (std::uint32_t w = 0; w < work_words(ranks()); ++w) {
         work(last, w).store(old, std::memory_order_relaxed);
       }
       tickets(last).drawn.store(old, std::memory_order_relaxed);
-      release(last).stamp.store(old, std::memory_order_relaxed);
-      claim(last).stamp.store(old, std::memory_order_relaxed);
-      failure(last).stamp.store(old, std::memory_order_relaxed);
+      release(last).count.store(old, std::memory_order_relaxed);
+      claim(last).leader.store(old, std::memory_order_relaxed);
+      failure(last).state.store(old, std::memory_order_relaxed);
     }
   }
 
@@ -263,7 +263,7 @@ class BasicControlBlock {
   /// The word of rank r's chunk buffers, in all epoch slots.
   Reserved& chunk_buffers_reserved(int r) const noexcept { return of(r).chunk_buffers_reserved; }
   Claim& claim(std::uint32_t e) const noexcept { return head(e).claim; }
-  /// The leader's header: small results travel with the release stamp.
+  /// The leader's header: small results travel with the count that releases them.
   Header& release(std::uint32_t e) const noexcept { return head(e).release; }
   Failure& failure(std::uint32_t e) const noexcept { return head(e).failure; }
   Tickets& tickets(std::uint32_t e) const noexcept { return head(e).tickets; }
@@ -278,10 +278,10 @@ class BasicControlBlock {
     return at<Progress>(epoch_slot(e) + sizeof(EpochSlotHead) + ranks_ * sizeof(Header), r);
   }
   Holder& holder(std::uint32_t e, int ticket) const noexcept {
-    return at<Holder>(epoch_slot(e) + stamps_offset(ranks_), ticket);
+    return at<Holder>(epoch_slot(e) + holders_offset(ranks_), ticket);
   }
   WorkWord& work(std::uint32_t e, std::uint32_t w) const noexcept {
-    return at<WorkWord>(epoch_slot(e) + stamps_offset(ranks_) + in_lines(ranks_ * sizeof(Holder)),
+    return at<WorkWord>(epoch_slot(e) + holders_offset(ranks_) + in_lines(ranks_ * sizeof(Holder)),
                         w);
   }
   /// A chunk buffer of rank r; that of the next chunk follows it, but for the last.
@@ -339,11 +339,11 @@ class BasicControlBlock {
     return sizeof(Abort) + ranks * sizeof(RankWords);
   }
   // In an epoch slot: its head, headers, progress words, holders of tickets, work words.
-  static std::size_t stamps_offset(std::size_t ranks) noexcept {
+  static std::size_t holders_offset(std::size_t ranks) noexcept {
     return sizeof(EpochSlotHead) + ranks * (sizeof(Header) + sizeof(Progress));
   }
   static std::size_t epoch_slot_bytes(std::size_t ranks) noexcept {
-    return stamps_offset(ranks) + in_lines(ranks * sizeof(Holder)) +
+    return holders_offset(ranks) + in_lines(ranks * sizeof(Holder)) +
            in_lines(work_words(static_cast<int>(ranks)) * sizeof(WorkWord));
   }
   std::size_t epoch_slot(std::uint32_t e) const noexcept {

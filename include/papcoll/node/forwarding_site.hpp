@@ -18,8 +18,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// The team enters and leaves each call on its NodeSite, compares calls there and tells of failures
 /// there, so a derived class leaves announce(), arrived(), matches(), fail() and the reading of
-/// buffers as they are, or calls them. Stamps order every access to memory, whichever it is: what a
-/// rank wrote before publish() or announce(), its peers may read once arrived() says so.
+/// buffers as they are, or calls them. Tagged counts order every access to memory, whichever it is:
+/// what a rank wrote before publish() or announce(), its peers may read once arrived() says so.
 class ForwardingSite {
  public:
   /// `node`: what make_site() of the transport was given; outlives the site.

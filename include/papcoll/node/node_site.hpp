@@ -82,7 +82,7 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
       Access::write(h.payload, payload, n);
       announced_ = true;
     }
-    h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
+    h.count.store(make_tagged(epoch_, chunks), std::memory_order_release);
     bells_.ring_all();
   }
 
@@ -93,7 +93,7 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
 
   void publish(std::uint32_t chunks, int audience) noexcept {
     control_.header(epoch_, rank_)
-        .stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
+        .count.store(make_tagged(epoch_, chunks), std::memory_order_release);
     if (audience == everyone) {
       bells_.ring_all();
     } else if (audience >= 0) {
@@ -102,38 +102,38 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
   }
 
   bool claim() noexcept {
-    auto& stamp = control_.claim(epoch_).stamp;
-    Stamp before = stamp.load(std::memory_order_acquire);
+    auto& leader = control_.claim(epoch_).leader;
+    TaggedCount before = leader.load(std::memory_order_acquire);
     if (reached(before, epoch_, 1)) return false;
-    return stamp.compare_exchange_strong(before,
-                                         make_stamp(epoch_, static_cast<std::uint32_t>(rank_) + 1),
-                                         std::memory_order_acq_rel, std::memory_order_acquire);
+    return leader.compare_exchange_strong(
+        before, make_tagged(epoch_, static_cast<std::uint32_t>(rank_) + 1),
+        std::memory_order_acq_rel, std::memory_order_acquire);
   }
 
   int leader() const noexcept {
-    const Stamp s = control_.claim(epoch_).stamp.load(std::memory_order_acquire);
+    const TaggedCount s = control_.claim(epoch_).leader.load(std::memory_order_acquire);
     return static_cast<int>(static_cast<std::uint32_t>(s)) - 1;
   }
 
   void finish_stage(std::uint32_t chunks) noexcept {
     control_.progress(epoch_, rank_)
-        .stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
+        .count.store(make_tagged(epoch_, chunks), std::memory_order_release);
     bells_.ring_all();
   }
 
   bool stage(int r, std::uint32_t chunks) const noexcept {
-    return reached(Base::look_at(control_.progress(epoch_, r).stamp), epoch_, chunks);
+    return reached(Base::look_at(control_.progress(epoch_, r).count), epoch_, chunks);
   }
 
   void release(std::uint32_t chunks, const std::byte* payload, std::size_t n) noexcept {
     typename ControlBlock::Header& h = control_.release(epoch_);
     Access::write(h.payload, payload, n);
-    h.stamp.store(make_stamp(epoch_, chunks), std::memory_order_release);
+    h.count.store(make_tagged(epoch_, chunks), std::memory_order_release);
     bells_.ring_all();
   }
 
   bool released(std::uint32_t chunks) const noexcept {
-    return reached(Base::look_at(control_.release(epoch_).stamp), epoch_, chunks);
+    return reached(Base::look_at(control_.release(epoch_).count), epoch_, chunks);
   }
 
   // --- data
@@ -208,21 +208,21 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
 
   int draw_ticket() noexcept {
     auto& drawn = control_.tickets(epoch_).drawn;
-    Stamp before = drawn.load(std::memory_order_relaxed);
-    Stamp after = 0;
+    TaggedCount before = drawn.load(std::memory_order_relaxed);
+    TaggedCount after = 0;
     do {
-      after = before >> 32 == epoch_ ? before + 1 : make_stamp(epoch_, 1);
+      after = before >> 32 == epoch_ ? before + 1 : make_tagged(epoch_, 1);
     } while (!drawn.compare_exchange_weak(before, after, std::memory_order_relaxed));
     const auto ticket = static_cast<int>(static_cast<std::uint32_t>(after)) - 1;
     control_.holder(epoch_, ticket)
-        .store(make_stamp(epoch_, static_cast<std::uint32_t>(rank_) + 1),
+        .store(make_tagged(epoch_, static_cast<std::uint32_t>(rank_) + 1),
                std::memory_order_release);
     bells_.ring_all();
     return ticket;
   }
 
   int holder(int ticket) const noexcept {
-    const Stamp s = Base::look_at(control_.holder(epoch_, ticket));
+    const TaggedCount s = Base::look_at(control_.holder(epoch_, ticket));
     return reached(s, epoch_, 1) ? static_cast<int>(static_cast<std::uint32_t>(s)) - 1 : -1;
   }
 
@@ -232,9 +232,9 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
 
   bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
     auto& word = control_.work(epoch_, w);
-    Stamp before = word.load(std::memory_order_relaxed);
+    TaggedCount before = word.load(std::memory_order_relaxed);
     if (state_in(before) != seen) return false;
-    return word.compare_exchange_strong(before, make_stamp(epoch_, state),
+    return word.compare_exchange_strong(before, make_tagged(epoch_, state),
                                         std::memory_order_seq_cst);
   }
 
@@ -244,7 +244,7 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
   }
 
   void put_back(std::uint32_t w, std::uint32_t state) noexcept {
-    control_.work(epoch_, w).store(make_stamp(epoch_, state), std::memory_order_seq_cst);
+    control_.work(epoch_, w).store(make_tagged(epoch_, state), std::memory_order_seq_cst);
   }
 
   // --- peers' buffers
@@ -336,7 +336,7 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
   }
 
   /// A word that no rank has changed in this call is of an older one.
-  std::uint32_t state_in(Stamp s) const noexcept {
+  std::uint32_t state_in(TaggedCount s) const noexcept {
     return s >> 32 == epoch_ ? static_cast<std::uint32_t>(s) : 0;
   }
 

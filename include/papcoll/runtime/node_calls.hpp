@@ -77,7 +77,7 @@ class NodeCallTracker : Pinned {
   /// received.
   bool earlier_call_passed_messages() const noexcept {
     const std::uint32_t before = shared_->site.epoch() - NodeControlBlock::epoch_slots;
-    return with_messages_[before % NodeControlBlock::epoch_slots] == make_stamp(before, 1);
+    return with_messages_[before % NodeControlBlock::epoch_slots] == make_tagged(before, 1);
   }
 
   /// Throws peer_error, on all ranks and with nothing in flight, if those of a node differ in the
@@ -141,7 +141,7 @@ class NodeCallTracker : Pinned {
   void note_messages() noexcept {
     if (!shared_) return;
     const std::uint32_t epoch = shared_->site.epoch();
-    with_messages_[epoch % NodeControlBlock::epoch_slots] = make_stamp(epoch, 1);
+    with_messages_[epoch % NodeControlBlock::epoch_slots] = make_tagged(epoch, 1);
   }
 
   /// Is notified of what calls cost, from the same call on on all ranks of the team.
@@ -364,7 +364,7 @@ class NodeCallTracker : Pinned {
   Waiter::Clock::time_point arrival_;
   /// For each epoch slot the last call in it in which this rank passed messages, (epoch, 1); 0:
   /// none.
-  std::array<Stamp, NodeControlBlock::epoch_slots> with_messages_{};
+  std::array<TaggedCount, NodeControlBlock::epoch_slots> with_messages_{};
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

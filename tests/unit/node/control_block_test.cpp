@@ -1,5 +1,5 @@
-// The control block of a node: its layout, its stamps, and its algorithms on threads that are
-// delayed at random. One file, since all cases share one team of threads.
+// The control block of a node: its layout, its tagged counts, and its algorithms on threads that
+// are delayed at random. One file, since all cases share one team of threads.
 
 #include "catch.hpp"
 #include "explore/calls.hpp"
@@ -220,16 +220,16 @@ class Threads {
 
 }  // namespace
 
-TEST_CASE("A stamp is reached only by its own epoch") {
-  using papcoll::make_stamp;
+TEST_CASE("A tagged count is reached only by its own epoch") {
+  using papcoll::make_tagged;
   using papcoll::reached;
-  CHECK(reached(make_stamp(7, 3), 7, 3));
-  CHECK(reached(make_stamp(7, 4), 7, 3));
-  CHECK(!reached(make_stamp(7, 2), 7, 3));
+  CHECK(reached(make_tagged(7, 3), 7, 3));
+  CHECK(reached(make_tagged(7, 4), 7, 3));
+  CHECK(!reached(make_tagged(7, 2), 7, 3));
   for (const std::uint32_t older : {6U, 3U, 0xffff'ffffU, 7U + 0x8000'0000U, 8U + 0x8000'0000U}) {
-    CHECK(!reached(make_stamp(older, 9), 7, 0));
+    CHECK(!reached(make_tagged(older, 9), 7, 0));
   }
-  CHECK(reached(make_stamp(0xffff'ffffU, 0xffff'ffffU), 0xffff'ffffU, 0xffff'ffffU));
+  CHECK(reached(make_tagged(0xffff'ffffU, 0xffff'ffffU), 0xffff'ffffU, 0xffff'ffffU));
 }
 
 TEST_CASE("A failure is not that of the call with the same epoch, 2^32 calls later") {
@@ -409,7 +409,7 @@ TEST_CASE("A rank whose call ends before a fault has its text hears of it later"
   one.begin({6, 0}, reducer);
   zero.announce(nullptr, 0, 0);
   one.announce(nullptr, 0, 0);
-  control.failure(one.epoch()).stamp = papcoll::make_stamp(one.epoch(), 1);  // one is stopped here
+  control.failure(one.epoch()).state = papcoll::make_tagged(one.epoch(), 1);  // one is stopped here
   zero.compare_calls();
   CHECK(!zero.failed());
   zero.leave();

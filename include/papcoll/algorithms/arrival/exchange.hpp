@@ -176,7 +176,7 @@ class Exchange::Run {
     small_ = bytes <= NodeControlBlock::inline_bytes;
     chunks_ =
         small_ ? Chunks::one(all, c.reducer.size) : Chunks{all, c.reducer.size, s.chunk_bytes()};
-    // A root keeps its contribution to itself; its stamp acknowledges chunks.
+    // A root keeps its contribution to itself; its count acknowledges chunks.
     writes_ = !(to_root(c) && s.rank() == c.root);
     // In place, the first combination of a chunk is written over it.
     own_stays_ = !writes_ || !c.in_place() || (s.rank() < 2 && !scatters);

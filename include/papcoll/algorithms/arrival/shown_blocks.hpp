@@ -104,7 +104,7 @@ class ShownBlocks {
   /// The mean bytes of a block from which on the kernel may copy it: one copy, not two.
   static constexpr std::size_t pulled_from = 4096;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
-  /// The stamp of a rank whose block's length is with its flag: the block is behind it, or else
+  /// The count of a rank whose block's length is with its flag: the block is behind it, or else
   /// the first in its chunk buffers.
   static constexpr std::uint32_t with_length = all - 1;
   static constexpr std::size_t length_bytes = sizeof(std::uint64_t);

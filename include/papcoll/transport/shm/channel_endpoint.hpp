@@ -161,7 +161,7 @@ class ChannelEndpoint final : public Endpoint {
       if (n != 0) {
         detail::copy_for_others(node_.copies->rule(), cell.payload, s.work.a + s.sent, n);
       }
-      cell.header.stamp.store(++peer.written, std::memory_order_release);
+      cell.header.written.store(++peer.written, std::memory_order_release);
       s.sent += n;
       any = true;
       whole = s.sent == total;
@@ -201,7 +201,7 @@ class ChannelEndpoint final : public Endpoint {
     bool any = false;
     while (peer.awaits_any()) {
       Channel::Cell& cell = channel.cell(peer.read);
-      if (cell.header.stamp.load(std::memory_order_seq_cst) != peer.read + 1) break;
+      if (cell.header.written.load(std::memory_order_seq_cst) != peer.read + 1) break;
       if (!a.any) begin(p, peer, cell.header);
       if (cell.header.bytes != 0) std::memcpy(a.to + a.received, cell.payload, cell.header.bytes);
       a.received += cell.header.bytes;

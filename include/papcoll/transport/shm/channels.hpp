@@ -16,7 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// cut into cells; messages follow each other in the order in which they were sent.
 ///
 /// Invariant: cell i (counted from the beginning of time) is written by the sender only while
-/// i − consumed < cells, and read by the receiver only while stamp(i) == i + 1.
+/// i − consumed < cells, and read by the receiver only while written(i) == i + 1.
 struct Channel {
   static constexpr std::uint32_t cells = 8;
   static constexpr std::size_t cell_bytes = 8192;
@@ -25,7 +25,7 @@ struct Channel {
     // release by the sender after the payload, before a ring of the receiver's bell; acquire by the
     // receiver before it, and sequentially consistent since it looks here before it sleeps (see
     // BasicDoorbells).
-    std::atomic<std::uint32_t> stamp;
+    std::atomic<std::uint32_t> written;
     std::uint32_t bytes;     ///< of this cell's payload
     std::uint32_t sequence;  ///< the message: see TransportOp
     std::uint32_t block;
