@@ -14,9 +14,9 @@
 
 namespace explore {
 
-inline papcoll::CallWords words_of(const CallSpec& s) {
-  if (s.invalid) return {0, papcoll::CallWords::invalid};
-  return papcoll::CallWords::of(
+inline papcoll::CallFingerprint fingerprint_of(const CallSpec& s) {
+  if (s.invalid) return {0, papcoll::CallFingerprint::invalid};
+  return papcoll::CallFingerprint::of(
       s.count, s.collective, s.algorithm.id(), static_cast<std::uint32_t>(s.root),
       static_cast<std::uint32_t>(s.rank_order) | static_cast<std::uint32_t>(s.uneven) << 1 |
           static_cast<std::uint32_t>(s.reproducible) << 2);
@@ -47,7 +47,7 @@ bool run_to_end(SiteType& site, const papcoll::Call& call, bool compares, Wait&&
 template <class SiteType, class Wait>
 bool make_call(SiteType& site, const CallSpec& spec, const papcoll::Call& call, bool compares,
                Wait&& wait) {
-  site.begin(words_of(spec), call.reducer);
+  site.begin(fingerprint_of(spec), call.reducer);
   wait([&] { return site.enter(); });
   bool complete = false;
   if (!spec.invalid && !site.earlier_call_matched()) {
@@ -73,7 +73,7 @@ inline std::string problem_of(const Script& script, std::size_t i, int rank, con
                               bool complete, bool before, std::size_t epoch_slots) {
   const CallSpec& spec = script.call_of(rank, i);
   const std::string call = "call " + std::to_string(i) + " (" + spec.describe() + ")";
-  if (complete && before && i >= epoch_slots && !script.all_call(i - epoch_slots, words_of)) {
+  if (complete && before && i >= epoch_slots && !script.all_call(i - epoch_slots, fingerprint_of)) {
     return call + " came to an end, and the rank never heard that calls did not match before";
   }
   if (!complete) {

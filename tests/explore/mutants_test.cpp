@@ -158,8 +158,9 @@ struct FlagFirst : Base<WideControlBlock> {
         .count.store(papcoll::make_tagged(epoch(), ++written_), std::memory_order_seq_cst);
     Base::write(to, from, n);
   }
-  void begin(const papcoll::CallWords& words, const papcoll::Reducer& reducer) noexcept {
-    Base::begin(words, reducer);
+  void begin(const papcoll::CallFingerprint& fingerprint,
+             const papcoll::Reducer& reducer) noexcept {
+    Base::begin(fingerprint, reducer);
     written_ = 0;
   }
   std::uint32_t written_ = 0;

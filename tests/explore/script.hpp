@@ -338,10 +338,10 @@ struct Script {
   bool may_fail(std::size_t i, std::size_t epoch_slots) const {
     return deviates(i) || (i >= epoch_slots && deviates(i - epoch_slots));
   }
-  /// Are call i's words the same on all ranks?
-  template <class Words> bool all_call(std::size_t i, Words&& words) const {
+  /// Are call i's fingerprints the same on all ranks?
+  template <class Fingerprint> bool all_call(std::size_t i, Fingerprint&& fingerprint) const {
     for (int r = 1; r < ranks; ++r) {
-      if (!(words(call_of(r, i)) == words(call_of(0, i)))) return false;
+      if (!(fingerprint(call_of(r, i)) == fingerprint(call_of(0, i)))) return false;
     }
     return true;
   }

@@ -145,7 +145,7 @@ inline std::size_t mean_block(const Call& call, int size) noexcept {
   return elements * call.reducer.size / n;
 }
 
-/// Call::split of counts: 20 bits, for CallWords.
+/// Call::split of counts: 20 bits, for CallFingerprint.
 constexpr std::uint32_t hash_of_counts(std::span<const std::size_t> each) noexcept {
   std::uint64_t h = 0;
   for (const std::size_t n : each) h = (h ^ (h >> 29U) ^ n) * 0x9e3779b97f4a7c15U;

@@ -137,7 +137,7 @@ template <class In, class Out> class OwningPersistent : public Persistent {
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
 #include <papcoll/runtime/team.hpp>
 #include <papcoll/runtime/team_context.hpp>
@@ -181,7 +181,7 @@ class PreparedCall : Pinned {
     const bool stands = runs_ != nullptr && generation_ == core.node.generation() &&
                         registrations_ == registrations(core) && !buffers_.freed();
     if (stands) [[likely]]
-      return core.run(*runs_, words_, call_);
+      return core.run(*runs_, fingerprint_, call_);
     run_anew();
   }
 
@@ -225,7 +225,7 @@ class PreparedCall : Pinned {
     if (core.on_one_node() && !core.broken()) {
       if (registrations_ != registrations(core) || generation_ != core.node.generation()) settle();
     }
-    if (runs_ != nullptr) return core.run(*runs_, words_, call_);
+    if (runs_ != nullptr) return core.run(*runs_, fingerprint_, call_);
     Call call = call_;
     actions_.run(caller(), spec_, call);
   }
@@ -254,7 +254,7 @@ class PreparedCall : Pinned {
     if (core.on_one_node()) generation_ = core.node.generation();
     registrations_ = registrations(core);
     if (runs_ == nullptr) return;
-    words_ = words_of(call_, runs_->id);
+    fingerprint_ = fingerprint_of(call_, runs_->id);
     if (registrations_ == 0) return;
     // A registered buffer is replaced anew for each call, since what it shares pages with changes.
     const CallInArena moved{*core.registrations(), call_, core.rank(), core.size()};
@@ -266,7 +266,7 @@ class PreparedCall : Pinned {
   const ArrivalAlgorithm* runs_ = nullptr;  ///< null: that is for actions_.run to find
   std::uint32_t generation_ = 0;            ///< of what was known when that was last looked at
   std::uint32_t registrations_ = 0;         ///< when it was settled
-  CallWords words_;                         ///< of call_, by *runs_
+  CallFingerprint fingerprint_;             ///< of call_, by *runs_
   Collective collective_;
   Call call_;
 

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/control_block.hpp>
 
 #include <array>
@@ -58,7 +58,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     if (u.any) compare_unheard();  // a later call told that all had left this one
     if (u.differs < 0) [[likely]]
       return true;
-    tell_of_earlier_call(std::exchange(u.differs, -1), u.words);
+    tell_of_earlier_call(std::exchange(u.differs, -1), u.fingerprint);
     return false;
   }
 
@@ -120,9 +120,10 @@ template <class ControlBlock, class Bells> class CallLifecycle {
 
   /// The call under way, for messages.
   [[gnu::cold, gnu::noinline]] std::string describe_call() const {
-    if (words_.what == CallWords::invalid) return "a call that is invalid on this rank";
+    if (fingerprint_.packed == CallFingerprint::invalid)
+      return "a call that is invalid on this rank";
     // Groups count for themselves, and their numbers mean nothing to the caller.
-    return words_.describe() +
+    return fingerprint_.describe() +
            (names_.empty()
                 ? detail::joined({" (blocking call ", number(epoch_), " of the communicator)"})
                 : " (among the ranks of a group)");
@@ -164,7 +165,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   bool arrived(int r, std::uint32_t chunks) const noexcept {
     return reached(look_at(control_.header(epoch_, r).count), epoch_, chunks);
   }
-  bool matches(int r) const noexcept { return words_of(r) == words_; }
+  bool matches(int r) const noexcept { return fingerprint_of(r) == fingerprint_; }
 
   void all_arrived() noexcept {
     all_left_ = epoch_ - 1;
@@ -172,11 +173,11 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   }
 
   [[gnu::cold]] void fail(int r) {
-    const CallWords theirs = words_of(r);
+    const CallFingerprint theirs = fingerprint_of(r);
     fail_with(
-        theirs.what == CallWords::invalid
+        theirs.packed == CallFingerprint::invalid
             ? detail::joined({"rank ", shown(r), "'s call is invalid; its exception says why"})
-            : CallWords::difference(theirs, name(r), words_, name(rank_)));
+            : CallFingerprint::difference(theirs, name(r), fingerprint_, name(rank_)));
   }
 
  protected:
@@ -189,31 +190,31 @@ template <class ControlBlock, class Bells> class CallLifecycle {
         before_first_(first_epoch - 1),
         all_left_(first_epoch - 1) {}
 
-  void begin_epoch(const CallWords& words) noexcept {
+  void begin_epoch(const CallFingerprint& fingerprint) noexcept {
     if (++epoch_ == 0) ++epoch_wraps_;
     heard_of_all_ = heard_failure_ = false;
-    words_ = words;
+    fingerprint_ = fingerprint;
   }
 
   /// `rings`: a rank may be waiting for this one to leave.
   void leave_epoch(bool rings) noexcept {
     typename ControlBlock::Left& left = control_.left(rank_);
-    const bool knows = heard_failure_ || words_.what == CallWords::invalid;
-    left.called[epoch_ % ControlBlock::records].store(words_.hash() | (knows ? knows_failure : 0),
-                                                      std::memory_order_relaxed);
+    const bool knows = heard_failure_ || fingerprint_.packed == CallFingerprint::invalid;
+    left.called[epoch_ % ControlBlock::records].store(
+        fingerprint_.hash() | (knows ? knows_failure : 0), std::memory_order_relaxed);
     left.epoch.store(epoch_, std::memory_order_release);
     if (rings) bells_.ring_all();
     // The next call begins with a write to a line that all others have read.
     detail::prefetch_to_write(&control_.header(epoch_ + 1, rank_));
     Unheard& u = unheard_[epoch_ % ControlBlock::epoch_slots];
-    u.any = !heard_of_all_ && words_.what != CallWords::invalid;
+    u.any = !heard_of_all_ && fingerprint_.packed != CallFingerprint::invalid;
     if (u.any) {
       u.epoch = epoch_;
-      u.words = words_;
+      u.fingerprint = fingerprint_;
     }
-    u.asks = knows                     ? Asks::who_has_not_heard
-             : words_.has_own_counts() ? Asks::whether_it_failed
-                                       : Asks::nothing;
+    u.asks = knows                           ? Asks::who_has_not_heard
+             : fingerprint_.has_own_counts() ? Asks::whether_it_failed
+                                             : Asks::nothing;
   }
 
   /// A tagged count that others wait for with a bell. Sequentially consistent, and not only
@@ -228,7 +229,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   int rank_;
   int size_;
   std::uint32_t epoch_;  ///< the current call
-  CallWords words_;
+  CallFingerprint fingerprint_;
 
  private:
   // Nobody takes a failure back, and the epoch's number returns after 2³² calls.
@@ -267,10 +268,10 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     return text.data();
   }
 
-  CallWords words_of(int r) const noexcept {
-    CallWords words;
-    Access::read(&words, &control_.header(epoch_, r).words, sizeof words);
-    return words;
+  CallFingerprint fingerprint_of(int r) const noexcept {
+    CallFingerprint fingerprint;
+    Access::read(&fingerprint, &control_.header(epoch_, r).fingerprint, sizeof fingerprint);
+    return fingerprint;
   }
 
   /// In ControlBlock::Left's records: the rank knows why the call failed. The rest is the call's
@@ -309,7 +310,8 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     for (Unheard& u : unheard_) {
       if (!u.any || !epoch_reached(all_left_, u.epoch)) continue;
       u.any = false;
-      const std::uint32_t mine = u.words.hash();  // the record of who knows of a fault differs, too
+      const std::uint32_t mine =
+          u.fingerprint.hash();  // the record of who knows of a fault differs, too
       for (int r = 0; r < size() && u.differs < 0; ++r) {
         if (control_.left(r).called[u.epoch % ControlBlock::records].load(
                 std::memory_order_relaxed) != mine)
@@ -318,7 +320,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     }
   }
 
-  [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallWords& mine) {
+  [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallFingerprint& mine) {
     // A rank that knows both calls may have reported it already, with more than their numbers.
     if (tells_of_earlier(look_at(control_.failure(epoch_).state))) return fail_with("");
     fail_with(detail::joined(
@@ -362,7 +364,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     Asks asks = Asks::nothing;
     int differs = -1;  ///< a rank that called something else
     std::uint32_t epoch = 0;
-    CallWords words;
+    CallFingerprint fingerprint;
   };
   std::array<Unheard, ControlBlock::epoch_slots>
       unheard_;  ///< calls that were left before all had come

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 
@@ -71,10 +71,11 @@ class BasicControlBlock {
 
   /// A rank's header: one cache line, so that a small contribution costs one line transfer.
   struct alignas(cache_line) Header {
-    // Written by its owner. release after words, inline payload and chunk buffers were written (so
-    // that a rank that acquires it may read them). A bell may follow: see BasicDoorbells.
+    // Written by its owner. release after fingerprint, inline payload and chunk buffers were
+    // written (so that a rank that acquires it may read them). A bell may follow: see
+    // BasicDoorbells.
     Atomic<TaggedCount> count;
-    CallWords words;
+    CallFingerprint fingerprint;
     std::byte payload[inline_bytes];
   };
   static_assert(sizeof(Header) == cache_line);

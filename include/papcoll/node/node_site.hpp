@@ -47,8 +47,8 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
   // --- for what runs algorithms
 
   /// Names the next call. enter() must become true before anything else is asked.
-  void begin(const CallWords& words, const Reducer& reducer) noexcept {
-    Base::begin_epoch(words);
+  void begin(const CallFingerprint& fingerprint, const Reducer& reducer) noexcept {
+    Base::begin_epoch(fingerprint);
     announced_ = false;
     offered_ = false;
     reducer_ = &reducer;
@@ -78,7 +78,7 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
   void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {
     typename ControlBlock::Header& h = control_.header(epoch_, rank_);
     if (!announced_) {  // else peers read it already
-      Access::write(&h.words, &words_, sizeof words_);
+      Access::write(&h.fingerprint, &fingerprint_, sizeof fingerprint_);
       Access::write(h.payload, payload, n);
       announced_ = true;
     }
@@ -309,9 +309,9 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
   using Base::bells_;
   using Base::control_;
   using Base::epoch_;
+  using Base::fingerprint_;
   using Base::rank_;
   using Base::size_;
-  using Base::words_;
 
   /// Makes sure of the pages of chunk buffers, if they do not come by themselves. Throws
   /// system_error.

@@ -6,7 +6,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/node_site.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/parts.hpp>
@@ -38,22 +38,23 @@ class OnlyCall : Pinned {
 class CallScope : Pinned {
  public:
   /// Always inline, so that a call costs the same however many kinds of calls a program makes.
-  [[gnu::always_inline]] CallScope(TeamState& team, const CallWords& words, const Call& call)
+  [[gnu::always_inline]] CallScope(TeamState& team, const CallFingerprint& fingerprint,
+                                   const Call& call)
       : only_call_(team), team_(team) {
     team.require_usable();
     if (team.has_requests()) move_requests();
     team.calls.count_blocking();
     if (team.node.is_there()) {
-      if (!team.node.begin(words, call)) fail_for_earlier_call();
+      if (!team.node.begin(fingerprint, call)) fail_for_earlier_call();
     } else {
-      team.set_call(words);
+      team.set_call(fingerprint);
     }
   }
   [[gnu::always_inline]] ~CallScope() {
     if (team_.node.is_there()) {
       team_.node.end();
     } else {
-      team_.set_call({0, CallWords::invalid});
+      team_.set_call({0, CallFingerprint::invalid});
     }
   }
 
@@ -155,8 +156,8 @@ class OwnSites final : public TeamPart {
   /// Makes this rank's site in an epoch slot of its own, which shows that all ranks want it, so
   /// that none is alone in what makes it.
   [[gnu::noinline, gnu::cold]] void make(OwnSite& own, const Call& call) {
-    const CallWords words = words_of_long(call, own.number + no_algorithm);
-    const CallScope scope{team_, words, call};
+    const CallFingerprint fingerprint = fingerprint_of_long(call, own.number + no_algorithm);
+    const CallScope scope{team_, fingerprint, call};
     team_.node.announce_only();
     team_.node.compare();
     own.site = team_.or_break(

@@ -10,7 +10,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/node_signals.hpp>
 #include <papcoll/runtime/setup/connections.hpp>
@@ -69,13 +69,13 @@ class TeamMessages {
   }
 
   /// Throws peer_error, on all ranks and with nothing in flight, if the ranks' calls differ.
-  void compare(const CallWords& words, std::string_view refusal) {
+  void compare(const CallFingerprint& fingerprint, std::string_view refusal) {
     if (team_.size() == 1) return;
     if (team_.node.is_there()) return team_.node.compare();
     const TransportTable& t = team_.agrees_by();
     Endpoint* const e = endpoint_or_native(t);
     if (e == nullptr) return;
-    ComparedCalls calls{words, team_.rank(), refusal};
+    ComparedCalls calls{fingerprint, team_.rank(), refusal};
     run_plan(AnySchedule::of<RecursiveDoubling>(), *e, t.rings, calls.call());
     team_.calls.count_blocking();  // the call itself has a number of its own
     if (calls.differ) team_.mismatch(calls.describe());
@@ -208,10 +208,10 @@ class InvalidCalls {
       return earlier;
     }
     if constexpr (assertion_level >= 2) {
-      CallWords words;
-      words.what = CallWords::invalid;
+      CallFingerprint fingerprint;
+      fingerprint.packed = CallFingerprint::invalid;
       try {
-        messages_.compare(words, what);
+        messages_.compare(fingerprint, what);
       } catch (const peer_error&) {  // NOLINT(bugprone-empty-catch): this rank knows
       }
     } else {

@@ -5,7 +5,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/node_site.hpp>
@@ -49,9 +49,9 @@ class NodeCallTracker : Pinned {
 
   /// Enters the epoch slot of a blocking call. False: the call that used it before did not match,
   /// and fail_for_earlier_call() is all that may follow.
-  bool begin(const CallWords& words, const Call& call) {
+  bool begin(const CallFingerprint& fingerprint, const Call& call) {
     NodeSite& site = shared_->site;
-    site.begin(words, call.reducer);
+    site.begin(fingerprint, call.reducer);
     enter_epoch_slot(&call);
     in_call_ = true;
     return site.earlier_call_matched();
@@ -106,10 +106,10 @@ class NodeCallTracker : Pinned {
   [[gnu::cold]] std::string refuse_call(const std::string& what) {
     NodeSite& site = shared_->site;
     std::string earlier;
-    CallWords words;
-    words.what = CallWords::invalid;
+    CallFingerprint fingerprint;
+    fingerprint.packed = CallFingerprint::invalid;
     const Reducer none;
-    site.begin(words, none);
+    site.begin(fingerprint, none);
     enter_epoch_slot(nullptr);
     const detail::OnExit left{[this] { end(); }};
     if (!site.earlier_call_matched()) {

@@ -7,7 +7,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/schedule/make_plan.hpp>
@@ -239,9 +239,9 @@ struct Comparison {
 /// Only when that is done, and all ranks have called the same, is the call itself let go.
 class NonblockingCallChecks {
  public:
-  Comparison& begin(const CallWords& words, int rank, RequestRun& run) {
+  Comparison& begin(const CallFingerprint& fingerprint, int rank, RequestRun& run) {
     open_.push_back(
-        detail::make_owned<Comparison>(Comparison{{words, rank, {}}, &run, open_.size()}));
+        detail::make_owned<Comparison>(Comparison{{fingerprint, rank, {}}, &run, open_.size()}));
     return *open_.back();
   }
 

@@ -8,7 +8,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/agreements.hpp>
 #include <papcoll/runtime/messages.hpp>
@@ -181,7 +181,7 @@ class TeamRequests {
   /// Starts what compares the ranks' calls, and the call itself behind it.
   RequestRun* start_compared(const AnySchedule& schedule, const TransportTable& transport,
                              const Call& call, const PlayedOrder& played) {
-    const CallWords words = words_.of(call, schedule, transport, played);
+    const CallFingerprint fingerprint = fingerprints_.of(call, schedule, transport, played);
     // Whatever becomes of it: peers count both, that of the comparison and that of the call.
     const std::uint32_t own = team_.calls.count_requests(2);
     const std::uint32_t number = own - 1;
@@ -189,7 +189,7 @@ class TeamRequests {
     wait_for_room(nearest, number);
     team_.begin_request();
     RequestRun& run = runs().take();
-    Comparison& c = team_.comparisons.begin(words, team_.rank(), run);
+    Comparison& c = team_.comparisons.begin(fingerprint, team_.rank(), run);
     team_.or_fail_everywhere([&] {
       team_.plan_runs.begin(run, nearest, AnySchedule::of<RecursiveDoubling>(), c.calls.call(),
                             sequence(number));
@@ -237,7 +237,7 @@ class TeamRequests {
   TeamState& team_;
   TeamMessages& messages_;
   InvalidCalls& invalid_calls_;
-  PlanFingerprints words_;
+  PlanFingerprints fingerprints_;
   Waiter::Clock::time_point next_watch_{};
 };
 

@@ -10,7 +10,7 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/agreements.hpp>
 #include <papcoll/runtime/call_scope.hpp>
@@ -145,9 +145,9 @@ class ScheduledCalls {
   /// Runs a static schedule in the order of the ranks.
   void run_in_rank_order(const AnySchedule& schedule, const TransportTable& transport,
                          const Call& call) {
-    const CallWords words = words_.of(call, schedule, transport);
-    const CallScope scope{team_, words, call};
-    if (Endpoint* const e = endpoint_for(transport, words, call)) {
+    const CallFingerprint fingerprint = fingerprints_.of(call, schedule, transport);
+    const CallScope scope{team_, fingerprint, call};
+    if (Endpoint* const e = endpoint_for(transport, fingerprint, call)) {
       messages_.run_plan(schedule, *e, transport.rings, call);
     }
   }
@@ -161,9 +161,10 @@ class ScheduledCalls {
         predictor ? &team_.parts.get<Agreements>(team_).predictions_by(predictor) : nullptr;
     const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
     const PlayedOrder played{expected, source.along()};
-    const CallWords words = words_.of(call, schedule, transport, played, by_ticket);
-    const CallScope scope{team_, words, call};
-    Endpoint* const e = endpoint_for(transport, words, call);
+    const CallFingerprint fingerprint =
+        fingerprints_.of(call, schedule, transport, played, by_ticket);
+    const CallScope scope{team_, fingerprint, call};
+    Endpoint* const e = endpoint_for(transport, fingerprint, call);
     if (e == nullptr) return;
     if (by_ticket && has_tickets(transport)) {
       return run_by_ticket(schedule, *e, call);
@@ -187,9 +188,9 @@ class ScheduledCalls {
   /// algorithm from others; `run` moves the call to its end.
   void run_at_endpoint(std::uint32_t id, const TransportTable& transport, const Call& call,
                        RunAtEndpoint& run) {
-    const CallWords words = words_of_long(call, id);
-    const CallScope scope{team_, words, call};
-    Endpoint* const e = endpoint_for(transport, words, call);
+    const CallFingerprint fingerprint = fingerprint_of_long(call, id);
+    const CallScope scope{team_, fingerprint, call};
+    Endpoint* const e = endpoint_for(transport, fingerprint, call);
     if (e == nullptr) return;
     team_.or_fail_everywhere([&] { run(*e, team_.calls.sequence(), team_.waiter(), call); });
   }
@@ -198,9 +199,9 @@ class ScheduledCalls {
   /// for each transport they use, and returns true if all are there.
   template <class Connect, class Phases>
   void run_divided(std::uint32_t id, const Call& call, Connect&& connect, Phases&& phases) {
-    const CallWords words = words_of_long(call, id);
-    const CallScope scope{team_, words, call};
-    if (!begins(words, call)) return;
+    const CallFingerprint fingerprint = fingerprint_of_long(call, id);
+    const CallScope scope{team_, fingerprint, call};
+    if (!begins(fingerprint, call)) return;
     if (!connect()) return team_.hooks().native(call);
     team_.node.note_messages();
     team_.in_phases = true;
@@ -241,15 +242,16 @@ class ScheduledCalls {
  private:
   /// Announces this rank in a call that it has entered. Returns false if there is nothing to do in
   /// it.
-  bool begins(const CallWords& words, const Call& call) {
+  bool begins(const CallFingerprint& fingerprint, const Call& call) {
     team_.node.announce_only();
-    if constexpr (assertion_level >= 2) messages_.compare(words, {});
+    if constexpr (assertion_level >= 2) messages_.compare(fingerprint, {});
     return !is_empty(call);
   }
 
   /// The endpoint that the call goes by; null: it has nothing to do, or has run by MPI's own means.
-  Endpoint* endpoint_for(const TransportTable& t, const CallWords& words, const Call& call) {
-    if (!begins(words, call)) return nullptr;
+  Endpoint* endpoint_for(const TransportTable& t, const CallFingerprint& fingerprint,
+                         const Call& call) {
+    if (!begins(fingerprint, call)) return nullptr;
     Endpoint* e = team_.connections.ready(t);
     if (e == nullptr) e = connect(t);
     if (e == nullptr) {
@@ -306,7 +308,7 @@ class ScheduledCalls {
 
   TeamState& team_;
   TeamMessages& messages_;
-  PlanFingerprints words_;
+  PlanFingerprints fingerprints_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

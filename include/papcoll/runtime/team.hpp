@@ -10,7 +10,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/agreements.hpp>
@@ -165,25 +165,26 @@ class TeamCore final : public TeamState {
 
   /// Runs an arrival-driven algorithm that is compiled for NodeSite; the team must be on one node.
   void run(const ArrivalAlgorithm& algorithm, const Call& call) {
-    run_on(&node.site(), words_of(call, algorithm.id), algorithm, call);
+    run_on(&node.site(), fingerprint_of(call, algorithm.id), algorithm, call);
   }
 
-  /// As run(algorithm, call), for a call whose words_of() by the algorithm are known.
-  void run(const ArrivalAlgorithm& algorithm, const CallWords& words, const Call& call) {
-    run_on(&node.site(), words, algorithm, call);
+  /// As run(algorithm, call), for a call whose fingerprint_of() by the algorithm are known.
+  void run(const ArrivalAlgorithm& algorithm, const CallFingerprint& fingerprint,
+           const Call& call) {
+    run_on(&node.site(), fingerprint, algorithm, call);
   }
 
   /// Runs an arrival-driven algorithm that is compiled for the transport's site.
   void run(const ArrivalAlgorithm& algorithm, const TransportTable& transport, const Call& call) {
     if (transport.make_site == nullptr) return run(algorithm, call);
     const SiteOfCall own = parts.get<OwnSites>(*this).of(transport, algorithm, call);
-    run_on(own.site, words_of(call, own.compared_by), algorithm, call);
+    run_on(own.site, fingerprint_of(call, own.compared_by), algorithm, call);
   }
 
  private:
-  void run_on(void* site, const CallWords& words, const ArrivalAlgorithm& algorithm,
+  void run_on(void* site, const CallFingerprint& fingerprint, const ArrivalAlgorithm& algorithm,
               const Call& call) {
-    const CallScope scope{*this, words, call};
+    const CallScope scope{*this, fingerprint, call};
     counts.add(call.collective, algorithm.name);
     if (call.count == 0 && call.collective != Collective::barrier) return node.announce_only();
     try {

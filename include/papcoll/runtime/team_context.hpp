@@ -25,34 +25,34 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// Returns the fingerprint of a call, by which calls are compared. 16 bits of `algorithm` count.
 /// Whether bits must not depend on arrivals is part of it, since such calls may run differently.
-inline CallWords words_of(const Call& call, std::uint32_t algorithm) noexcept {
+inline CallFingerprint fingerprint_of(const Call& call, std::uint32_t algorithm) noexcept {
   const std::uint32_t contract = call.by_arrivals() ? 0U : 0x6a5dU;
   const std::uint32_t reach = static_cast<std::uint32_t>(call.reach) << 8U;
-  return CallWords::of(call.own_counts ? CallWords::own_counts : call.count, call.collective,
-                       algorithm ^ contract ^ reach,
-                       static_cast<std::uint32_t>(call.root) ^ call.split, call.types);
+  return CallFingerprint::of(call.own_counts ? CallFingerprint::own_counts : call.count,
+                             call.collective, algorithm ^ contract ^ reach,
+                             static_cast<std::uint32_t>(call.root) ^ call.split, call.types);
 }
 
 /// 16 bits that stand for a number of 32.
 constexpr std::uint32_t short_id(std::uint32_t id) noexcept { return id * 0x9e3779b1U >> 16; }
 
-/// As words_of(), for an algorithm whose number takes 32 bits.
-inline CallWords words_of_long(const Call& call, std::uint32_t id) noexcept {
-  return words_of(call, short_id(id));
+/// As fingerprint_of(), for an algorithm whose number takes 32 bits.
+inline CallFingerprint fingerprint_of_long(const Call& call, std::uint32_t id) noexcept {
+  return fingerprint_of(call, short_id(id));
 }
 
 /// What blocking calls by schedules, with their parameters, on transports are compared by, and
 /// those that do not block. Remembers the schedule asked for last.
 class PlanFingerprints {
  public:
-  CallWords of(const Call& call, const AnySchedule& schedule, const TransportTable& transport,
-               const PlayedOrder& played = {}, bool by_ticket = false) {
+  CallFingerprint of(const Call& call, const AnySchedule& schedule, const TransportTable& transport,
+                     const PlayedOrder& played = {}, bool by_ticket = false) {
     if (transport_ != &transport || !(schedule_ == schedule)) {
       schedule_ = schedule;
       transport_ = &transport;
       id_ = hash_of_name(detail::joined({schedule.name(), "+", transport.name}));
     }
-    return words_of_long(call, id_ + order_id(played) + (by_ticket ? 1 : 0));
+    return fingerprint_of_long(call, id_ + order_id(played) + (by_ticket ? 1 : 0));
   }
 
  private:

@@ -3,7 +3,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/call_words.hpp>
+#include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
@@ -167,7 +167,7 @@ class TeamState : public TeamContext, public WaitHooks {
   // --- of calls
 
   /// The blocking call under way, where messages alone compare it; `what` invalid: none.
-  void set_call(const CallWords& words) noexcept { called_ = words; }
+  void set_call(const CallFingerprint& fingerprint) noexcept { called_ = fingerprint; }
   /// The run that is waited for, which is that of a request; null: none.
   const PlanRun* awaited = nullptr;
   /// A call's phases run in the teams within this one.
@@ -360,7 +360,7 @@ class TeamState : public TeamContext, public WaitHooks {
       return detail::joined({": ", what});
     if (awaited != nullptr)
       return detail::joined({", in a non-blocking ", awaited->describe_call(), somebody});
-    if (called_.what != CallWords::invalid)
+    if (called_.packed != CallFingerprint::invalid)
       return detail::joined({", in ", called_.describe(), somebody});
     return somebody;
   }
@@ -377,7 +377,7 @@ class TeamState : public TeamContext, public WaitHooks {
 
   std::size_t requests_ = 0;  ///< that are not complete
   pthread_t thread_{};        ///< that started them
-  CallWords called_{0, CallWords::invalid};
+  CallFingerprint called_{0, CallFingerprint::invalid};
   bool holds_on_ = false;
   std::string broken_;                  ///< why, once it is
   TeamState* parent_ = nullptr;         ///< the team that this one is a part of

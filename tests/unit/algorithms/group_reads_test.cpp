@@ -175,7 +175,7 @@ template <class Run> Crossings crossings_of(const Setting& setting) {
       nodes.back().groups = {papcoll::detail::Shared<void>{}, &setting.groups};
     node_sites.emplace_back(control, Doorbells{bells.data()->bytes, ranks}, r, 1, &nodes.back());
     sites.emplace_back(node_sites.back(), setting.groups, owners);
-    node_sites.back().begin(papcoll::CallWords::of(count, c.collective, 1, 0, 0), c.reducer);
+    node_sites.back().begin(papcoll::CallFingerprint::of(count, c.collective, 1, 0, 0), c.reducer);
     REQUIRE(node_sites.back().enter());
   }
 

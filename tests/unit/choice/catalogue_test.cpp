@@ -45,12 +45,13 @@ TEST_CASE("no two algorithms look alike when calls are compared") {
   const Call call;
   for (const CatalogueRow& row : catalogue()) {
     INFO(row.name);
-    if (row.algorithm != nullptr) CHECK(seen.insert(words_of(call, row.algorithm->id).what).second);
+    if (row.algorithm != nullptr)
+      CHECK(seen.insert(fingerprint_of(call, row.algorithm->id).packed).second);
     if (row.plan == nullptr) continue;
     for (const char* transport : {"MpiTransport", "ShmTransport", "ThreadTransport"}) {
       TransportTable table{};
       table.name = transport;
-      CHECK(seen.insert(PlanFingerprints{}.of(call, row.plan(), table).what).second);
+      CHECK(seen.insert(PlanFingerprints{}.of(call, row.plan(), table).packed).second);
     }
   }
 }

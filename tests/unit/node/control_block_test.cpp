@@ -384,7 +384,7 @@ struct TwoRanks {
 TEST_CASE("A mismatch is described with both calls") {
   TwoRanks ranks;
   auto& [bells, memory, control, reducer, zero, one] = ranks;
-  zero.begin(papcoll::CallWords::of(5, papcoll::Collective::reduce, 0, 1, 0), reducer);
+  zero.begin(papcoll::CallFingerprint::of(5, papcoll::Collective::reduce, 0, 1, 0), reducer);
   one.begin({6, static_cast<std::uint64_t>(papcoll::Collective::allreduce)}, reducer);
   zero.announce(nullptr, 0, 0);
   one.compare_calls();
@@ -431,7 +431,8 @@ TEST_CASE("Calls that differ unheard are told of when their epoch slot's turn co
   NodeSite& zero = ranks.zero;
   NodeSite& one = ranks.one;
   const auto call = [&ranks](NodeSite& site, std::size_t count) {
-    site.begin(papcoll::CallWords::of(count, papcoll::Collective::scan, 0, 0, 0), ranks.reducer);
+    site.begin(papcoll::CallFingerprint::of(count, papcoll::Collective::scan, 0, 0, 0),
+               ranks.reducer);
     REQUIRE(site.enter());
     const bool matched = site.earlier_call_matched();
     site.announce(nullptr, 0, 0);
@@ -468,15 +469,15 @@ struct ThreeRanks {
     Doorbells::initialise(bells.data(), 3);
     for (int r = 0; r < 3; ++r) sites.emplace_back(control, Doorbells{bells.data(), 3}, r);
   }
-  NodeSite& begin(int r, const papcoll::CallWords& words) {
+  NodeSite& begin(int r, const papcoll::CallFingerprint& fingerprint) {
     NodeSite& site = sites[static_cast<std::size_t>(r)];
-    site.begin(words, reducer);
+    site.begin(fingerprint, reducer);
     REQUIRE(site.enter());
     return site;
   }
   /// What rank r throws, or nothing; it waits for nobody.
-  std::string call(int r, const papcoll::CallWords& words) {
-    NodeSite& site = begin(r, words);
+  std::string call(int r, const papcoll::CallFingerprint& fingerprint) {
+    NodeSite& site = begin(r, fingerprint);
     const bool matched = site.earlier_call_matched();
     site.announce(nullptr, 0, 0);
     const std::string text = matched ? "" : site.failure_text();
@@ -485,12 +486,12 @@ struct ThreeRanks {
   }
 };
 
-papcoll::CallWords gatherv() {
-  return papcoll::CallWords::of(papcoll::CallWords::own_counts, papcoll::Collective::gather, 0, 0,
-                                0);
+papcoll::CallFingerprint gatherv() {
+  return papcoll::CallFingerprint::of(papcoll::CallFingerprint::own_counts,
+                                      papcoll::Collective::gather, 0, 0, 0);
 }
-papcoll::CallWords gather_of(std::size_t count) {
-  return papcoll::CallWords::of(count, papcoll::Collective::gather, 0, 0, 0);
+papcoll::CallFingerprint gather_of(std::size_t count) {
+  return papcoll::CallFingerprint::of(count, papcoll::Collective::gather, 0, 0, 0);
 }
 
 }  // namespace
@@ -547,7 +548,7 @@ TEST_CASE("Each failure is that of its own call, after every other in the same e
       for (const std::array<int, 3>& order : {std::array{1, 2, 0}, std::array{0, 2, 1}}) {
         CAPTURE(earlier, later, order);
         const bool fails = earlier == Earlier::fails_when_some_have_left;
-        const papcoll::CallWords first = earlier == Earlier::fine ? gather_of(7) : gatherv();
+        const papcoll::CallFingerprint first = earlier == Earlier::fine ? gather_of(7) : gatherv();
         ThreeRanks ranks;
         CHECK(ranks.call(1, first).empty());
         CHECK(ranks.call(2, first).empty());
@@ -560,8 +561,8 @@ TEST_CASE("Each failure is that of its own call, after every other in the same e
           for (const int r : order) CHECK(ranks.call(r, gather_of(7)).empty());
         }
 
-        papcoll::CallWords invalid;
-        invalid.what = papcoll::CallWords::invalid;
+        papcoll::CallFingerprint invalid;
+        invalid.packed = papcoll::CallFingerprint::invalid;
         for (const int r : order) {
           const bool refuses =
               later == Later::all_refuse || (later == Later::one_refuses && r == 1);

@@ -332,8 +332,8 @@ class VirtualNode : Pinned {
     detail::VirtualSite& site = sites_[r];
     const Call& call = calls_[r];
     cores_.spend(call_seconds_ / 2);
-    site.begin(CallWords::of(call.count, call.collective, algorithm_.traits.id,
-                             static_cast<std::uint32_t>(call.root), call.types),
+    site.begin(CallFingerprint::of(call.count, call.collective, algorithm_.traits.id,
+                                   static_cast<std::uint32_t>(call.root), call.types),
                call.reducer);
     cores_.wait([&] { return site.enter(); });
     if (!site.earlier_call_matched()) {

@@ -15,33 +15,34 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// The fingerprint of a rank's call, published when it arrives. Equal on all ranks if the calls
 /// match.
-struct CallWords {
+struct CallFingerprint {
   /// 48 bits of the number of elements, which is as many as memory holds, and the upper 16 of
   /// Call::types.
   std::uint64_t count = 0;
   /// From the lowest bit: 4 of the collective, 16 of the algorithm, 20 of the root (of
   /// reduce_scatter: of its counts), the lower 24 of Call::types.
-  std::uint64_t what = 0;
+  std::uint64_t packed = 0;
 
-  static constexpr CallWords of(std::size_t count, Collective collective, std::uint32_t algorithm,
-                                std::uint32_t root, std::uint64_t types) noexcept {
+  static constexpr CallFingerprint of(std::size_t count, Collective collective,
+                                      std::uint32_t algorithm, std::uint32_t root,
+                                      std::uint64_t types) noexcept {
     return {(count & all_elements) | types >> 24 << 48,
             static_cast<std::uint64_t>(collective) |
                 static_cast<std::uint64_t>(algorithm & 0xffffU) << 4 |
                 static_cast<std::uint64_t>(root & 0xfffffU) << 20 | types << 40};
   }
 
-  friend bool operator==(const CallWords&, const CallWords&) = default;
+  friend bool operator==(const CallFingerprint&, const CallFingerprint&) = default;
 
   /// Even.
   std::uint32_t hash() const noexcept {
-    const std::uint64_t mixed = (count * 0x9e3779b97f4a7c15U) ^ what;
+    const std::uint64_t mixed = (count * 0x9e3779b97f4a7c15U) ^ packed;
     return static_cast<std::uint32_t>((mixed * 0x9e3779b97f4a7c15U) >> 33U) << 1U;
   }
 
   /// `count` of a call whose ranks know the counts of their own blocks only.
   static constexpr std::size_t own_counts = (std::size_t{1} << 48) - 1;
-  static constexpr std::uint64_t invalid = ~std::uint64_t{0};  ///< `what` of a rank that gave up
+  static constexpr std::uint64_t invalid = ~std::uint64_t{0};  ///< `packed` of a rank that gave up
 
   /// A sentence part for messages: "reduce of 3 elements with root 1".
   [[gnu::cold]] std::string describe() const {
@@ -53,24 +54,26 @@ struct CallWords {
   }
 
   /// How the calls of two ranks differ, and what to do about it.
-  [[gnu::cold, gnu::noinline]] static std::string difference(const CallWords& a, int rank_a,
-                                                             const CallWords& b, int rank_b) {
+  [[gnu::cold, gnu::noinline]] static std::string difference(const CallFingerprint& a, int rank_a,
+                                                             const CallFingerprint& b, int rank_b) {
     if (rank_b < rank_a) return difference(b, rank_b, a, rank_a);
-    return detail::joined({"the ranks' calls do not match: ", contrast(a, rank_a, b, rank_b)});
+    return detail::joined(
+        {"the ranks' calls do not match: ", describe_difference(a, rank_a, b, rank_b)});
   }
 
   /// As difference() above, for a rank of whose call only the hash is known.
   [[gnu::cold, gnu::noinline]] std::string difference(int rank, std::uint32_t other_hash, int other,
                                                       int ranks) const {
-    if (other_hash == CallWords{0, invalid}.hash()) {
+    if (other_hash == CallFingerprint{0, invalid}.hash()) {
       return detail::joined({"rank ", other, "'s call was invalid; its exception said why"});
     }
-    CallWords guess = *this;
+    CallFingerprint guess = *this;
     for (int r = 0; r < ranks && is_rooted(collective()); ++r) {
-      guess.what = (what & ~(std::uint64_t{0xfffff} << 20)) | static_cast<std::uint64_t>(r) << 20;
+      guess.packed = (packed & ~(std::uint64_t{0xfffff} << 20)) | static_cast<std::uint64_t>(r)
+                                                                      << 20;
       if (guess.hash() != other_hash) continue;
-      return other < rank ? contrast(guess, other, *this, rank)
-                          : contrast(*this, rank, guess, other);
+      return other < rank ? describe_difference(guess, other, *this, rank)
+                          : describe_difference(*this, rank, guess, other);
     }
     return detail::joined(
         {"rank ", rank, " called ", describe(), ", rank ", other,
@@ -85,17 +88,17 @@ struct CallWords {
   static constexpr std::uint64_t all_elements = (std::uint64_t{1} << 48) - 1;
 
   std::uint64_t elements() const noexcept { return count & all_elements; }
-  std::uint64_t types() const noexcept { return what >> 40 | count >> 48 << 24; }
-  Collective collective() const noexcept { return static_cast<Collective>(what & 0xf); }
-  std::uint64_t root() const noexcept { return what >> 20 & 0xfffff; }
+  std::uint64_t types() const noexcept { return packed >> 40 | count >> 48 << 24; }
+  Collective collective() const noexcept { return static_cast<Collective>(packed & 0xf); }
+  std::uint64_t root() const noexcept { return packed >> 20 & 0xfffff; }
 
-  [[gnu::cold]] static std::string contrast(const CallWords& a, int rank_a, const CallWords& b,
-                                            int rank_b) {
+  [[gnu::cold]] static std::string describe_difference(const CallFingerprint& a, int rank_a,
+                                                       const CallFingerprint& b, int rank_b) {
     return detail::joined({"rank ", rank_a, " called ", a.describe(), ", rank ", rank_b, " called ",
                            b.describe(), remedy(a, b)});
   }
 
-  [[gnu::cold]] static std::string remedy(const CallWords& a, const CallWords& b) {
+  [[gnu::cold]] static std::string remedy(const CallFingerprint& a, const CallFingerprint& b) {
     if (a.collective() != b.collective()) {
       return ": all ranks must call the same collectives in the same order";
     }
@@ -133,8 +136,10 @@ struct CallWords {
 /// allreduce. Each begins with its own call; afterwards all have the same, which names the first
 /// two consecutive ranks whose calls differ, if any do.
 struct ComparedCalls {
-  ComparedCalls(const CallWords& words, int rank, std::string_view refusal) noexcept
-      : first{words, rank}, last{first}, differ(words.what == CallWords::invalid) {
+  ComparedCalls(const CallFingerprint& fingerprint, int rank, std::string_view refusal) noexcept
+      : first{fingerprint, rank},
+        last{first},
+        differ(fingerprint.packed == CallFingerprint::invalid) {
     const std::size_t n = std::min(refusal.size(), sizeof text - 1);
     std::copy_n(refusal.data(), n, text);
   }
@@ -153,11 +158,11 @@ struct ComparedCalls {
   /// What is wrong; asked only if `differ`.
   std::string describe() const {
     if (text[0] != '\0') return text;
-    return CallWords::difference(first.words, first.rank, last.words, last.rank);
+    return CallFingerprint::difference(first.fingerprint, first.rank, last.fingerprint, last.rank);
   }
 
   struct Caller {
-    CallWords words;
+    CallFingerprint fingerprint;
     int rank;
   };
   Caller first;  ///< of the ranks compared; if they differ, of the two
@@ -171,7 +176,7 @@ struct ComparedCalls {
     const auto& a = *reinterpret_cast<const ComparedCalls*>(low);
     const auto& b = *reinterpret_cast<const ComparedCalls*>(high);
     ComparedCalls both = b.differ && !a.differ ? b : a;
-    if (!both.differ && a.last.words == b.first.words) {
+    if (!both.differ && a.last.fingerprint == b.first.fingerprint) {
       both.last = b.last;
     } else if (!both.differ) {
       both.first = a.last;
