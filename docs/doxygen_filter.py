@@ -54,16 +54,16 @@ MEMBERS = [
      "Returns why it cannot serve a team; empty if it can."),
     (r"static std::unique_ptr<Endpoint> connect\(",
      "Creates this rank's endpoint; called by all ranks of a team at once."),
-    (r"using Site = ", "What arrival-driven algorithms run on over it."),
+    (r"using Context = ", "What arrival-driven algorithms run on over it."),
     (r"static std::unique_ptr<RemoteAtomics> open_atomics\(",
      "Makes this rank's view of n words on each rank; called by all ranks of a team at once."),
 ]
 # Members of this header, and what all of them do.
-SITE = ("/forwarding_site.hpp", r"[\w:*&<> ]+ \w+\([^()]*(\)|,$)",
-        "As the concept Site says, by papcoll's own site.")
+CONTEXT = ("/forwarding_context.hpp", r"[\w:*&<> ]+ \w+\([^()]*(\)|,$)",
+           "As the concept CallContext says, by papcoll's own call context.")
 MEMBERS = [(re.compile(rf"^(\s*)({pattern})"), text) for pattern, text in MEMBERS]
 
-SITE_MEMBER = re.compile(rf"^(  )((?! |explicit|return|static)(?:{SITE[1]}))")
+CONTEXT_MEMBER = re.compile(rf"^(  )((?! |explicit|return|static)(?:{CONTEXT[1]}))")
 # A collective's three functions in erased.hpp.
 ERASED = re.compile(r"^PAPCOLL_ERASED\((\w+), \w+,\s*(\([^()]*\)).*?\)$", re.DOTALL | re.MULTILINE)
 # A collective's two functions in gpu.hpp.
@@ -90,7 +90,7 @@ def gpu(match):
 
 def filtered(path, lines):
     has_comment = False
-    members = [*MEMBERS, (SITE_MEMBER, SITE[2])] if path.endswith(SITE[0]) else MEMBERS
+    members = [*MEMBERS, (CONTEXT_MEMBER, CONTEXT[2])] if path.endswith(CONTEXT[0]) else MEMBERS
     for line in lines:
         line = NAMESPACE.sub(r"\1\2", line)
         if not has_comment and "///<" not in line:

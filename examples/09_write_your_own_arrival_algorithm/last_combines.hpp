@@ -3,7 +3,7 @@
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/arrival/policies.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -39,10 +39,10 @@ struct LastCombines {
   }
 
   // One call of one rank. step() is called again and again until it returns true. It must not wait,
-  // and remembers in members how far it has come. Site lists what it may ask of the node.
+  // and remembers in members how far it has come. CallContext lists what it may ask of the node.
   class Run {
    public:
-    template <papcoll::Site S> bool step(S& s, const papcoll::Call& c) {
+    template <papcoll::CallContext S> bool step(S& s, const papcoll::Call& c) {
       if (!begun_) begin(s, c);
       for (;;) {
         const bool moved = is_last_ ? combine_next(s, c) : follow(s, c);
@@ -52,7 +52,7 @@ struct LastCombines {
     }
 
    private:
-    template <papcoll::Site S> void begin(S& s, const papcoll::Call& c) {
+    template <papcoll::CallContext S> void begin(S& s, const papcoll::Call& c) {
       begun_ = true;
       chunks_ = papcoll::Chunks{c.count, c.reducer.size, s.chunk_bytes()};
       while (has_room(s)) write_next(s, c);
@@ -61,16 +61,16 @@ struct LastCombines {
     }
 
     // A rank has buffers() chunk buffers. What a new one overwrites was combined: it is released.
-    template <papcoll::Site S> bool has_room(S& s) const {
+    template <papcoll::CallContext S> bool has_room(S& s) const {
       return written_ < chunks_.count && written_ < done_ + s.buffers();
     }
-    template <papcoll::Site S> void write_next(S& s, const papcoll::Call& c) {
+    template <papcoll::CallContext S> void write_next(S& s, const papcoll::Call& c) {
       const std::size_t n = chunks_.bytes(written_);
       if (n != 0) s.write(s.chunk_buffer(s.rank(), written_), c.in + chunks_.offset(written_), n);
       ++written_;
     }
 
-    template <papcoll::Site S> bool combine_next(S& s, const papcoll::Call& c) {
+    template <papcoll::CallContext S> bool combine_next(S& s, const papcoll::Call& c) {
       for (; met_ < s.size(); ++met_) {
         // That a rank has published the chunk says, too, that it has copied the result whose buffer
         // this one is written over.
@@ -95,7 +95,7 @@ struct LastCombines {
       return true;
     }
 
-    template <papcoll::Site S> bool follow(S& s, const papcoll::Call& c) {
+    template <papcoll::CallContext S> bool follow(S& s, const papcoll::Call& c) {
       if (!s.released(done_ + 1)) return false;
       s.all_arrived();  // says the one who came last
       take_next(s, c);
@@ -106,7 +106,7 @@ struct LastCombines {
       return true;
     }
 
-    template <papcoll::Site S> void take_next(S& s, const papcoll::Call& c) {
+    template <papcoll::CallContext S> void take_next(S& s, const papcoll::Call& c) {
       if (chunks_.bytes(done_) != 0) {
         s.read(c.out + chunks_.offset(done_), s.result_buffer(done_), chunks_.bytes(done_));
       }

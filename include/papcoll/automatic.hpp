@@ -118,7 +118,7 @@ struct ChosenAlgorithm {
   const ChosenAlgorithm chosen{caller, spec, call, chooser};
   if (chosen.spec.hierarchical != nullptr || chosen.spec.order) return {};
   if (chosen.spec.arrival == nullptr) return {nullptr, chosen.spec.schedule};
-  if (chosen.transport.make_site != nullptr || chosen.is_watched) return {};
+  if (chosen.transport.make_context != nullptr || chosen.is_watched) return {};
   return {chosen.spec.arrival, {}};
 }
 

@@ -19,7 +19,7 @@ struct Mine {
   static constexpr NumericalContract contract = NumericalContract::reproducible;
   static constexpr bool serves(Collective) noexcept { return true; }
   struct Run {
-    template <Site S> bool step(S&, const Call&) { return true; }
+    template <CallContext S> bool step(S&, const Call&) { return true; }
   };
 };
 struct Stepless : Mine {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Makes the calls of a script on a site, whoever schedules its rank.
+// Makes the calls of a script on a call context, whoever schedules its rank.
 
 #include "algorithms.hpp"
 #include "script.hpp"
@@ -24,16 +24,17 @@ inline papcoll::CallFingerprint fingerprint_of(const CallSpec& s) {
 
 namespace detail {
 
-template <class Run, class SiteType, class Wait>
-bool run_to_end(SiteType& site, const papcoll::Call& call, bool compares, Wait&& wait) {
+template <class Run, class Context, class Wait>
+bool run_to_end(Context& context, const papcoll::Call& call, bool compares, Wait&& wait) {
   Run run;
   bool failed = false;
   wait([&] {
-    if (run.step(site, call)) return true;
+    if (run.step(context, call)) return true;
     if (!compares) return false;
-    site.compare_calls();
-    failed = site.failed();
-    if (failed) site.failure_text();  // it has heard: another rank may have to tell it again later
+    context.compare_calls();
+    failed = context.failed();
+    if (failed)
+      context.failure_text();  // it has heard: another rank may have to tell it again later
     return failed;
   });
   return !failed;
@@ -44,25 +45,25 @@ bool run_to_end(SiteType& site, const papcoll::Call& call, bool compares, Wait&&
 /// Makes a call, as a team does; wait(f) returns when f() is true. `compares`: looks for calls that
 /// do not match while it waits. Returns false if there are any, or were any in the call that used
 /// the epoch slot before.
-template <class SiteType, class Wait>
-bool make_call(SiteType& site, const CallSpec& spec, const papcoll::Call& call, bool compares,
+template <class Context, class Wait>
+bool make_call(Context& context, const CallSpec& spec, const papcoll::Call& call, bool compares,
                Wait&& wait) {
-  site.begin(fingerprint_of(spec), call.reducer);
-  wait([&] { return site.enter(); });
+  context.begin(fingerprint_of(spec), call.reducer);
+  wait([&] { return context.enter(); });
   bool complete = false;
-  if (!spec.invalid && !site.earlier_call_matched()) {
-    site.announce(nullptr, 0, 0);
-    wait([&] { return site.failed(); });  // another may say so first
-    site.failure_text();
+  if (!spec.invalid && !context.earlier_call_matched()) {
+    context.announce(nullptr, 0, 0);
+    wait([&] { return context.failed(); });  // another may say so first
+    context.failure_text();
   } else if (spec.invalid) {
-    site.fail_with("a call of rank " + std::to_string(site.rank()) + " is invalid");
-    site.announce(nullptr, 0, 0);
+    context.fail_with("a call of rank " + std::to_string(context.rank()) + " is invalid");
+    context.announce(nullptr, 0, 0);
   } else {
     with_run_of(spec.algorithm, [&]<class Run>() {
-      complete = detail::run_to_end<Run>(site, call, compares, wait);
+      complete = detail::run_to_end<Run>(context, call, compares, wait);
     });
   }
-  site.leave();
+  context.leave();
   return complete;
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 /// As small as it may be.
 using SmallControlBlock = papcoll::BasicControlBlock<Access, 2, 2, 8>;
-using Site = SiteOver<SmallControlBlock>;
+using Context = ContextOver<SmallControlBlock>;
 using Watch = papcoll::BasicArrivalMonitor<SmallControlBlock, 2>;
 
 constexpr ArrivalClass kind = ArrivalClass::of(papcoll::Collective::reduce, 8);
@@ -73,11 +73,11 @@ template <class Fault> class Calls {
     memory_.assign(memory_.size(), Line{});
     const SmallControlBlock control{begin(), ranks_, chunk_bytes};
     SmallControlBlock{control}.initialise(first_);
-    sites_.clear();
+    contexts_.clear();
     watches_.clear();
     seen_.assign(static_cast<std::size_t>(ranks_), {});
     for (int r = 0; r < ranks_; ++r) {
-      sites_.emplace_back(control, PlainBells{}, r, first_);
+      contexts_.emplace_back(control, PlainBells{}, r, first_);
       watches_.emplace_back(control, r);
     }
     shared_model().reset();
@@ -115,33 +115,33 @@ template <class Fault> class Calls {
   }
 
   void call(int rank) {
-    Site& site = sites_[static_cast<std::size_t>(rank)];
+    Context& context = contexts_[static_cast<std::size_t>(rank)];
     Watch& watch = watches_[static_cast<std::size_t>(rank)];
     const papcoll::Reducer none;
-    site.begin({}, none);
+    context.begin({}, none);
     const auto wait = [&](auto&& ready) { PlainBells::wait(rank, ready); };
-    wait([&] { return site.enter(); });
-    const std::uint32_t epoch = site.epoch();
+    wait([&] { return context.enter(); });
+    const std::uint32_t epoch = context.epoch();
     if (!Fault::notes_when_gone) note(watch, epoch + Fault::notes_ahead, rank);
     if (watch.looks(epoch)) {
       Costs costs;
       watch.look(epoch + Fault::looks_ahead, &costs);
       seen_[static_cast<std::size_t>(rank)].push_back({watch.of(kind), costs.sum});
     }
-    site.announce(nullptr, 0, 0);
+    context.announce(nullptr, 0, 0);
     if (rank == 0) {
       wait([&] {
         for (int r = 0; r < ranks_; ++r) {
-          if (!site.arrived(r, 0)) return false;
+          if (!context.arrived(r, 0)) return false;
         }
         return true;
       });
     }
     if (!Fault::costs_when_gone) note_cost(watch, epoch, rank);
-    site.leave();
+    context.leave();
     if (Fault::costs_when_gone) note_cost(watch, epoch, rank);
     if (Fault::notes_when_gone) note(watch, epoch, rank);
-    site.bells().ring_all();
+    context.bells().ring_all();
   }
 
   /// One rank after the other, which none would be without the fault.
@@ -169,7 +169,7 @@ template <class Fault> class Calls {
   std::uint32_t first_;
   int calls_;
   std::vector<Line> memory_;
-  std::deque<Site> sites_;
+  std::deque<Context> contexts_;
   std::deque<Watch> watches_;
   std::vector<std::vector<View>> seen_;
 };

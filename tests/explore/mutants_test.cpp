@@ -1,5 +1,5 @@
-// Control blocks and sites with a fault each. The explorer must find every one, for otherwise its
-// silence about the real ones would say nothing. One file, since it is a list.
+// Control blocks and call contexts with a fault each. The explorer must find every one, for
+// otherwise its silence about the real ones would say nothing. One file, since it is a list.
 
 #include "explorer.hpp"
 #include "scripts.hpp"
@@ -64,8 +64,8 @@ template <class Mutant> bool found_in_groups(const CallSpec& call) {
 }
 
 template <class ControlBlock, class Bells = PlainBells>
-struct Base : SiteOver<ControlBlock, Bells> {
-  using SiteOver<ControlBlock, Bells>::SiteOver;
+struct Base : ContextOver<ControlBlock, Bells> {
+  using ContextOver<ControlBlock, Bells>::ContextOver;
 };
 
 /// Twice as many chunks in flight as there are chunk buffers for.
@@ -392,12 +392,12 @@ TEST_CASE("Lost wake-ups", "[explore]") {
   for (const Collective c : {allreduce, reduce, bcast, allgather}) {
     CHECK(found<NeverRings>({exchange, c, 112}));
   }
-  using Hasty = SiteOver<WideControlBlock, HastySleeper>;
+  using Hasty = ContextOver<WideControlBlock, HastySleeper>;
   CHECK(found<Hasty>({exchange, barrier, 0}));
-  using Forgetful = SiteOver<WideControlBlock, ForgetfulWaker>;
+  using Forgetful = ContextOver<WideControlBlock, ForgetfulWaker>;
   CHECK(found<Forgetful>({exchange, barrier, 0}));
   shared_model().delays_stores = true;
-  using Impatient = SiteOver<TightControlBlock, ImpatientSleeper>;
+  using Impatient = ContextOver<TightControlBlock, ImpatientSleeper>;
   CHECK(found<Impatient>({exchange, reduce, 64}));
   shared_model().delays_stores = false;
 }

@@ -1,6 +1,6 @@
 // The explorer itself, on programs whose schedules and faults are known.
 
-#include "explore_site.hpp"
+#include "explore_context.hpp"
 #include "explorer.hpp"
 #include "verdict.hpp"
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// The ranks of one node under exploration: memory, sites, and a script for each rank.
+// The ranks of one node under exploration: memory, call contexts, and a script for each rank.
 
 #include "calls.hpp"
-#include "explore_site.hpp"
+#include "explore_context.hpp"
 #include "script.hpp"
 
 #include <papcoll/base/call.hpp>
@@ -26,7 +26,7 @@
 namespace explore {
 
 template <class ControlBlock, class Bells = PlainBells,
-          class SiteType = SiteOver<ControlBlock, Bells>>
+          class Context = ContextOver<ControlBlock, Bells>>
 class World {
  public:
   explicit World(Script script) : script_(std::move(script)) {
@@ -79,21 +79,21 @@ class World {
     std::memset(static_cast<void*>(memory_.data()), 0, memory_.size() * sizeof(Line));
     RealBells::initialise(begin(), ranks());
     control_.initialise(script_.first_epoch - script_.unused_for);
-    sites_.clear();
+    contexts_.clear();
     for (int r = 0; r < ranks(); ++r) {
       control_.left(r).epoch.store(script_.first_epoch - 1, std::memory_order_relaxed);
-      sites_.emplace_back(control_, bells(), r, script_.first_epoch,
-                          &nodes_[static_cast<std::size_t>(r)]);
+      contexts_.emplace_back(control_, bells(), r, script_.first_epoch,
+                             &nodes_[static_cast<std::size_t>(r)]);
     }
     shared_model().reset();
   }
 
   void body(int rank) {
-    SiteType& site = sites_[static_cast<std::size_t>(rank)];
+    Context& context = contexts_[static_cast<std::size_t>(rank)];
     std::array<bool, ControlBlock::epoch_slots> complete{};  // the last call in each epoch slot
     for (std::size_t i = 0; i < script_.calls.size(); ++i) {
       bool& last = complete[i % complete.size()];
-      last = make_call(site, i, rank, last);
+      last = make_call(context, i, rank, last);
     }
     shared_model().publish_stores();
   }
@@ -130,7 +130,7 @@ class World {
     }
   }
 
-  bool make_call(SiteType& site, std::size_t i, int rank, bool before) {
+  bool make_call(Context& context, std::size_t i, int rank, bool before) {
     const CallSpec& spec = script_.call_of(rank, i);
     Buffers& buffers =
         buffers_[i * static_cast<std::size_t>(ranks()) + static_cast<std::size_t>(rank)];
@@ -138,11 +138,11 @@ class World {
     if (scheduler().tracing) {
       scheduler().trace("--- call " + std::to_string(i) + ": " + spec.describe());
     }
-    auto wait = [&](auto&& ready) { site.bells().wait(rank, ready); };
+    auto wait = [&](auto&& ready) { context.bells().wait(rank, ready); };
     constexpr std::size_t epoch_slots = ControlBlock::epoch_slots;
     const bool complete =
-        explore::make_call(site, spec, call, script_.may_fail(i, epoch_slots), wait);
-    if (!complete) await_readers(site);
+        explore::make_call(context, spec, call, script_.may_fail(i, epoch_slots), wait);
+    if (!complete) await_readers(context);
     const std::string problem =
         problem_of(script_, i, rank, buffers, complete, before, epoch_slots);
     if (!problem.empty()) scheduler().fail(problem);
@@ -152,10 +152,10 @@ class World {
   }
 
   /// As take_back_what_is_lent() does. Nobody rings when a reader is done.
-  void await_readers(const SiteType& site) {
-    for (int r = site.reader(); r >= 0; r = site.reader()) {
+  void await_readers(const Context& context) {
+    for (int r = context.reader(); r >= 0; r = context.reader()) {
       shared_model().publish_stores();
-      if (site.is_reading(r)) scheduler().block(&control_.reading(r).now);
+      if (context.is_reading(r)) scheduler().block(&control_.reading(r).now);
     }
   }
 
@@ -214,7 +214,7 @@ class World {
             (r == ranks() ? "result" : "chunk buffers of " + std::to_string(r)) + epoch_slot;
         const std::uint32_t buffers = r == ranks() ? ControlBlock::results : ControlBlock::buffers;
         static_assert(ControlBlock::buffers % 2 == 0 && ControlBlock::results % 2 == 0);
-        for (std::uint32_t k = 0; k < buffers; k += 2) {  // a chunk may fill two, see Site
+        for (std::uint32_t k = 0; k < buffers; k += 2) {  // a chunk may fill two, see CallContext
           model.name(
               r == ranks() ? control_.result_buffer(e, k) : control_.chunk_buffer(e, r, k),
               2 * script_.chunk,
@@ -236,7 +236,7 @@ class World {
   std::optional<papcoll::Groups> groups_;
   std::deque<NoPool> no_pools_;
   std::vector<papcoll::Node> nodes_;
-  std::deque<SiteType> sites_;
+  std::deque<Context> contexts_;
   std::vector<Buffers> buffers_;
 };
 

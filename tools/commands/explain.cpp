@@ -210,8 +210,8 @@ class ExplainCommand final : public Command {
     static constexpr TransportTable messages{transport_names[0].name, transport_names[0].offers,
                                              false, nullptr, nullptr};
     static constexpr TransportTable memory{
-        transport_names[1].name, transport_names[1].offers, true, nullptr, nullptr, nullptr,
-        SiteKind::of<NodeSite>()};
+        transport_names[1].name,       transport_names[1].offers, true, nullptr, nullptr, nullptr,
+        ContextType::of<NodeContext>()};
     static_assert(messages.name == "MpiTransport" && memory.name == "ShmTransport");
     return one_node ? memory : messages;
   }

@@ -9,7 +9,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/op.hpp>
 #include <papcoll/node/control_block.hpp>
-#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
@@ -431,8 +431,8 @@ class NodeCostMeter {
     constexpr std::size_t chunk = 65536;
     LazyMemory memory{NodeControlBlock::bytes(1, chunk) + Doorbells::bytes(1)};
     Doorbells::initialise(memory.data(), 1);
-    NodeSite site{NodeControlBlock{memory.data() + Doorbells::bytes(1), 1, chunk},
-                  Doorbells{memory.data(), 1}, 0};
+    NodeContext site{NodeControlBlock{memory.data() + Doorbells::bytes(1), 1, chunk},
+                     Doorbells{memory.data(), 1}, 0};
     return each_of(1000, [&](std::size_t) {
       site.begin(CallWords::of(call.count, call.collective, 1, 0, 0), call.reducer);
       while (!site.enter()) {

@@ -3,8 +3,8 @@
 #include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/node/node_site.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 
 #include <concepts>
@@ -14,20 +14,20 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// An arrival-driven algorithm without its type: an arrival policy with its schedule.
 struct ArrivalAlgorithm : ArrivalTraits {
-  SiteKind site;  ///< what it is compiled for
-  /// Runs one call of this rank on its site, which is of that kind.
-  void (*run)(void* site, Waiter&, const Call&);
+  ContextType context;  ///< what it is compiled for
+  /// Runs one call of this rank on its call context, which is of that kind.
+  void (*run)(void* context, Waiter&, const Call&);
 };
 
 namespace detail {
 
-/// Runs a call on `any_site`, which is an S: its type is known again from here on, so that nothing
-/// within the call goes through a pointer to a function.
-template <class Run, Site S = NodeSite>
-void run_arrival(void* any_site, Waiter& waiter, const Call& call) {
-  S& site = *static_cast<S*>(any_site);
+/// Runs a call on `any_context`, which is an S: its type is known again from here on, so that
+/// nothing within the call goes through a pointer to a function.
+template <class Run, CallContext S = NodeContext>
+void run_arrival(void* any_context, Waiter& waiter, const Call& call) {
+  S& context = *static_cast<S*>(any_context);
   Run run;
-  waiter.until([&] { return run.step(site, call); });
+  waiter.until([&] { return run.step(context, call); });
 }
 
 // One wrong thing, one sentence: see choice/policies/policy_checks.hpp.
@@ -54,13 +54,14 @@ template <class Schedule> struct arrival_schedule_describes_itself {
 };
 
 template <class Run> struct arrival_run_steps {
-  static constexpr bool ok = requires(Run run, NodeSite& site, const Call& call) {
+  static constexpr bool ok = requires(Run run, NodeContext& context, const Call& call) {
     Run{};
-    { run.step(site, call) } -> std::same_as<bool>;
+    { run.step(context, call) } -> std::same_as<bool>;
   };
-  static_assert(ok,
-                "papcoll: the Run of an arrival-driven algorithm is default-constructible and has "
-                "template <papcoll::Site S> bool step(S& site, const papcoll::Call& call)");
+  static_assert(
+      ok,
+      "papcoll: the Run of an arrival-driven algorithm is default-constructible and has "
+      "template <papcoll::CallContext S> bool step(S& context, const papcoll::Call& call)");
 };
 
 template <class Arrival, class Schedule> constexpr bool is_arrival_driven() noexcept {
@@ -73,11 +74,12 @@ template <class Arrival, class Schedule> constexpr bool is_arrival_driven() noex
   return false;
 }
 
-template <class Arrival, class Schedule, Site S>
+template <class Arrival, class Schedule, CallContext S>
 constexpr ArrivalAlgorithm arrival_algorithm_of() noexcept {
   if constexpr (is_arrival_driven<Arrival, Schedule>()) {
     using Driven = ArrivalDriven<Arrival, Schedule>;
-    return {arrival_traits_of<Driven>(), SiteKind::of<S>(), &run_arrival<typename Driven::Run, S>};
+    return {arrival_traits_of<Driven>(), ContextType::of<S>(),
+            &run_arrival<typename Driven::Run, S>};
   } else {
     return {};
   }
@@ -89,9 +91,9 @@ constexpr ArrivalAlgorithm arrival_algorithm_of() noexcept {
 template <class Arrival, class Schedule>
 inline constexpr bool arrival_driven = detail::is_arrival_driven<Arrival, Schedule>();
 
-/// The algorithm that a schedule is under an arrival policy, for transports with this type of site.
-/// Naming one compiles it.
-template <class Arrival, class Schedule, Site S = NodeSite>
+/// The algorithm that a schedule is under an arrival policy, for transports with this type of call
+/// context. Naming one compiles it.
+template <class Arrival, class Schedule, CallContext S = NodeContext>
 requires IsArrivalDriven<Arrival, Schedule>
 inline constexpr ArrivalAlgorithm arrival_algorithm =
     detail::arrival_algorithm_of<Arrival, Schedule, S>();
@@ -100,9 +102,9 @@ namespace detail {
 
 template <class Arrival, class Schedule, class S>
 const ArrivalAlgorithm& algorithm_under() noexcept {
-  if constexpr (Site<S>) {
+  if constexpr (CallContext<S>) {
     return arrival_algorithm<Arrival, Schedule, S>;
-  } else {  // whose transport is refused: see check_site()
+  } else {  // whose transport is refused: see check_context()
     return arrival_algorithm<Arrival, Schedule>;
   }
 }
@@ -112,7 +114,7 @@ const ArrivalAlgorithm& algorithm_under() noexcept {
   PAPCOLL_COMPILE_ONCE(void run_arrival<typename ArrivalDriven<Arrival, Schedule>::Run>( \
       void*, Waiter&, const Call&))                                                      \
   PAPCOLL_COMPILE_ONCE(                                                                  \
-      const ArrivalAlgorithm& algorithm_under<Arrival, Schedule, NodeSite>() noexcept)
+      const ArrivalAlgorithm& algorithm_under<Arrival, Schedule, NodeContext>() noexcept)
 
 }  // namespace detail
 

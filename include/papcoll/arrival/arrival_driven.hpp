@@ -23,10 +23,10 @@ struct ArrivalAlgorithm;
 /// read it.
 ///
 /// Required: `Schedule`, whose `contract` and `serves(collective)` it has; `Run`, one call of it:
-/// default-constructible, `bool step(Site&, const Call&)` moves the call and says whether it is
-/// done; `name`, as in the catalogue; `keeps_order_on_request`, whether Call::rank_order makes it
-/// reproducible. Optional: `sentence`, where the schedule's says something else; `ByTicket`, what
-/// it is over transports that have tickets for ranks without common memory; `lends_buffers`,
+/// default-constructible, `bool step(CallContext&, const Call&)` moves the call and says whether it
+/// is done; `name`, as in the catalogue; `keeps_order_on_request`, whether Call::rank_order makes
+/// it reproducible. Optional: `sentence`, where the schedule's says something else; `ByTicket`,
+/// what it is over transports that have tickets for ranks without common memory; `lends_buffers`,
 /// `lends_results`, `takes_counts` and `combines_in_groups`, see ArrivalTraits. A specialisation
 /// ends with
 ///
@@ -98,15 +98,15 @@ template <class Driven> constexpr ArrivalTraits arrival_traits_of() noexcept {
           .serves = &Schedule::serves};
 }
 
-/// The algorithm without its type, for transports with this type of site. In arrival_algorithm.hpp,
-/// which authors of algorithms include.
+/// The algorithm without its type, for transports with this type of call context. In
+/// arrival_algorithm.hpp, which authors of algorithms include.
 template <class Arrival, class Schedule, class S>
 const ArrivalAlgorithm& algorithm_under() noexcept;
 
 /// For the library's algorithms, in namespace detail: see PAPCOLL_COMPILED_ONCE.
 #define PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(Arrival, Schedule) \
   PAPCOLL_COMPILED_ONCE(                                       \
-      const ArrivalAlgorithm& algorithm_under<Arrival, Schedule, NodeSite>() noexcept)
+      const ArrivalAlgorithm& algorithm_under<Arrival, Schedule, NodeContext>() noexcept)
 
 }  // namespace detail
 

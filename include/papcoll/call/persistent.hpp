@@ -291,7 +291,7 @@ PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec
     return {nullptr, in_rank_order ? spec.schedule : AnySchedule{}};
   }
   check_arrival(caller, *spec.arrival, transport, call);
-  return {transport.make_site == nullptr ? spec.arrival : nullptr, {}};
+  return {transport.make_context == nullptr ? spec.arrival : nullptr, {}};
 }
 
 PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,

@@ -228,8 +228,8 @@ PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& al
   TeamCore& core = caller.core;
   TeamOffers offers{.ranks = core.size(), .chunk_bytes = core.options().chunk_bytes};
   if (!core.on_one_node()) offers.bits &= ~requirement::common_memory;
-  if (transport.site != algorithm.site) {
-    offers.bits &= ~(requirement::compiled_site | requirement::node_memory);
+  if (transport.context != algorithm.context) {
+    offers.bits &= ~(requirement::compiled_context | requirement::node_memory);
     offers.bits |= transport.offers & requirement::node_memory;
   }
   require_able(core, caller.called(), algorithm, needs_in_call(algorithm, call), call, offers,

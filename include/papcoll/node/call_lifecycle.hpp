@@ -16,7 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// The lifecycle of a call in a control block, on one of its ranks: the call's number, entering
 /// and leaving its epoch slot, and how it fails. What algorithms ask of the call in between is in
-/// BasicNodeSite.
+/// BasicNodeContext.
 template <class ControlBlock, class Bells> class CallLifecycle {
  protected:
   using Access = typename ControlBlock::Access;
@@ -157,7 +157,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     }
   }
 
-  // --- what algorithms ask, see Site
+  // --- what algorithms ask, see CallContext
 
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }

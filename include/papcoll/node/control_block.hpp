@@ -41,7 +41,7 @@ constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
 /// an epoch slot that was last used `epoch_slots` epochs before `first_epoch`.
 ///
-/// Two parts, since they get their pages at different times (see BasicNodeSite::take_pages()):
+/// Two parts, since they get their pages at different times (see BasicNodeContext::take_pages()):
 ///
 ///     words      of the whole control block, then of each epoch slot: all but the chunk buffers
 ///     buffers    of each rank those of all its epoch slots, in whole pages; then each of the

@@ -161,8 +161,8 @@ struct Node {
 
   detail::Shared<NodePages> pages{};  ///< keeps all this memory mapped; null: it needs nothing
   PeerMemory peers{};
-  /// The groups of ranks that are near each other, see Site. Equal on all ranks of the node from
-  /// their first call on; the bits of results may depend on them.
+  /// The groups of ranks that are near each other, see CallContext. Equal on all ranks of the node
+  /// from their first call on; the bits of results may depend on them.
   detail::Shared<const Groups> groups{};
   /// How this rank copies to memory that the others read.
   detail::Shared<detail::CopyChoice> copies = detail::make_shared<detail::CopyChoice>();

@@ -7,7 +7,7 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/node/call_fingerprint.hpp>
-#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/parts.hpp>
 #include <papcoll/runtime/team_context.hpp>
@@ -85,15 +85,15 @@ class CallScope : Pinned {
 /// present step. A dead peer is not waited for, and a stopped one until the deadline; from then on
 /// the communicator is broken. Called in the handler of what the call threw.
 [[gnu::cold, gnu::noinline]] inline void take_back_what_is_lent(TeamState& team) noexcept {
-  NodeSite& site = team.node.site();
+  NodeContext& context = team.node.context();
   // From here on no peer begins to work on them. What failed may be known to a team that this one
   // is a part of, and not to the ranks of this one.
-  if (!site.failed()) team.abort_node(team.handled_reason());
-  site.end_reading();  // an exception may have come in between
+  if (!context.failed()) team.abort_node(team.handled_reason());
+  context.end_reading();  // an exception may have come in between
   struct Patience final : WaitHooks {
     explicit Patience(TeamState& of) : team(of) {}
     void watch() override {  // dead readers are forgotten
-      NodeSite& lender = team.node.site();
+      NodeContext& lender = team.node.context();
       TeamHooks& outermost = team.outermost().hooks();
       for (int r = 0; r < team.size(); ++r) {
         if (lender.is_reading(r) && outermost.is_gone(team.shown(r))) lender.forget_reader(r);
@@ -107,7 +107,7 @@ class CallScope : Pinned {
   Waiter waiter = team.waiter();
   if (!team.surroundings().processes) waiter.deadline = {};
   waiter.hooks = &patience;
-  waiter.until([&] { return patience.over || site.reader() < 0; }, Naps::brief);
+  waiter.until([&] { return patience.over || context.reader() < 0; }, Naps::brief);
   if (patience.over) {
     team.fail_everywhere("a peer is stopped in the midst of a call that failed",
                          NodeControlBlock::Abort::deadline);
@@ -115,57 +115,57 @@ class CallScope : Pinned {
 }
 
 /// What a call of an arrival-driven algorithm runs on.
-struct SiteOfCall {
-  void* site;                 ///< of the kind that the algorithm is compiled for
-  std::uint32_t compared_by;  ///< 16 bits that stand for the algorithm on that site
+struct ContextOfCall {
+  void* context;              ///< of the kind that the algorithm is compiled for
+  std::uint32_t compared_by;  ///< 16 bits that stand for the algorithm on that call context
 };
 
-/// A rank's sites, in one team, of transports that bring a type of their own.
-class OwnSites final : public TeamPart {
+/// A rank's call contexts, in one team, of transports that bring a type of their own.
+class TransportContexts final : public TeamPart {
  public:
-  static constexpr PartKind kind = PartKind::own_sites;
+  static constexpr PartKind kind = PartKind::transport_contexts;
 
-  explicit OwnSites(TeamState& team) : team_(team) {}
+  explicit TransportContexts(TeamState& team) : team_(team) {}
 
-  /// The site of a transport for the next call; all ranks make theirs at the first of them.
-  [[gnu::noinline]] SiteOfCall of(const TransportTable& t, const ArrivalAlgorithm& algorithm,
-                                  const Call& call) {
-    OwnSite& own = find(t);
-    if (own.site == nullptr) make(own, call);
-    return {own.site.get(), short_id(own.number + algorithm.id)};
+  /// The call context of a transport for the next call; all ranks make theirs at the first of them.
+  [[gnu::noinline]] ContextOfCall of(const TransportTable& t, const ArrivalAlgorithm& algorithm,
+                                     const Call& call) {
+    OwnContext& own = find(t);
+    if (own.context == nullptr) make(own, call);
+    return {own.context.get(), short_id(own.number + algorithm.id)};
   }
 
-  void close(bool /*broken*/) noexcept override { sites_.clear(); }
+  void close(bool /*broken*/) noexcept override { contexts_.clear(); }
 
  private:
-  struct OwnSite {
+  struct OwnContext {
     const TransportTable* transport;
-    std::uint32_t number;       ///< of the transport's name; the lowest 9 bits are 0
-    detail::Shared<void> site;  ///< null until this rank has made its own
+    std::uint32_t number;          ///< of the transport's name; the lowest 9 bits are 0
+    detail::Shared<void> context;  ///< null until this rank has made its own
   };
 
   static constexpr std::uint32_t no_algorithm = 256;  ///< above the numbers of all algorithms
 
-  OwnSite& find(const TransportTable& t) {
-    for (OwnSite& s : sites_) {
+  OwnContext& find(const TransportTable& t) {
+    for (OwnContext& s : contexts_) {
       if (s.transport == &t) return s;
     }
-    return sites_.emplace_back(OwnSite{&t, hash_of_name(t.name) * 512, nullptr});
+    return contexts_.emplace_back(OwnContext{&t, hash_of_name(t.name) * 512, nullptr});
   }
 
-  /// Makes this rank's site in an epoch slot of its own, which shows that all ranks want it, so
-  /// that none is alone in what makes it.
-  [[gnu::noinline, gnu::cold]] void make(OwnSite& own, const Call& call) {
+  /// Makes this rank's call context in an epoch slot of its own, which shows that all ranks want
+  /// it, so that none is alone in what makes it.
+  [[gnu::noinline, gnu::cold]] void make(OwnContext& own, const Call& call) {
     const CallFingerprint fingerprint = fingerprint_of_long(call, own.number + no_algorithm);
     const CallScope scope{team_, fingerprint, call};
     team_.node.announce_only();
     team_.node.compare();
-    own.site = team_.or_break(
-        [&] { return own.transport->make_site(team_.surroundings(), team_.node.site()); });
+    own.context = team_.or_break(
+        [&] { return own.transport->make_context(team_.surroundings(), team_.node.context()); });
   }
 
   TeamState& team_;
-  detail::Vector<OwnSite> sites_;
+  detail::Vector<OwnContext> contexts_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

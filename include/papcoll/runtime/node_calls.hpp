@@ -8,7 +8,7 @@
 #include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 #include <papcoll/runtime/node_measurements.hpp>
@@ -45,78 +45,78 @@ class NodeCallTracker : Pinned {
 
   // --- what needs the control block
 
-  NodeSite& site() noexcept { return shared_->site; }
+  NodeContext& context() noexcept { return shared_->context; }
 
   /// Enters the epoch slot of a blocking call. False: the call that used it before did not match,
   /// and fail_for_earlier_call() is all that may follow.
   bool begin(const CallFingerprint& fingerprint, const Call& call) {
-    NodeSite& site = shared_->site;
-    site.begin(fingerprint, call.reducer);
+    NodeContext& context = shared_->context;
+    context.begin(fingerprint, call.reducer);
     enter_epoch_slot(&call);
     in_call_ = true;
-    return site.earlier_call_matched();
+    return context.earlier_call_matched();
   }
   void end() noexcept {
     if (times_) [[unlikely]]
       note_cost();
-    shared_->site.leave();
+    shared_->context.leave();
     in_call_ = false;
   }
 
   /// Called after begin(): throws peer_error, and makes all ranks in this call throw it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail_for_earlier_call() {
-    NodeSite& site = shared_->site;
+    NodeContext& context = shared_->context;
     const detail::OnExit left{[this] { end(); }};
     announce_only();
-    basis_.waiter().until([&] { return site.failed(); });  // another may say so first
-    basis_.mismatch(site.failure_text());
+    basis_.waiter().until([&] { return context.failed(); });  // another may say so first
+    basis_.mismatch(context.failure_text());
   }
 
   /// Returns true if this rank passed messages, or began to, in the call that used the present
   /// epoch slot before. If that call did not match, a message may be left that no rank has
   /// received.
   bool earlier_call_passed_messages() const noexcept {
-    const std::uint32_t before = shared_->site.epoch() - NodeControlBlock::epoch_slots;
+    const std::uint32_t before = shared_->context.epoch() - NodeControlBlock::epoch_slots;
     return with_messages_[before % NodeControlBlock::epoch_slots] == make_tagged(before, 1);
   }
 
   /// Throws peer_error, on all ranks and with nothing in flight, if those of a node differ in the
   /// call under way.
   void compare() {
-    NodeSite& site = shared_->site;
+    NodeContext& context = shared_->context;
     basis_.waiter().until([&] {
       for (int r = 0; r < basis_.size(); ++r) {
-        if (!site.arrived(r, 0)) return false;
+        if (!context.arrived(r, 0)) return false;
       }
       return true;
     });
-    site.all_arrived();
+    context.all_arrived();
     for (int r = 0; r < basis_.size(); ++r) {
-      if (site.matches(r)) continue;
-      site.compare_calls();
+      if (context.matches(r)) continue;
+      context.compare_calls();
       fail();
     }
     // A rank that learns of an earlier mismatch arrives with an equal fingerprint, and does not go
     // on.
-    if (site.is_failing()) fail();
+    if (context.is_failing()) fail();
   }
 
   /// Makes a call that is invalid on this rank fail on the others. Returns what is to be added to
   /// the exception of this rank, which may learn only here that an earlier call did not match.
   [[gnu::cold]] std::string refuse_call(const std::string& what) {
-    NodeSite& site = shared_->site;
+    NodeContext& context = shared_->context;
     std::string earlier;
     CallFingerprint fingerprint;
     fingerprint.packed = CallFingerprint::invalid;
     const Reducer none;
-    site.begin(fingerprint, none);
+    context.begin(fingerprint, none);
     enter_epoch_slot(nullptr);
     const detail::OnExit left{[this] { end(); }};
-    if (!site.earlier_call_matched()) {
-      basis_.waiter().until([&] { return site.failed(); });  // another may say so first
-      earlier = detail::joined({"; and ", site.failure_text()});
+    if (!context.earlier_call_matched()) {
+      basis_.waiter().until([&] { return context.failed(); });  // another may say so first
+      earlier = detail::joined({"; and ", context.failure_text()});
     }
-    site.fail_with(detail::joined({"another rank's call is invalid: ", what}));
+    context.fail_with(detail::joined({"another rank's call is invalid: ", what}));
     announce_only();
     return earlier;
   }
@@ -134,13 +134,13 @@ class NodeCallTracker : Pinned {
 
   /// Announces this rank in the present call, in which it shares nothing.
   void announce_only() noexcept {
-    if (shared_) shared_->site.announce(nullptr, 0, 0);
+    if (shared_) shared_->context.announce(nullptr, 0, 0);
   }
 
   /// From here on this rank passes messages in the call under way.
   void note_messages() noexcept {
     if (!shared_) return;
-    const std::uint32_t epoch = shared_->site.epoch();
+    const std::uint32_t epoch = shared_->context.epoch();
     with_messages_[epoch % NodeControlBlock::epoch_slots] = make_tagged(epoch, 1);
   }
 
@@ -175,49 +175,49 @@ class NodeCallTracker : Pinned {
   [[gnu::cold]] std::uint32_t abort(std::uint32_t reason) noexcept {
     if (!shared_) return reason;
     std::uint32_t first = 0;
-    const bool is_first = shared_->site.control_block().abort().reason.compare_exchange_strong(
+    const bool is_first = shared_->context.control_block().abort().reason.compare_exchange_strong(
         first, reason, std::memory_order_seq_cst);
     shared_->bells.ring_all();
     return is_first ? reason : first;
   }
 
   /// As in NodeControlBlock::Abort; 0: not broken. In one order with what readers show of
-  /// themselves: see NodeSite::reader().
+  /// themselves: see NodeContext::reader().
   std::uint32_t abort_reason() const noexcept {
-    return shared_ ? shared_->site.control_block().abort().reason.load(std::memory_order_seq_cst)
+    return shared_ ? shared_->context.control_block().abort().reason.load(std::memory_order_seq_cst)
                    : 0;
   }
 
   /// Throws peer_error if the call under way does not match those of the ranks that have come.
   void check() {
     if (!in_call_) return;
-    shared_->site.compare_calls();
-    if (shared_->site.failed()) basis_.mismatch(shared_->site.failure_text());
+    shared_->context.compare_calls();
+    if (shared_->context.failed()) basis_.mismatch(shared_->context.failure_text());
   }
 
   /// Returns a sentence that names the ranks that have not arrived in the present call; empty if
   /// all have, or there is no call.
   [[gnu::cold]] std::string missing() const {
-    const bool any = shared_ && shared_->site.under_way();
-    return any ? shared_->site.missing() : std::string{};
+    const bool any = shared_ && shared_->context.under_way();
+    return any ? shared_->context.missing() : std::string{};
   }
 
   /// What this rank waits for in the call under way, a sentence; empty: none is under way.
   [[gnu::cold]] std::string waits_for() const {
-    if (!shared_ || !shared_->site.under_way()) return {};
+    if (!shared_ || !shared_->context.under_way()) return {};
     std::string who = missing();
     if (!who.empty()) return who;
-    return detail::joined({"all ranks have come to ", shared_->site.describe_call(),
+    return detail::joined({"all ranks have come to ", shared_->context.describe_call(),
                            ", and one is stopped or held up in it"});
   }
 
-  /// See NodeSite.
+  /// See NodeContext.
   [[gnu::cold]] void keep_what_is_lent() noexcept {
-    if (shared_) shared_->site.keep_what_is_lent();
+    if (shared_) shared_->context.keep_what_is_lent();
   }
 
   [[gnu::cold]] void call_ranks(const std::vector<int>& names) {
-    if (shared_) shared_->site.call_ranks(names);
+    if (shared_) shared_->context.call_ranks(names);
   }
 
   /// Called when all ranks have just waited for each other: they may try how to copy.
@@ -247,16 +247,16 @@ class NodeCallTracker : Pinned {
   struct Shared {
     [[gnu::cold]] Shared(const Node& node, const Options& options, int rank)
         : bells(node.bells, node.size),
-          site(detail::control_block_of(node, options.chunk_bytes), bells, node.rank,
-               options.first_epoch, &node),
-          monitor(site.control_block(), rank),
-          rendezvous(site.control_block(), bells),
-          refused(site.control_block(), rank),
-          census(site.control_block(), rank),
-          trials(node, site.control_block()) {}
+          context(detail::control_block_of(node, options.chunk_bytes), bells, node.rank,
+                  options.first_epoch, &node),
+          monitor(context.control_block(), rank),
+          rendezvous(context.control_block(), bells),
+          refused(context.control_block(), rank),
+          census(context.control_block(), rank),
+          trials(node, context.control_block()) {}
 
     Doorbells bells;
-    NodeSite site;
+    NodeContext context;
     ArrivalMonitor monitor;
     NodeRendezvous rendezvous;
     RefusedRequests refused;
@@ -267,8 +267,8 @@ class NodeCallTracker : Pinned {
   /// Enters the epoch slot of the call that has just begun, and watches arrivals; `call` is null
   /// where there is none.
   void enter_epoch_slot(const Call* call) {
-    NodeSite& site = shared_->site;
-    const std::uint32_t epoch = site.epoch();
+    NodeContext& context = shared_->context;
+    const std::uint32_t epoch = context.epoch();
     const ArrivalClass kind = call != nullptr ? kind_of(*call) : ArrivalClass{};
     const ArrivalMonitor& monitor = shared_->monitor;
     const bool watches = monitor.watches(epoch);
@@ -279,18 +279,18 @@ class NodeCallTracker : Pinned {
         watches && call != nullptr && call->trial.is_timed(epoch, often, monitor.timed_one_in());
     if (times || notes) {
       enter_noted(call, kind, times);
-    } else if (!site.enter()) {
-      basis_.waiter().until([&] { return site.enter(); }, Naps::brief);
+    } else if (!context.enter()) {
+      basis_.waiter().until([&] { return context.enter(); }, Naps::brief);
     }
     if (monitor.looks(epoch)) look(epoch);
   }
 
   /// As enter(), for a call whose arrival is recorded.
   [[gnu::noinline]] void enter_noted(const Call* call, ArrivalClass kind, bool times) {
-    NodeSite& site = shared_->site;
+    NodeContext& context = shared_->context;
     const Waiter::Clock::time_point arrival = Waiter::Clock::now();
-    if (!site.enter()) basis_.waiter().until([&] { return site.enter(); }, Naps::brief);
-    shared_->monitor.note(site.epoch(),
+    if (!context.enter()) basis_.waiter().until([&] { return context.enter(); }, Naps::brief);
+    shared_->monitor.note(context.epoch(),
                           static_cast<std::uint64_t>(arrival.time_since_epoch().count()), kind,
                           call != nullptr && is_in_arena(*call));
     if (!times) return;
@@ -317,7 +317,7 @@ class NodeCallTracker : Pinned {
   [[gnu::noinline]] void note_cost() noexcept {
     times_ = false;
     const auto took = Waiter::Clock::now() - arrival_;
-    shared_->monitor.note_cost(shared_->site.epoch(), trial_,
+    shared_->monitor.note_cost(shared_->context.epoch(), trial_,
                                static_cast<std::uint64_t>(took.count()), block_bits_);
   }
 
@@ -335,9 +335,9 @@ class NodeCallTracker : Pinned {
 
   /// Throws what made the present call fail, once some rank has published it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail() {
-    NodeSite& site = shared_->site;
-    basis_.waiter().until([&] { return site.failed(); });
-    basis_.mismatch(site.failure_text());
+    NodeContext& context = shared_->context;
+    basis_.waiter().until([&] { return context.failed(); });
+    basis_.mismatch(context.failure_text());
   }
 
   static ArrivalClass kind_of(const Call& call) noexcept {
@@ -345,7 +345,7 @@ class NodeCallTracker : Pinned {
   }
 
   bool is_in_arena(const Call& call) const noexcept {
-    const PeerMemory& peers = shared_->site.peers();
+    const PeerMemory& peers = shared_->context.peers();
     const auto seen = [&](const std::byte* p) {
       return p == nullptr || peers.place(p, call.bytes()).mapped != 0;
     };

@@ -16,7 +16,7 @@ class Endpoint;
 enum class PartKind : unsigned char {
   agreements,
   tickets,
-  own_sites,
+  transport_contexts,
   selection,
   arena,
   packed_memory,

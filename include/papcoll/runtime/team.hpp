@@ -99,7 +99,7 @@ class TeamCore final : public TeamState {
   bool on_one_node() const noexcept { return node.is_there(); }
   /// The number that the node's control block gives the next blocking call. Only where the ranks
   /// share memory.
-  std::uint32_t next_epoch() noexcept { return node.site().epoch() + 1; }
+  std::uint32_t next_epoch() noexcept { return node.context().epoch() + 1; }
 
   /// What the ranks have learnt of arrivals in calls of this kind, the same on all of them.
   Imbalance imbalance_of(const Call& call) const noexcept {
@@ -163,33 +163,34 @@ class TeamCore final : public TeamState {
 
   // --- blocking calls of arrival-driven algorithms
 
-  /// Runs an arrival-driven algorithm that is compiled for NodeSite; the team must be on one node.
+  /// Runs an arrival-driven algorithm that is compiled for NodeContext; the team must be on one
+  /// node.
   void run(const ArrivalAlgorithm& algorithm, const Call& call) {
-    run_on(&node.site(), fingerprint_of(call, algorithm.id), algorithm, call);
+    run_on(&node.context(), fingerprint_of(call, algorithm.id), algorithm, call);
   }
 
   /// As run(algorithm, call), for a call whose fingerprint_of() by the algorithm are known.
   void run(const ArrivalAlgorithm& algorithm, const CallFingerprint& fingerprint,
            const Call& call) {
-    run_on(&node.site(), fingerprint, algorithm, call);
+    run_on(&node.context(), fingerprint, algorithm, call);
   }
 
-  /// Runs an arrival-driven algorithm that is compiled for the transport's site.
+  /// Runs an arrival-driven algorithm that is compiled for the transport's call context.
   void run(const ArrivalAlgorithm& algorithm, const TransportTable& transport, const Call& call) {
-    if (transport.make_site == nullptr) return run(algorithm, call);
-    const SiteOfCall own = parts.get<OwnSites>(*this).of(transport, algorithm, call);
-    run_on(own.site, fingerprint_of(call, own.compared_by), algorithm, call);
+    if (transport.make_context == nullptr) return run(algorithm, call);
+    const ContextOfCall own = parts.get<TransportContexts>(*this).of(transport, algorithm, call);
+    run_on(own.context, fingerprint_of(call, own.compared_by), algorithm, call);
   }
 
  private:
-  void run_on(void* site, const CallFingerprint& fingerprint, const ArrivalAlgorithm& algorithm,
+  void run_on(void* context, const CallFingerprint& fingerprint, const ArrivalAlgorithm& algorithm,
               const Call& call) {
     const CallScope scope{*this, fingerprint, call};
     counts.add(call.collective, algorithm.name);
     if (call.count == 0 && call.collective != Collective::barrier) return node.announce_only();
     try {
       try {
-        algorithm.run(site, waiter(), call);
+        algorithm.run(context, waiter(), call);
       } catch (const failed_copy& problem) {
         explain(problem);
         throw;

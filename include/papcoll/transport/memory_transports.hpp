@@ -11,7 +11,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Ranks are processes of one node: memory that they share.
 struct ShmTransport {
   using policy_kind = TransportPolicyKind;
-  using Site = NodeSite;
+  using Context = NodeContext;
   static constexpr std::string_view name = "ShmTransport";
   static constexpr unsigned offers = capability::node_memory;
   static constexpr bool rings = true;
@@ -23,7 +23,7 @@ struct ShmTransport {
 /// Ranks are threads of one process: memory of the process, no MPI.
 struct ThreadTransport {
   using policy_kind = TransportPolicyKind;
-  using Site = NodeSite;
+  using Context = NodeContext;
   static constexpr std::string_view name = "ThreadTransport";
   static constexpr unsigned offers = capability::node_memory;
   static constexpr bool rings = true;
@@ -46,7 +46,7 @@ using FindTransport = decltype(find_transport);
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/transport/shm/channel_endpoint.hpp>
 #include <papcoll/transport/transport.hpp>

@@ -3,10 +3,10 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/policy.hpp>
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/node_site.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/schedule/endpoint.hpp>
 #include <papcoll/topology/machine_on_demand.hpp>
 #include <papcoll/transport/rma/remote_atomics.hpp>
@@ -84,10 +84,10 @@ struct TeamEnvironment {
 /// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits; `rings`,
 /// whether a message wakes a sleeping receiver; `unavailable(surroundings)`, why it cannot serve
 /// this team, empty if it can; `connect(surroundings)`, this rank's endpoint for plans. connect is
-/// called by all ranks of the team at once and may communicate. If it offers node_memory: `Site`,
-/// the type that arrival-driven algorithms run on over it, see BringsSite. If it offers
-/// remote_tickets: `open_atomics(surroundings, n, tickets)`, this rank's view of n words on each
-/// rank, n being RemoteTicketCounter::words(size); called like connect. Throws
+/// called by all ranks of the team at once and may communicate. If it offers node_memory:
+/// `Context`, the type that arrival-driven algorithms run on over it, see ProvidesCallContext. If
+/// it offers remote_tickets: `open_atomics(surroundings, n, tickets)`, this rank's view of n words
+/// on each rank, n being RemoteTicketCounter::words(size); called like connect. Throws
 /// transport_unavailable, on all ranks; what one rank alone throws breaks the team.
 template <class T>
 concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
@@ -99,18 +99,18 @@ concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
   { T::connect(s) } -> std::same_as<std::unique_ptr<Endpoint>>;
 };
 
-/// A transport over which arrival-driven algorithms run. Its `Site` is NodeSite, which every team
-/// on one node has, or a type of its own with `make_site(surroundings, node)`, this rank's site in
-/// the team whose NodeSite is `node`: both arguments and MPI
-/// outlive it. make_site is called once for a team, by all ranks at once, within the first call
+/// A transport over which arrival-driven algorithms run. Its `Context` is NodeContext, which every
+/// team on one node has, or a type of its own with `make_context(surroundings, node)`, this rank's
+/// call context in the team whose NodeContext is `node`: both arguments and MPI
+/// outlive it. make_context is called once for a team, by all ranks at once, within the first call
 /// that needs it, after their calls were compared. It may communicate by means of its own. It
 /// throws transport_unavailable on all ranks, and the call fails; what one rank alone throws breaks
-/// the team. examples/10_write_your_own_site.cpp is such a transport.
+/// the team. examples/10_write_your_own_context.cpp is such a transport.
 template <class T>
-concept BringsSite = Site<typename T::Site> &&
-    (std::same_as<typename T::Site, NodeSite> ||
-     requires(const TeamEnvironment& s, NodeSite& node) {
-       { T::make_site(s, node) } -> std::same_as<std::unique_ptr<typename T::Site>>;
+concept ProvidesCallContext = CallContext<typename T::Context> &&
+    (std::same_as<typename T::Context, NodeContext> ||
+     requires(const TeamEnvironment& s, NodeContext& node) {
+       { T::make_context(s, node) } -> std::same_as<std::unique_ptr<typename T::Context>>;
      });
 
 /// A transport policy without its type.
@@ -122,13 +122,14 @@ struct TransportTable {
   std::unique_ptr<Endpoint> (*connect)(const TeamEnvironment&);
   std::unique_ptr<RemoteAtomics> (*open_atomics)(const TeamEnvironment&, std::size_t,
                                                  RemoteTickets) = nullptr;
-  SiteKind site{};  ///< what arrival-driven algorithms run on; of no site if it only has messages
-  /// Makes a rank's site of that kind; null: the kind is NodeSite, and the team has one.
-  detail::Shared<void> (*make_site)(const TeamEnvironment&, NodeSite&) = nullptr;
+  /// What arrival-driven algorithms run on; of no type if it only has messages.
+  ContextType context{};
+  /// Makes a rank's call context of that kind; null: the kind is NodeContext, and the team has one.
+  detail::Shared<void> (*make_context)(const TeamEnvironment&, NodeContext&) = nullptr;
 
-  /// Returns true if it serves what is compiled for NodeSite, as are all algorithms that papcoll
+  /// Returns true if it serves what is compiled for NodeContext, as are all algorithms that papcoll
   /// chooses.
-  bool takes_node_site() const noexcept { return site == SiteKind::of<NodeSite>(); }
+  bool takes_node_context() const noexcept { return context == ContextType::of<NodeContext>(); }
 };
 
 namespace detail {
@@ -142,41 +143,45 @@ constexpr auto open_words_of() noexcept -> decltype(TransportTable::open_atomics
   }
 }
 
-/// Refuses a transport's site if anything is wrong with it, with one sentence for each fault.
-template <class T> void check_site() noexcept {
+/// Refuses a transport's call context if anything is wrong with it, with one sentence for each
+/// fault.
+template <class T> void check_context() noexcept {
   if constexpr (offers_node_memory<T>) {
-    constexpr bool names_it = requires { typename T::Site; };
-    static_assert(names_it,
-                  "papcoll: this transport offers node memory and does not name the site of "
-                  "arrival-driven algorithms over it: add `using Site = papcoll::NodeSite`, or a "
-                  "type of its own, or do not offer capability::node_memory");
+    constexpr bool names_it = requires { typename T::Context; };
+    static_assert(
+        names_it,
+        "papcoll: this transport offers node memory and does not name the call context of "
+        "arrival-driven algorithms over it: add `using Context = papcoll::NodeContext`, or a "
+        "type of its own, or do not offer capability::node_memory");
     if constexpr (names_it) {
-      constexpr bool is_complete = Site<typename T::Site>;
-      static_assert(is_complete,
-                    "papcoll: the Site of this transport lacks something that arrival-driven "
-                    "algorithms ask: derive it from papcoll::ForwardingSite, or declare all that "
-                    "the concept papcoll::Site lists");
-      static_assert(!is_complete || BringsSite<T>,
-                    "papcoll: this transport has a Site of its own and nothing that makes it: add "
-                    "static std::unique_ptr<Site> make_site(const papcoll::TeamEnvironment&, "
-                    "papcoll::NodeSite&)");
+      constexpr bool is_complete = CallContext<typename T::Context>;
+      static_assert(
+          is_complete,
+          "papcoll: the Context of this transport lacks something that arrival-driven "
+          "algorithms ask: derive it from papcoll::ForwardingContext, or declare all that "
+          "the concept papcoll::CallContext lists");
+      static_assert(
+          !is_complete || ProvidesCallContext<T>,
+          "papcoll: this transport has a Context of its own and nothing that makes it: add "
+          "static std::unique_ptr<Context> make_context(const papcoll::TeamEnvironment&, "
+          "papcoll::NodeContext&)");
     }
   }
 }
 
-template <class T> Shared<void> make_site_of(const TeamEnvironment& s, NodeSite& node) {
-  auto made = detail::make_shared<std::unique_ptr<typename T::Site>>(T::make_site(s, node));
-  auto* const site = made->get();
-  return {std::move(made), site};
+template <class T> Shared<void> make_context_of(const TeamEnvironment& s, NodeContext& node) {
+  auto made = detail::make_shared<std::unique_ptr<typename T::Context>>(T::make_context(s, node));
+  auto* const context = made->get();
+  return {std::move(made), context};
 }
 
 template <TransportPolicy T> constexpr TransportTable transport_table_of() noexcept {
   TransportTable table{T::name,         T::offers,   T::rings,
                        &T::unavailable, &T::connect, open_words_of<T>()};
-  if constexpr (offers_node_memory<T> && BringsSite<T>) {
-    using OwnSite = typename T::Site;
-    table.site = SiteKind::of<OwnSite>();
-    if constexpr (!std::same_as<OwnSite, NodeSite>) table.make_site = &make_site_of<T>;
+  if constexpr (offers_node_memory<T> && ProvidesCallContext<T>) {
+    using OwnContext = typename T::Context;
+    table.context = ContextType::of<OwnContext>();
+    if constexpr (!std::same_as<OwnContext, NodeContext>) table.make_context = &make_context_of<T>;
   }
   return table;
 }
@@ -190,7 +195,7 @@ inline constexpr TransportTable transport_table = detail::transport_table_of<T>(
 namespace detail {
 
 template <class T> const TransportTable& table_of_transport() noexcept {
-  check_site<T>();
+  check_context<T>();
   return transport_table<T>;
 }
 

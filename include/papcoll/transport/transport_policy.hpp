@@ -9,7 +9,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 
 class Endpoint;
-class NodeSite;
+class NodeContext;
 class RemoteAtomics;
 struct TeamEnvironment;
 struct TransportTable;
@@ -20,11 +20,11 @@ namespace detail {
 template <class T>
 inline constexpr bool offers_node_memory = (offers_of<T> & capability::node_memory) != 0;
 
-/// The site of arrival-driven algorithms over a transport: NodeSite where it names none.
-template <class T> struct SiteOver : std::type_identity<NodeSite> {};
+/// The call context of arrival-driven algorithms over a transport: NodeContext where it names none.
+template <class T> struct ContextOver : std::type_identity<NodeContext> {};
 template <class T>
-requires(offers_node_memory<T>&& requires { typename T::Site; }) struct SiteOver<T>
-    : std::type_identity<typename T::Site> {
+requires(offers_node_memory<T>&& requires { typename T::Context; }) struct ContextOver<T>
+    : std::type_identity<typename T::Context> {
 };
 
 /// The transport without its type. In transport.hpp, which authors of transports include.

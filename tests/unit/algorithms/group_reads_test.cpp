@@ -9,9 +9,9 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/node/control_block.hpp>
-#include <papcoll/node/forwarding_site.hpp>
+#include <papcoll/node/forwarding_context.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/op.hpp>
 #include <papcoll/topology/groups.hpp>
@@ -28,8 +28,8 @@ using papcoll::Call;
 using papcoll::Doorbells;
 using papcoll::Groups;
 using papcoll::Node;
+using papcoll::NodeContext;
 using papcoll::NodeControlBlock;
-using papcoll::NodeSite;
 
 namespace {
 
@@ -74,35 +74,35 @@ class Owners {
 };
 
 /// Counts what its rank reads from and writes to memory of other groups.
-class CountingSite : public papcoll::ForwardingSite {
+class CountingContext : public papcoll::ForwardingContext {
  public:
-  CountingSite(NodeSite& node, const Groups& groups, const Owners& owners) noexcept
-      : ForwardingSite(node), groups_(&groups), owners_(&owners) {}
+  CountingContext(NodeContext& node, const Groups& groups, const Owners& owners) noexcept
+      : ForwardingContext(node), groups_(&groups), owners_(&owners) {}
 
   Crossings crossings;
 
   void reduce(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) noexcept {
     crossings.combined += far(low, n * sizeof(float)) + far(high, n * sizeof(float));
     crossings.written += far(out, n * sizeof(float));
-    ForwardingSite::reduce(out, low, high, n);
+    ForwardingContext::reduce(out, low, high, n);
   }
   void reduce_for_peers(std::byte* out, const std::byte* low, const std::byte* high,
                         std::size_t n) {
     crossings.combined += far(low, n * sizeof(float)) + far(high, n * sizeof(float));
     crossings.written += far(out, n * sizeof(float));
-    ForwardingSite::reduce_for_peers(out, low, high, n);
+    ForwardingContext::reduce_for_peers(out, low, high, n);
   }
   void read(std::byte* to, const std::byte* from, std::size_t n) noexcept {
     count_copy(to, from, n);
-    ForwardingSite::read(to, from, n);
+    ForwardingContext::read(to, from, n);
   }
   void write(std::byte* to, const std::byte* from, std::size_t n) noexcept {
     count_copy(to, from, n);
-    ForwardingSite::write(to, from, n);
+    ForwardingContext::write(to, from, n);
   }
   void stream(std::byte* to, const std::byte* from, std::size_t n) noexcept {
     count_copy(to, from, n);
-    ForwardingSite::stream(to, from, n);
+    ForwardingContext::stream(to, from, n);
   }
 
  private:
@@ -118,7 +118,7 @@ class CountingSite : public papcoll::ForwardingSite {
   const Groups* groups_;
   const Owners* owners_;
 };
-static_assert(papcoll::Site<CountingSite>);
+static_assert(papcoll::CallContext<CountingContext>);
 
 void add(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n,
          const void*) noexcept {
@@ -134,7 +134,7 @@ void add(std::byte* out, const std::byte* low, const std::byte* high, std::size_
 
 struct Setting {
   Groups groups;
-  bool two_levels;  ///< the site knows the groups
+  bool two_levels;  ///< the call context knows the groups
   bool in_place;
 };
 
@@ -154,8 +154,8 @@ template <class Run> Crossings crossings_of(const Setting& setting) {
   std::vector<std::vector<float>> in(static_cast<std::size_t>(ranks), std::vector<float>(count));
   std::vector<std::vector<float>> out(in.size(), std::vector<float>(count));
   std::deque<Node> nodes;
-  std::deque<NodeSite> node_sites;
-  std::deque<CountingSite> sites;
+  std::deque<NodeContext> node_contexts;
+  std::deque<CountingContext> contexts;
   std::vector<Call> calls(in.size());
   std::deque<Run> runs(in.size());
   for (int r = 0; r < ranks; ++r) {
@@ -173,27 +173,28 @@ template <class Run> Crossings crossings_of(const Setting& setting) {
     nodes.push_back(Node{r, ranks});
     if (setting.two_levels)
       nodes.back().groups = {papcoll::detail::Shared<void>{}, &setting.groups};
-    node_sites.emplace_back(control, Doorbells{bells.data()->bytes, ranks}, r, 1, &nodes.back());
-    sites.emplace_back(node_sites.back(), setting.groups, owners);
-    node_sites.back().begin(papcoll::CallFingerprint::of(count, c.collective, 1, 0, 0), c.reducer);
-    REQUIRE(node_sites.back().enter());
+    node_contexts.emplace_back(control, Doorbells{bells.data()->bytes, ranks}, r, 1, &nodes.back());
+    contexts.emplace_back(node_contexts.back(), setting.groups, owners);
+    node_contexts.back().begin(papcoll::CallFingerprint::of(count, c.collective, 1, 0, 0),
+                               c.reducer);
+    REQUIRE(node_contexts.back().enter());
   }
 
   std::vector<bool> done(in.size());
   for (int left = ranks, turns = 0; left != 0; ++turns) {
     REQUIRE(turns < 1000);
     for (std::size_t r = 0; r < runs.size(); ++r) {
-      if (done[r] || !runs[r].step(sites[r], calls[r])) continue;
+      if (done[r] || !runs[r].step(contexts[r], calls[r])) continue;
       done[r] = true;
       --left;
     }
   }
   Crossings all;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    node_sites[r].leave();
-    all.combined += sites[r].crossings.combined;
-    all.copied += sites[r].crossings.copied;
-    all.written += sites[r].crossings.written;
+    node_contexts[r].leave();
+    all.combined += contexts[r].crossings.combined;
+    all.copied += contexts[r].crossings.copied;
+    all.written += contexts[r].crossings.written;
   }
 
   const std::vector<float> sums = setting.two_levels
@@ -276,12 +277,12 @@ TEST_CASE("An allreduce has two levels where groups are alike and may be combine
     std::vector<Line> memory(NodeControlBlock::bytes(ranks, chunk_bytes) / sizeof(Line) + 1);
     Node node{0, ranks};
     node.groups = {papcoll::detail::Shared<void>{}, &groups};
-    const NodeSite site{NodeControlBlock{memory.data()->bytes, ranks, chunk_bytes},
-                        Doorbells{bells.data()->bytes, ranks}, 0, 1, &node};
+    const NodeContext context{NodeControlBlock{memory.data()->bytes, ranks, chunk_bytes},
+                              Doorbells{bells.data()->bytes, ranks}, 0, 1, &node};
     Call c;
     c.reducer.commutative = t.commutative;
     c.rank_order = t.rank_order;
-    const Groups* const found = papcoll::detail::groups_of_two_levels(site, c);
+    const Groups* const found = papcoll::detail::groups_of_two_levels(context, c);
     CHECK(found == (t.two_levels ? &groups : nullptr));
   }
 }

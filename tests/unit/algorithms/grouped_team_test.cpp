@@ -1,5 +1,5 @@
 // Allreduces in two levels on threads that come at random times. The groups are those that a
-// transport's site says.
+// transport's call context says.
 
 #include "catch.hpp"
 #include "group_sums.hpp"
@@ -7,8 +7,8 @@
 #include <papcoll/algorithms/arrival/multi_leader.hpp>
 #include <papcoll/algorithms/arrival/peer_slices.hpp>
 #include <papcoll/allreduce.hpp>
-#include <papcoll/node/forwarding_site.hpp>
-#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/forwarding_context.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/reduce.hpp>
 #include <papcoll/thread_team.hpp>
 #include <papcoll/topology/groups.hpp>
@@ -37,20 +37,21 @@ using Rank = ThreadTeam::Rank;
 
 const Groups* groups_of_team = nullptr;  ///< set while no team runs
 
-class GroupedSite final : public papcoll::ForwardingSite {
+class GroupedContext final : public papcoll::ForwardingContext {
  public:
-  using ForwardingSite::ForwardingSite;
+  using ForwardingContext::ForwardingContext;
   static const Groups* groups() noexcept { return groups_of_team; }
 };
 
 struct GroupedTransport : papcoll::ThreadTransport {
   static constexpr std::string_view name = "GroupedTransport";
-  using Site = GroupedSite;
-  static std::unique_ptr<Site> make_site(const papcoll::TeamEnvironment&, papcoll::NodeSite& node) {
-    return std::make_unique<Site>(node);
+  using Context = GroupedContext;
+  static std::unique_ptr<Context> make_context(const papcoll::TeamEnvironment&,
+                                               papcoll::NodeContext& node) {
+    return std::make_unique<Context>(node);
   }
 };
-static_assert(papcoll::BringsSite<GroupedTransport>);
+static_assert(papcoll::ProvidesCallContext<GroupedTransport>);
 
 /// In two levels if the groups allow it; `ordered`: only if ranks of each are neighbours.
 std::vector<float> expected(const Groups& groups, std::size_t count, bool ordered) {

@@ -147,8 +147,8 @@ FloorResult call_on_floor(TeamOnDevices& team, int ranks, const FloorCall& setti
         c.out = rank.out;
         floor(i).begin(c, sequence, device_algorithm_id<A>);
       }
-      NotingFloor site{floor(i), team.model, result.waits_for_taken};
-      if (!rank.run.step(site, rank.call)) continue;
+      NotingFloor context{floor(i), team.model, result.waits_for_taken};
+      if (!rank.run.step(context, rank.call)) continue;
       rank.done = true;
       --left;
       idle = 0;

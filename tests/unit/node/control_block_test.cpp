@@ -11,7 +11,7 @@
 #include <papcoll/error.hpp>
 #include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
 
@@ -35,8 +35,8 @@
 #include <sys/mman.h>
 
 using papcoll::Doorbells;
+using papcoll::NodeContext;
 using papcoll::NodeControlBlock;
-using papcoll::NodeSite;
 
 namespace {
 
@@ -147,16 +147,17 @@ class Threads {
   std::string run() {
     std::vector<std::string> problems(static_cast<std::size_t>(script_.ranks));
     // Late ranks may still read the pool of one that is through with the last call.
-    std::vector<std::unique_ptr<NodeSite>> sites(problems.size());
+    std::vector<std::unique_ptr<NodeContext>> contexts(problems.size());
     {
       std::vector<std::jthread> threads;
       for (int r = 0; r < script_.ranks; ++r) {
-        threads.emplace_back([this, r, &problems, &site = sites[static_cast<std::size_t>(r)]] {
-          site =
-              std::make_unique<NodeSite>(control_block(), Doorbells{bells_.data(), script_.ranks},
-                                         r, script_.first_epoch, &guarded_.node(r));
-          problems[static_cast<std::size_t>(r)] = run_rank(r, *site);
-        });
+        threads.emplace_back(
+            [this, r, &problems, &context = contexts[static_cast<std::size_t>(r)]] {
+              context = std::make_unique<NodeContext>(control_block(),
+                                                      Doorbells{bells_.data(), script_.ranks}, r,
+                                                      script_.first_epoch, &guarded_.node(r));
+              problems[static_cast<std::size_t>(r)] = run_rank(r, *context);
+            });
       }
     }
     for (const std::string& p : problems) {
@@ -168,7 +169,7 @@ class Threads {
  private:
   NodeControlBlock control_block() { return guarded_.control_block(); }
 
-  std::string run_rank(int rank, NodeSite& site) {
+  std::string run_rank(int rank, NodeContext& context) {
     Doorbells bells{bells_.data(), script_.ranks};
     papcoll::Waiter waiter;
     waiter.bells = &bells;
@@ -184,15 +185,15 @@ class Threads {
       explore::Buffers buffers{spec, i, rank, script_.ranks};
       const papcoll::Call call = buffers.prepare();
       if (random() % 8 == 0) delay(random);
-      const bool complete =
-          explore::make_call(site, spec, call, script_.may_fail(i, epoch_slots), [&](auto&& ready) {
-            waiter.until([&] {
-              if (random() % 16 == 0) delay(random);
-              return ready();
-            });
-          });
+      const bool complete = explore::make_call(context, spec, call,
+                                               script_.may_fail(i, epoch_slots), [&](auto&& ready) {
+                                                 waiter.until([&] {
+                                                   if (random() % 16 == 0) delay(random);
+                                                   return ready();
+                                                 });
+                                               });
       if (!complete) {  // as a team does before its exception passes
-        waiter.until([&] { return site.reader() < 0; }, papcoll::Naps::brief);
+        waiter.until([&] { return context.reader() < 0; }, papcoll::Naps::brief);
       }
       bool& before = complete_before[i % epoch_slots];
       if (problem.empty()) {
@@ -347,20 +348,20 @@ TEST_CASE("Nobody enters an epoch slot before all have left the call that used i
   Memory memory{NodeControlBlock::bytes(2, explore::chunk_bytes)};
   const NodeControlBlock control{memory.data(), 2, explore::chunk_bytes};
   const papcoll::Reducer reducer;
-  std::deque<NodeSite> sites;
-  for (int r = 0; r < 2; ++r) sites.emplace_back(control, Doorbells{bells.data(), 2}, r);
+  std::deque<NodeContext> contexts;
+  for (int r = 0; r < 2; ++r) contexts.emplace_back(control, Doorbells{bells.data(), 2}, r);
   for (int e = 1; e <= NodeControlBlock::epoch_slots; ++e) {
-    sites[0].begin({}, reducer);
-    REQUIRE(sites[0].enter());
-    sites[0].leave();
+    contexts[0].begin({}, reducer);
+    REQUIRE(contexts[0].enter());
+    contexts[0].leave();
   }
-  sites[0].begin({}, reducer);
-  CHECK(!sites[0].enter());
-  sites[1].begin({}, reducer);
-  CHECK(sites[1].enter());
-  CHECK(!sites[0].enter());
-  sites[1].leave();
-  CHECK(sites[0].enter());
+  contexts[0].begin({}, reducer);
+  CHECK(!contexts[0].enter());
+  contexts[1].begin({}, reducer);
+  CHECK(contexts[1].enter());
+  CHECK(!contexts[0].enter());
+  contexts[1].leave();
+  CHECK(contexts[0].enter());
 }
 
 namespace {
@@ -370,8 +371,8 @@ struct TwoRanks {
   Memory memory{NodeControlBlock::bytes(2, explore::chunk_bytes)};
   NodeControlBlock control{memory.data(), 2, explore::chunk_bytes};
   papcoll::Reducer reducer;
-  NodeSite zero{control, bells_of_two(), 0};
-  NodeSite one{control, bells_of_two(), 1};
+  NodeContext zero{control, bells_of_two(), 0};
+  NodeContext one{control, bells_of_two(), 1};
 
   Doorbells bells_of_two() {
     Doorbells::initialise(bells.data(), 2);
@@ -415,10 +416,10 @@ TEST_CASE("A rank whose call ends before a fault has its text hears of it later"
   zero.leave();
   one.leave();
   for (int call = 1; call < NodeControlBlock::epoch_slots; ++call) {
-    for (NodeSite* site : {&zero, &one}) {
-      site->begin({}, reducer);
-      REQUIRE(site->enter());
-      site->leave();
+    for (NodeContext* context : {&zero, &one}) {
+      context->begin({}, reducer);
+      REQUIRE(context->enter());
+      context->leave();
     }
   }
   zero.begin({}, reducer);
@@ -428,16 +429,16 @@ TEST_CASE("A rank whose call ends before a fault has its text hears of it later"
 
 TEST_CASE("Calls that differ unheard are told of when their epoch slot's turn comes") {
   TwoRanks ranks;
-  NodeSite& zero = ranks.zero;
-  NodeSite& one = ranks.one;
-  const auto call = [&ranks](NodeSite& site, std::size_t count) {
-    site.begin(papcoll::CallFingerprint::of(count, papcoll::Collective::scan, 0, 0, 0),
-               ranks.reducer);
-    REQUIRE(site.enter());
-    const bool matched = site.earlier_call_matched();
-    site.announce(nullptr, 0, 0);
-    const std::string text = site.failed() ? site.failure_text() : "";
-    site.leave();
+  NodeContext& zero = ranks.zero;
+  NodeContext& one = ranks.one;
+  const auto call = [&ranks](NodeContext& context, std::size_t count) {
+    context.begin(papcoll::CallFingerprint::of(count, papcoll::Collective::scan, 0, 0, 0),
+                  ranks.reducer);
+    REQUIRE(context.enter());
+    const bool matched = context.earlier_call_matched();
+    context.announce(nullptr, 0, 0);
+    const std::string text = context.failed() ? context.failure_text() : "";
+    context.leave();
     CHECK(matched == text.empty());
     return text;
   };
@@ -463,25 +464,25 @@ struct ThreeRanks {
   Memory memory{NodeControlBlock::bytes(3, explore::chunk_bytes)};
   NodeControlBlock control{memory.data(), 3, explore::chunk_bytes};
   papcoll::Reducer reducer;
-  std::deque<NodeSite> sites;
+  std::deque<NodeContext> contexts;
 
   ThreeRanks() {
     Doorbells::initialise(bells.data(), 3);
-    for (int r = 0; r < 3; ++r) sites.emplace_back(control, Doorbells{bells.data(), 3}, r);
+    for (int r = 0; r < 3; ++r) contexts.emplace_back(control, Doorbells{bells.data(), 3}, r);
   }
-  NodeSite& begin(int r, const papcoll::CallFingerprint& fingerprint) {
-    NodeSite& site = sites[static_cast<std::size_t>(r)];
-    site.begin(fingerprint, reducer);
-    REQUIRE(site.enter());
-    return site;
+  NodeContext& begin(int r, const papcoll::CallFingerprint& fingerprint) {
+    NodeContext& context = contexts[static_cast<std::size_t>(r)];
+    context.begin(fingerprint, reducer);
+    REQUIRE(context.enter());
+    return context;
   }
   /// What rank r throws, or nothing; it waits for nobody.
   std::string call(int r, const papcoll::CallFingerprint& fingerprint) {
-    NodeSite& site = begin(r, fingerprint);
-    const bool matched = site.earlier_call_matched();
-    site.announce(nullptr, 0, 0);
-    const std::string text = matched ? "" : site.failure_text();
-    site.leave();
+    NodeContext& context = begin(r, fingerprint);
+    const bool matched = context.earlier_call_matched();
+    context.announce(nullptr, 0, 0);
+    const std::string text = matched ? "" : context.failure_text();
+    context.leave();
     return text;
   }
 };
@@ -499,15 +500,15 @@ papcoll::CallFingerprint gather_of(std::size_t count) {
 TEST_CASE("A mismatch that is told by the failure word is not told again") {
   ThreeRanks ranks;
   CHECK(ranks.call(1, gatherv()).empty());  // leaves, and another one finds that calls differ
-  NodeSite& two = ranks.begin(2, gather_of(9));
+  NodeContext& two = ranks.begin(2, gather_of(9));
   two.announce(nullptr, 0, 0);
-  NodeSite& zero = ranks.begin(0, gatherv());
+  NodeContext& zero = ranks.begin(0, gatherv());
   zero.announce(nullptr, 0, 0);
   zero.compare_calls();
-  for (NodeSite* site : {&zero, &two}) {
-    REQUIRE(site->failed());
-    site->failure_text();
-    site->leave();
+  for (NodeContext* context : {&zero, &two}) {
+    REQUIRE(context->failed());
+    context->failure_text();
+    context->leave();
   }
   for (int call = 1; call < 3 * NodeControlBlock::epoch_slots; ++call) {
     for (const int r : {2, 1, 0}) {
@@ -520,7 +521,7 @@ TEST_CASE("All hear in one call that lengths differed, also who knew it and come
   ThreeRanks ranks;
   CHECK(ranks.call(1, gatherv()).empty());
   CHECK(ranks.call(2, gatherv()).empty());
-  NodeSite& zero = ranks.begin(0, gatherv());
+  NodeContext& zero = ranks.begin(0, gatherv());
   zero.fail_with("counts do not match");
   zero.announce(nullptr, 0, 0);
   zero.failure_text();
@@ -552,7 +553,7 @@ TEST_CASE("Each failure is that of its own call, after every other in the same e
         ThreeRanks ranks;
         CHECK(ranks.call(1, first).empty());
         CHECK(ranks.call(2, first).empty());
-        NodeSite& zero = ranks.begin(0, first);
+        NodeContext& zero = ranks.begin(0, first);
         if (fails) zero.fail_with("counts do not match");
         zero.announce(nullptr, 0, 0);
         if (fails) zero.failure_text();
@@ -567,20 +568,20 @@ TEST_CASE("Each failure is that of its own call, after every other in the same e
           const bool refuses =
               later == Later::all_refuse || (later == Later::one_refuses && r == 1);
           const std::size_t count = later == Later::differs && r == 2 ? 8 : 7;
-          NodeSite& site = ranks.begin(r, refuses ? invalid : gather_of(count));
-          CHECK(site.earlier_call_matched() == !fails);
-          if (refuses) site.fail_with("a call is invalid");
-          site.announce(nullptr, 0, 0);
+          NodeContext& context = ranks.begin(r, refuses ? invalid : gather_of(count));
+          CHECK(context.earlier_call_matched() == !fails);
+          if (refuses) context.fail_with("a call is invalid");
+          context.announce(nullptr, 0, 0);
         }
-        ranks.sites[0].compare_calls();
-        for (NodeSite& site : ranks.sites) {
-          CHECK(site.failed() == (fails || later != Later::fine));
-          const std::string text = site.failed() ? site.failure_text() : "";
+        ranks.contexts[0].compare_calls();
+        for (NodeContext& context : ranks.contexts) {
+          CHECK(context.failed() == (fails || later != Later::fine));
+          const std::string text = context.failed() ? context.failure_text() : "";
           CHECK((text.find("blocking call 1, 4 calls ago, failed: counts do not match") !=
                  std::string::npos) == fails);
           if (later == Later::all_refuse && !fails) CHECK(text == "a call is invalid");
           CHECK((text.find("this call was not performed") == 0) == fails);
-          site.leave();
+          context.leave();
         }
         for (const int r : order) CHECK(ranks.call(r, gather_of(7)).empty());
       }
@@ -601,13 +602,14 @@ TEST_CASE("Ranks that wait for nobody leave at once") {
   Memory bells{Doorbells::bytes(2)};
   Doorbells::initialise(bells.data(), 2);
   Memory memory{NodeControlBlock::bytes(2, explore::chunk_bytes)};
-  NodeSite site{NodeControlBlock{memory.data(), 2, explore::chunk_bytes},
-                Doorbells{bells.data(), 2}, 0};
+  NodeContext context{NodeControlBlock{memory.data(), 2, explore::chunk_bytes},
+                      Doorbells{bells.data(), 2}, 0};
   for (std::size_t i = 0; i < script.calls.size(); ++i) {
     explore::Buffers buffers{script.calls[i], i, 0, 2};
     const papcoll::Call call = buffers.prepare();
     CAPTURE(script.calls[i].describe());
-    explore::make_call(site, script.calls[i], call, false, [](auto&& ready) { REQUIRE(ready()); });
+    explore::make_call(context, script.calls[i], call, false,
+                       [](auto&& ready) { REQUIRE(ready()); });
     CHECK(explore::problem_of(script, i, 0, buffers, true, false, NodeControlBlock::epoch_slots) ==
           "");
   }
@@ -627,26 +629,26 @@ template <class Run> void check_rings_on_leaving(const explore::CallSpec& spec) 
   Memory memory{NodeControlBlock::bytes(2, explore::chunk_bytes)};
   const NodeControlBlock control{memory.data(), 2, explore::chunk_bytes};
   int rings = 0;
-  std::deque<papcoll::BasicNodeSite<NodeControlBlock, CountedBells>> sites;
+  std::deque<papcoll::BasicNodeContext<NodeControlBlock, CountedBells>> contexts;
   std::deque<explore::Buffers> buffers;
   std::deque<papcoll::Call> calls;
   std::array<Run, 2> runs{};
   for (int r = 0; r < 2; ++r) {
-    sites.emplace_back(control, CountedBells{&rings}, r);
+    contexts.emplace_back(control, CountedBells{&rings}, r);
     calls.push_back(buffers.emplace_back(spec, 0, r, 2).prepare());
   }
   for (std::size_t r = 0; r < 2; ++r) {
-    sites[r].begin({}, calls[r].reducer);
-    REQUIRE(sites[r].enter());
+    contexts[r].begin({}, calls[r].reducer);
+    REQUIRE(contexts[r].enter());
   }
   std::array<bool, 2> done{};
   for (int turn = 0; turn < 100; ++turn) {
-    for (std::size_t r = 0; r < 2; ++r) done[r] = done[r] || runs[r].step(sites[r], calls[r]);
+    for (std::size_t r = 0; r < 2; ++r) done[r] = done[r] || runs[r].step(contexts[r], calls[r]);
   }
   REQUIRE(done == std::array<bool, 2>{true, true});
-  for (auto& site : sites) {
+  for (auto& context : contexts) {
     rings = 0;
-    site.leave();
+    context.leave();
     CHECK(rings == 1);
   }
 }
@@ -727,31 +729,32 @@ TEST_CASE("Pages that cannot be had are an exception, and asked for again") {
   GuardedControlBlock guarded{2, 100 * papcoll::cache_line};
   guarded.control_block().initialise(1);
   const papcoll::Reducer reducer;
-  std::deque<NodeSite> sites;
+  std::deque<NodeContext> contexts;
   for (int r = 0; r < 2; ++r) {
-    sites.emplace_back(guarded.control_block(), Doorbells{bells.data(), 2}, r, 1, &guarded.node(r));
-    sites.back().begin({}, reducer);
-    REQUIRE(sites.back().enter());
+    contexts.emplace_back(guarded.control_block(), Doorbells{bells.data(), 2}, r, 1,
+                          &guarded.node(r));
+    contexts.back().begin({}, reducer);
+    REQUIRE(contexts.back().enter());
   }
   guarded.refuse(true);
-  CHECK_THROWS_AS(sites[0].chunk_buffer(0, 1), papcoll::system_error);
-  CHECK_THROWS_AS(sites[0].result_buffer(1), papcoll::system_error);
+  CHECK_THROWS_AS(contexts[0].chunk_buffer(0, 1), papcoll::system_error);
+  CHECK_THROWS_AS(contexts[0].result_buffer(1), papcoll::system_error);
   CHECK(guarded.reserved() == 0);
-  sites[0].expect(1, 0, 0, 64);
+  contexts[0].expect(1, 0, 0, 64);
   guarded.refuse(false);
-  *sites[0].chunk_buffer(0, 1) = std::byte{1};
+  *contexts[0].chunk_buffer(0, 1) = std::byte{1};
   CHECK(guarded.reserved() == guarded.control_block().rank_buffers_bytes());
-  *sites[0].result_buffer(1) = std::byte{1};
-  *sites[1].result_buffer(1) = std::byte{1};
-  sites[0].announce(nullptr, 0, 0);
-  *sites[1].chunk_buffer(0, 3) = std::byte{1};
+  *contexts[0].result_buffer(1) = std::byte{1};
+  *contexts[1].result_buffer(1) = std::byte{1};
+  contexts[0].announce(nullptr, 0, 0);
+  *contexts[1].chunk_buffer(0, 3) = std::byte{1};
   CHECK(guarded.reserved() ==
         guarded.control_block().rank_buffers_bytes() + guarded.control_block().chunk_bytes());
-  sites[1].expect(1, 0, 0, 64);
+  contexts[1].expect(1, 0, 0, 64);
   CHECK(guarded.by_others() == 0);
   // Whoever writes to chunk buffers that their owner has not used gives them pages.
-  *sites[0].chunk_buffer(1, 0) = std::byte{1};
-  *sites[1].chunk_buffer(1, 3) = std::byte{1};
+  *contexts[0].chunk_buffer(1, 0) = std::byte{1};
+  *contexts[1].chunk_buffer(1, 3) = std::byte{1};
   CHECK(guarded.by_others() == 1);
   CHECK(guarded.by_owner(0) == 1);
   CHECK(guarded.by_owner(1) == 0);

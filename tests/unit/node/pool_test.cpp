@@ -9,7 +9,7 @@
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/node/pool.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 
@@ -20,8 +20,8 @@
 #include <set>
 #include <vector>
 
+using papcoll::NodeContext;
 using papcoll::NodeControlBlock;
-using papcoll::NodeSite;
 using papcoll::Pool;
 
 namespace {
@@ -168,17 +168,17 @@ TEST_CASE("a place in the pool is written again when all have left the call that
     auto* const at = reinterpret_cast<std::byte*>(v.data());
     return at + (0 - reinterpret_cast<std::uintptr_t>(at)) % papcoll::cache_line;
   };
-  const auto site_of = [&](int rank, const papcoll::Node* node) {
-    return std::make_unique<NodeSite>(NodeControlBlock{aligned(control), 2, 64},
-                                      papcoll::Doorbells{aligned(words), 2}, rank, 1, node);
+  const auto context_of = [&](int rank, const papcoll::Node* node) {
+    return std::make_unique<NodeContext>(NodeControlBlock{aligned(control), 2, 64},
+                                         papcoll::Doorbells{aligned(words), 2}, rank, 1, node);
   };
-  const auto me = site_of(0, &memory.node);
-  const auto other = site_of(1, nullptr);
+  const auto me = context_of(0, &memory.node);
+  const auto other = context_of(1, nullptr);
   const papcoll::Reducer none;
-  const auto begin = [&](NodeSite& site) {
-    site.begin({}, none);
-    REQUIRE(site.enter());
-    site.announce(nullptr, 0, 0);
+  const auto begin = [&](NodeContext& context) {
+    context.begin({}, none);
+    REQUIRE(context.enter());
+    context.announce(nullptr, 0, 0);
   };
   begin(*other);
   std::byte* former = nullptr;

@@ -14,8 +14,8 @@
 #include <papcoll/schedule/vector_layout.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/simulate/simulated.hpp>
+#include <papcoll/simulate/virtual_context.hpp>
 #include <papcoll/simulate/virtual_cores.hpp>
-#include <papcoll/simulate/virtual_site.hpp>
 #include <papcoll/topology/groups.hpp>
 #include <papcoll/topology/options.hpp>
 
@@ -34,8 +34,8 @@
 
 // Arrival-driven algorithms in virtual time, on one node.
 //
-// What runs is the library's code: the algorithm's Run::step() on papcoll's own site
-// (node/node_site.hpp), over a control block whose words know what it takes to touch them. Each
+// What runs is the library's code: the algorithm's Run::step() on papcoll's own call context
+// (node/node_context.hpp), over a control block whose words know what it takes to touch them. Each
 // rank has a processor and a clock of its own; the one whose clock is least does the next thing, so
 // that whatever happens to a word happens in the order of time. All ranks are fibers of one thread,
 // and the same arguments give the same bits.
@@ -69,7 +69,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 struct VirtualAlgorithm {
   ArrivalTraits traits;  ///< what it says about itself
   /// For the library.
-  void (*run)(detail::VirtualSite&, detail::VirtualCores&, const Call&);
+  void (*run)(detail::VirtualContext&, detail::VirtualCores&, const Call&);
 };
 
 /// The inputs of a node in virtual time besides the call and the costs.
@@ -86,9 +86,9 @@ struct VirtualOptions {
 namespace detail {
 
 template <class Run>
-void run_in_virtual_time(VirtualSite& site, VirtualCores& cores, const Call& call) {
+void run_in_virtual_time(VirtualContext& context, VirtualCores& cores, const Call& call) {
   Run run;
-  cores.wait([&] { return run.step(site, call); });
+  cores.wait([&] { return run.step(context, call); });
 }
 
 }  // namespace detail
@@ -183,7 +183,7 @@ class VirtualNode : Pinned {
         node.groups = {papcoll::detail::Shared<void>{}, &*groups_};
       node.copies = papcoll::detail::make_shared<detail::CopyChoice>(CopyMethod::plain,
                                                                      costs_.shared_cache / ranks());
-      sites_.emplace_back(control, detail::VirtualBells{}, r, 1U, &node);
+      contexts_.emplace_back(control, detail::VirtualBells{}, r, 1U, &node);
       calls_.push_back(call_of(r));
     }
   }
@@ -329,18 +329,18 @@ class VirtualNode : Pinned {
   }
 
   void make_call(std::size_t r) {
-    detail::VirtualSite& site = sites_[r];
+    detail::VirtualContext& context = contexts_[r];
     const Call& call = calls_[r];
     cores_.spend(call_seconds_ / 2);
-    site.begin(CallFingerprint::of(call.count, call.collective, algorithm_.traits.id,
-                                   static_cast<std::uint32_t>(call.root), call.types),
-               call.reducer);
-    cores_.wait([&] { return site.enter(); });
-    if (!site.earlier_call_matched()) {
+    context.begin(CallFingerprint::of(call.count, call.collective, algorithm_.traits.id,
+                                      static_cast<std::uint32_t>(call.root), call.types),
+                  call.reducer);
+    cores_.wait([&] { return context.enter(); });
+    if (!context.earlier_call_matched()) {
       throw error("papcoll: in virtual time, the ranks' calls do not match");
     }
-    algorithm_.run(site, cores_, call);
-    site.leave();
+    algorithm_.run(context, cores_, call);
+    context.leave();
     cores_.spend(call_seconds_ / 2);
     exits_[r] = cores_.now();
   }
@@ -356,7 +356,7 @@ class VirtualNode : Pinned {
   detail::VirtualCores cores_;
   std::optional<Groups> groups_;
   std::deque<Node> nodes_;
-  std::deque<detail::VirtualSite> sites_;
+  std::deque<detail::VirtualContext> contexts_;
   std::vector<Call> calls_;
   double call_seconds_;
   std::vector<double> exits_;

@@ -4,8 +4,8 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/gpu/device_algorithm.hpp>
+#include <papcoll/gpu/device_call_context.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
-#include <papcoll/gpu/device_site.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
@@ -74,7 +74,7 @@ struct DeviceSlices {
   /// One call of one rank.
   class Run {
    public:
-    bool step(DeviceSite auto& s, const Call& c) {
+    bool step(DeviceCallContext auto& s, const Call& c) {
       if (s.size() == 1) {
         if (!c.in_place()) s.copy(c.out, c.in, c.bytes());
         return true;

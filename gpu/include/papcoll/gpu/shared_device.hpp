@@ -4,8 +4,8 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/gpu/device_algorithm.hpp>
+#include <papcoll/gpu/device_call_context.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
-#include <papcoll/gpu/device_site.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -64,7 +64,7 @@ struct SharedDevice {
   /// One call of one rank.
   class Run {
    public:
-    bool step(DeviceSite auto& s, const Call& c) {
+    bool step(DeviceCallContext auto& s, const Call& c) {
       if (!begun_) begin(s, c);
       return leads_ ? lead(s, c) : follow(s, c);
     }

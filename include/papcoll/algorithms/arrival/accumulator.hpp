@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -40,7 +40,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class Accumulator::Run {
  public:
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     for (;;) {
       bool moved = false;
@@ -74,7 +74,7 @@ class Accumulator::Run {
   using Held = detail::ChunkWord<Accumulator, 10, 10, words>;
   static_assert(most_ranks == Held::most_count);
 
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     chunks_ = Chunks::at_most(wanted_chunks, least_chunk, c.count, c.reducer.size);
     if (chunks_.per_chunk * chunks_.size > s.chunk_bytes()) {
@@ -95,12 +95,12 @@ class Accumulator::Run {
   }
 
   /// Returns true if this rank's chunk buffers hold accumulators of this call.
-  bool keeps(const Site auto& s) const {
+  bool keeps(const CallContext auto& s) const {
     const std::uint32_t before = s.results() + s.buffers() * static_cast<std::uint32_t>(s.rank());
     return before < std::min(window_, chunks_.count);
   }
 
-  Outcome work_on(Site auto& s, const Call& c, std::uint32_t k) {
+  Outcome work_on(CallContext auto& s, const Call& c, std::uint32_t k) {
     if (is_in(done_, k)) return Outcome::idle;
     const std::uint32_t state = s.work(k % words);
     const Held held = Held::of(state, k);
@@ -127,7 +127,7 @@ class Accumulator::Run {
   }
 
   /// False, and all ranks throw, if the call of a rank that has come is not the same.
-  bool learn_arrivals(Site auto& s) {
+  bool learn_arrivals(CallContext auto& s) {
     if (known_ == s.size()) return true;
     for (int r = 0; r < s.size(); ++r) {
       if (s.pending()[r] != 0 || !s.arrived(r, 0)) continue;
@@ -141,7 +141,7 @@ class Accumulator::Run {
   /// Returns true if chunk k's accumulator may be overwritten: every rank has read its former
   /// result, and the rank whose chunk buffer holds it, if any, has arrived with a matching call and
   /// so does not write there itself.
-  bool is_free(Site auto& s, const Call& c, std::uint32_t k) {
+  bool is_free(CallContext auto& s, const Call& c, std::uint32_t k) {
     const int keeper = keeper_of(s, k);
     if (keeper >= 0 && s.pending()[keeper] == 0) return false;
     if (k < window_ || k < free_below_) return true;
@@ -155,11 +155,11 @@ class Accumulator::Run {
   }
 
   /// Whose chunk buffers hold the chunk's accumulator; −1: the result buffers.
-  int keeper_of(const Site auto& s, std::uint32_t k) const {
+  int keeper_of(const CallContext auto& s, std::uint32_t k) const {
     const std::uint32_t at = k % window_;
     return at < s.results() ? -1 : static_cast<int>((at - s.results()) / s.buffers());
   }
-  std::byte* accumulator(Site auto& s, std::uint32_t k) const {
+  std::byte* accumulator(CallContext auto& s, std::uint32_t k) const {
     const std::uint32_t at = k % window_;
     const int keeper = keeper_of(s, k);
     return keeper < 0 ? s.result_buffer(at)
@@ -168,7 +168,7 @@ class Accumulator::Run {
 
   /// Adds this rank's contribution to chunk k. The lower ranks' is the first operand. In place,
   /// the result is written over what has just been read.
-  void add(Site auto& s, const Call& c, std::uint32_t k, const Held& held) {
+  void add(CallContext auto& s, const Call& c, std::uint32_t k, const Held& held) {
     const std::byte* const own = c.in + chunks_.offset(k);
     std::byte* const out = takes_ ? c.out + chunks_.offset(k) : nullptr;
     const std::size_t bytes = chunks_.bytes(k);
@@ -193,7 +193,7 @@ class Accumulator::Run {
     }
   }
 
-  void set_done(Site auto& s, std::uint32_t k) {
+  void set_done(CallContext auto& s, std::uint32_t k) {
     done_ |= bit(k);
     const std::uint32_t before = low_;
     while (low_ < chunks_.count && is_in(done_, low_)) {

@@ -3,7 +3,7 @@
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -39,7 +39,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class ArrivalChain::Run {
  public:
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     if (!meet_neighbours(s)) return false;
     for (;;) {
@@ -52,7 +52,7 @@ class ArrivalChain::Run {
   }
 
  private:
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
     rooted_ = c.collective == Collective::reduce;
@@ -69,7 +69,7 @@ class ArrivalChain::Run {
   }
 
   /// Where this rank's sums go, for its successor to reach.
-  void choose_place(Site auto& s, const Call& c) {
+  void choose_place(CallContext auto& s, const Call& c) {
     if (takes_ && s.peers().place(c.out, c.bytes()).mapped != 0) {
       mine_ = c.out;
     } else {
@@ -79,11 +79,11 @@ class ArrivalChain::Run {
   }
 
   /// The holders of the tickets beside this rank's own, and of the last one, once they are there.
-  bool meet_neighbours(Site auto& s) {
+  bool meet_neighbours(CallContext auto& s) {
     return meet(s, ticket_ - 1, before_) && meet(s, ticket_ + 1, after_) &&
            meet(s, s.size() - 1, last_);
   }
-  bool meet(Site auto& s, int ticket, int& holder) {
+  bool meet(CallContext auto& s, int ticket, int& holder) {
     if (holder >= 0 || ticket < 0 || ticket >= s.size()) return true;
     const int r = s.holder(ticket);
     if (r < 0) return true;
@@ -93,7 +93,7 @@ class ArrivalChain::Run {
   }
 
   /// Adds this rank's contribution to the next chunk of its predecessor's sum.
-  bool add_next(Site auto& s, const Call& c) {
+  bool add_next(CallContext auto& s, const Call& c) {
     if (added_ == chunks_.count) return false;
     if (ticket_ > 0 && (before_ < 0 || !s.stage(before_, added_ + 1))) return false;
     if (!room(s)) return false;
@@ -125,13 +125,13 @@ class ArrivalChain::Run {
 
   /// The lower rank's contribution is the first operand. (All earlier tickets have holders by
   /// now: each link has met the one before it.)
-  void find_side(Site auto& s) {
+  void find_side(CallContext auto& s) {
     lowest_ = true;
     for (int t = 0; t < ticket_; ++t) lowest_ = lowest_ && s.rank() < s.holder(t);
   }
 
   /// Returns true if there is room for the next chunk of this rank's sum.
-  bool room(Site auto& s) {
+  bool room(CallContext auto& s) {
     if (mine_ != nullptr) return lends_output_ || s.use_pool();
     if (added_ < s.buffers()) return true;
     const std::uint32_t read = added_ - s.buffers() + 1;
@@ -140,15 +140,15 @@ class ArrivalChain::Run {
   }
 
   /// n bytes of rank r's sum, `at` bytes into chunk k; copied to `scratch` if need be.
-  const std::byte* sum_of(Site auto& s, int r, std::uint32_t k, std::size_t at, std::size_t n,
-                          std::byte* scratch) {
+  const std::byte* sum_of(CallContext auto& s, int r, std::uint32_t k, std::size_t at,
+                          std::size_t n, std::byte* scratch) {
     const BufferPlace place = s.offer_of(r).out;
     if (place.at == 0 && place.mapped == 0) return s.chunk_buffer(r, k) + at;
     return detail::reach(s, r, place, chunks_.offset(k) + at, n, scratch);
   }
 
   /// Copies the next chunk of the result, the last rank's sum.
-  bool take_next(Site auto& s, const Call& c) {
+  bool take_next(CallContext auto& s, const Call& c) {
     if (!takes_ || taken_ == chunks_.count || last_ < 0) return false;
     if (!s.stage(last_, taken_ + 1)) return false;
     s.all_arrived();  // and all match: each link has compared its ends
@@ -164,13 +164,13 @@ class ArrivalChain::Run {
     return true;
   }
 
-  bool all_have_taken(Site auto& s, std::uint32_t chunks) {
+  bool all_have_taken(CallContext auto& s, std::uint32_t chunks) {
     return detail::all_pass(next_taker_, s.size(), [&](int r) { return s.arrived(r, chunks); });
   }
 
   /// What others still need of a rank that is through lies in its pool or chunk buffers, where it
   /// may stay; only the last rank of an allreduce may have lent its output.
-  bool done(Site auto& s) {
+  bool done(CallContext auto& s) {
     if (added_ < chunks_.count || (takes_ && taken_ < chunks_.count)) return false;
     const bool is_read = lends_output_ && ticket_ + 1 == s.size() && !rooted_;
     return !is_read || all_have_taken(s, chunks_.count);

@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -43,7 +43,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class BlockCopies::Run : detail::ShownBlocks {
  public:
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     for (;;) {
       const bool gave = give_next(s, c);
@@ -65,7 +65,7 @@ class BlockCopies::Run : detail::ShownBlocks {
   /// all: what was written a while ago has left its writer's own cache, and is quicker to read.
   static constexpr std::size_t ahead = std::size_t{1} << 20U;
 
-  bool take_next(Site auto& s, const Call& c) {
+  bool take_next(CallContext auto& s, const Call& c) {
     bool took = false;
     for (int i = 0; to_take_ != taken_ && i + 1 < s.size(); ++i) {
       const int r = taker(s, i);
@@ -89,7 +89,7 @@ class BlockCopies::Run : detail::ShownBlocks {
   }
 
   /// False if it had been copied before.
-  bool copy_own(Site auto& s, const Call& c) {
+  bool copy_own(CallContext auto& s, const Call& c) {
     if (own_is_there_) return false;
     own_is_there_ = true;
     if (!blocks_.gives(s.rank(), s.rank()) || blocks_in_place(c)) return true;
@@ -104,7 +104,7 @@ class BlockCopies::Run : detail::ShownBlocks {
 
   /// Looks if rank r is there, and whether its call is the same. False: not yet, or the call has
   /// failed.
-  bool meet(Site auto& s, const Call& c, int r) {
+  bool meet(CallContext auto& s, const Call& c, int r) {
     const bool line = in_line(s, c, r);
     if (!s.arrived(r, line ? 1 : 0)) return false;
     if (!s.matches(r)) return fail(s, r);
@@ -129,12 +129,12 @@ class BlockCopies::Run : detail::ShownBlocks {
   }
 
   /// Returns true if rank r has arrived and published the length of its one block beside its flag.
-  static bool is_with_length(const Site auto& s, int r) {
+  static bool is_with_length(const CallContext auto& s, int r) {
     return s.arrived(r, with_length) && !s.arrived(r, all);
   }
 
   /// Copies that block. False: the call has failed.
-  bool take_with_length(Site auto& s, const Call& c, int r) {
+  bool take_with_length(CallContext auto& s, const Call& c, int r) {
     if (!s.matches(r)) return fail(s, r);
     const auto block = blocks_.taken(r);
     std::uint64_t bytes = 0;
@@ -150,7 +150,7 @@ class BlockCopies::Run : detail::ShownBlocks {
 
   /// Rank r, which is not there yet, will show its block in its chunk buffers, perhaps behind
   /// others of the same length.
-  void expect(Site auto& s, int r) const {
+  void expect(CallContext auto& s, int r) const {
     const std::size_t n = blocks_.taken(r).n;
     if (for_one_) {
       if (!fits_behind_length(n) && n <= chunk_buffer_most) s.expect(r, 0, 0, n);
@@ -163,12 +163,12 @@ class BlockCopies::Run : detail::ShownBlocks {
     if (at + n <= chunk_buffer_most) s.expect(r, first_chunk_buffer(s), table_bytes(s) + at, n);
   }
 
-  bool fail(Site auto& s, int r) {
+  bool fail(CallContext auto& s, int r) {
     s.fail(r);
     failed_ = true;
     return false;
   }
-  [[gnu::cold, gnu::noinline]] bool fail_of_counts(Site auto& s, const Call& c, int r,
+  [[gnu::cold, gnu::noinline]] bool fail_of_counts(CallContext auto& s, const Call& c, int r,
                                                    std::uint64_t bytes) {
     s.fail_with(detail::joined(
         {"the ranks' counts do not match in ", Called{c.collective, false, true}.name(), ": rank ",
@@ -179,10 +179,10 @@ class BlockCopies::Run : detail::ShownBlocks {
   }
 
   /// Returns how rank r, whose call was checked, exposes its blocks.
-  Way way_of(const Site auto& s, const Call& c, int r) const {
+  Way way_of(const CallContext auto& s, const Call& c, int r) const {
     return in_line(s, c, r) ? Way::line : static_cast<Way>(s.offer_of(r).out.at);
   }
-  Entry entry_of(Site auto& s, int r) {
+  Entry entry_of(CallContext auto& s, int r) {
     Entry e;
     s.read(reinterpret_cast<std::byte*>(&e),
            s.chunk_buffer(r, 0) + static_cast<std::size_t>(s.rank()) * sizeof e, sizeof e);
@@ -190,14 +190,14 @@ class BlockCopies::Run : detail::ShownBlocks {
   }
 
   /// Where this rank's block begins in what rank r shows.
-  std::size_t first_byte(Site auto& s, int r, Way way, std::size_t n) {
+  std::size_t first_byte(CallContext auto& s, int r, Way way, std::size_t n) {
     if (uneven_) return entry_of(s, r).at;
     if (blocks_.shares_one()) return 0;
     return static_cast<std::size_t>(lends(way) ? s.rank() : turn(s, r, s.rank())) * n;
   }
 
   /// Copies the next part of rank r's block. False: it is not there yet, or the call has failed.
-  bool take_part(Site auto& s, const Call& c, int r) {
+  bool take_part(CallContext auto& s, const Call& c, int r) {
     const auto block = blocks_.taken(r);
     if (block.n == 0) return take(s, c, r);
     const Way way = way_of(s, c, r);
@@ -224,13 +224,14 @@ class BlockCopies::Run : detail::ShownBlocks {
     return done + n == block.n ? take(s, c, r) : (++s.pending()[r], true);
   }
 
-  const std::byte* area_of(Site auto& s, int r, Way way) {
+  const std::byte* area_of(CallContext auto& s, int r, Way way) {
     if (way == Way::line) return s.small(r);
     if (way == Way::chunk_buffer) return s.chunk_buffer(r, first_chunk_buffer(s)) + table_bytes(s);
     return s.peers().see(s.offer_of(r).in);
   }
 
-  bool take_piece(Site auto& s, const Call& c, int r, const detail::ExchangedBlocks::Bytes& block) {
+  bool take_piece(CallContext auto& s, const Call& c, int r,
+                  const detail::ExchangedBlocks::Bytes& block) {
     const auto k = static_cast<std::uint32_t>(s.pending()[r] - 1);
     if (blocks_in_place(c) && given_ <= k && filled_ != shown_bytes_) return false;
     if (!s.arrived(r, k + 1)) return false;
@@ -246,7 +247,7 @@ class BlockCopies::Run : detail::ShownBlocks {
   }
 
   /// Rank r's block is here.
-  bool take(Site auto& s, const Call& c, int r) {
+  bool take(CallContext auto& s, const Call& c, int r) {
     s.pending()[r] = -1;
     ++taken_;
     if (taken_ == to_take_) {
@@ -259,7 +260,7 @@ class BlockCopies::Run : detail::ShownBlocks {
 
   /// Tells how many pieces of each block are here, of those that come in pieces; none, as long
   /// as some rank has not been met.
-  void tell_pieces(Site auto& s, const Call& c) {
+  void tell_pieces(CallContext auto& s, const Call& c) {
     std::uint32_t least = all - 1;  // all: those who lend their input may go
     for (int r = 0; r < s.size(); ++r) {
       if (r == s.rank() || s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
@@ -272,7 +273,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     s.finish_stage(least);
   }
 
-  bool is_done(Site auto& s) {
+  bool is_done(CallContext auto& s) {
     if (taken_ != to_take_ || filled_ != shown_bytes_ || !own_is_there_) return false;
     if (!lends(way_)) return true;
     return all_took(s, all);

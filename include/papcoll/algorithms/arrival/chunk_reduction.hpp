@@ -3,7 +3,7 @@
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -62,7 +62,7 @@ struct ChunkWord {
 class PeerBuffers {
  public:
   /// Announces this rank with its buffers. `most`: chunks of a call where there is no window.
-  [[gnu::noinline]] void begin(Site auto& s, const Call& c, std::uint32_t most) {
+  [[gnu::noinline]] void begin(CallContext auto& s, const Call& c, std::uint32_t most) {
     direct_ = s.peers().pulls() || s.pools_hold(2 * c.bytes());
     window_ = s.buffers() / 2;
     const std::size_t least = std::min(least_chunk, 2 * s.chunk_bytes());
@@ -103,7 +103,8 @@ class PeerBuffers {
   /// Copies this rank's next chunk for its peers, if it has to and all chunks below `end` may be
   /// there. `is_in(k)` returns true if this rank's contribution to chunk k is combined already, so
   /// that no rank needs it.
-  [[gnu::noinline]] bool stage_next(Site auto& s, const Call& c, std::uint32_t end, auto&& is_in) {
+  [[gnu::noinline]] bool stage_next(CallContext auto& s, const Call& c, std::uint32_t end,
+                                    auto&& is_in) {
     if (staged_ >= end || !has_to_stage()) return false;
     if (direct_ && !s.use_pool()) return false;
     if (!is_in(staged_)) {
@@ -117,13 +118,13 @@ class PeerBuffers {
 
   /// Returns true if rank r's contribution to chunk k may be read. Requires that r has announced
   /// itself.
-  bool has_input(Site auto& s, int r, std::uint32_t k) const {
+  bool has_input(CallContext auto& s, int r, std::uint32_t k) const {
     return r == s.rank() ? direct_ || staged_ > k : s.arrived(r, k + 1);
   }
 
   /// n bytes of rank r's contribution, `at` bytes into chunk k; copied to `scratch` if need be.
-  [[gnu::noinline]] const std::byte* input(Site auto& s, const Call& c, int r, std::uint32_t k,
-                                           std::size_t at, std::size_t n,
+  [[gnu::noinline]] const std::byte* input(CallContext auto& s, const Call& c, int r,
+                                           std::uint32_t k, std::size_t at, std::size_t n,
                                            std::byte* scratch) const {
     const std::size_t offset = chunks_.offset(k) + at;
     if (r == s.rank()) return c.in + offset;
@@ -134,15 +135,15 @@ class PeerBuffers {
 
   /// Returns true if this rank may write partial results now; false only while its pool is still
   /// exposed to readers of an earlier call.
-  bool may_combine(Site auto& s) const { return !direct_ || lends_output_ || s.use_pool(); }
+  bool may_combine(CallContext auto& s) const { return !direct_ || lends_output_ || s.use_pool(); }
 
   /// Where this rank writes its partial result of chunk k.
-  std::byte* target(Site auto& s, std::uint32_t k) const {
+  std::byte* target(CallContext auto& s, std::uint32_t k) const {
     return direct_ ? mine_ + chunks_.offset(k) : s.chunk_buffer(s.rank(), 2 * k + 1);
   }
 
   /// Combines n elements into this rank's partial result.
-  [[gnu::noinline]] void combine(Site auto& s, std::byte* out, const std::byte* low,
+  [[gnu::noinline]] void combine(CallContext auto& s, std::byte* out, const std::byte* low,
                                  const std::byte* high, std::size_t n) const {
     if (lends_output_) {
       s.reduce(out, low, high, n);
@@ -152,15 +153,16 @@ class PeerBuffers {
   }
 
   /// n bytes of the partial result of rank r, `at` bytes into chunk k; as input().
-  [[gnu::noinline]] const std::byte* partial(Site auto& s, int r, std::uint32_t k, std::size_t at,
-                                             std::size_t n, std::byte* scratch) const {
+  [[gnu::noinline]] const std::byte* partial(CallContext auto& s, int r, std::uint32_t k,
+                                             std::size_t at, std::size_t n,
+                                             std::byte* scratch) const {
     if (r == s.rank()) return target(s, k) + at;
     if (!direct_) return s.chunk_buffer(r, 2 * k + 1) + at;
     return reach(s, r, s.offer_of(r).out, chunks_.offset(k) + at, n, scratch);
   }
 
   /// Copies rank r's partial result of chunk k, which is the whole result, to this rank's output.
-  [[gnu::noinline]] void take(Site auto& s, const Call& c, int r, std::uint32_t k) const {
+  [[gnu::noinline]] void take(CallContext auto& s, const Call& c, int r, std::uint32_t k) const {
     std::byte* const to = c.out + chunks_.offset(k);
     if (lends_output_ && r == s.rank()) return;
     const std::size_t n = chunks_.bytes(k);
@@ -197,7 +199,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
   static constexpr std::uint32_t words = Words;
   enum class Outcome { waiting, done, failed };
 
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     buffers_.begin(s, c, Words);
     count_ = buffers_.chunks().count;
     end_ = buffers_.direct() ? count_ : std::min(count_, buffers_.window());
@@ -205,7 +207,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
   }
 
   /// Looks at the chunks from `start` on as long as anything can be done. True: the call is over.
-  bool go_on(Site auto& s, const Call& c, std::uint32_t start) {
+  bool go_on(CallContext auto& s, const Call& c, std::uint32_t start) {
     Run& run = static_cast<Run&>(*this);
     for (;;) {
       bool moved = slide(s, c);
@@ -238,7 +240,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
 
   /// Copies the result of chunk k, which lies with `holder`, to this rank's output. False if the
   /// call has failed.
-  bool take(Site auto& s, const Call& c, std::uint32_t k, int holder) {
+  bool take(CallContext auto& s, const Call& c, std::uint32_t k, int holder) {
     if (buffers_.lends_output() && holder == s.rank()) {
       keep();
       return true;
@@ -260,7 +262,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
 
   /// Where chunks go through chunk buffers: moves end_ on to what all who take the result have
   /// left, but no further than words tell chunks apart.
-  bool slide(Site auto& s, const Call& c) {
+  bool slide(CallContext auto& s, const Call& c) {
     bool moved = false;
     while (end_ < count_ && end_ - low_ < Words) {
       const std::uint32_t taken = end_ - buffers_.window() + 1;
@@ -276,7 +278,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
 
   /// Copies chunks for the others: as many as there are others between two that this rank
   /// combines itself, so that all have something to do when it is the last to come.
-  bool stage(Site auto& s, const Call& c) {
+  bool stage(CallContext auto& s, const Call& c) {
     const auto is_in = [&](std::uint32_t k) { return static_cast<Run&>(*this).is_in(s, k); };
     int copied = 0;
     while (copied < std::max(1, s.size() - 1) && buffers_.stage_next(s, c, end_, is_in)) ++copied;
@@ -284,7 +286,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
   }
 
   /// This rank is done with chunk k.
-  void set_done(Site auto& s, std::uint32_t k) {
+  void set_done(CallContext auto& s, std::uint32_t k) {
     done_ |= bit(k);
     const std::uint32_t before = low_;
     while (low_ < count_ && (done_ & bit(low_)) != 0) done_ &= ~bit(low_++);
@@ -293,7 +295,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
 
   /// Returns true if this rank, done with all chunks, may return: no peer reads results in its
   /// output.
-  bool close(Site auto& s, const Call& c) {
+  bool close(CallContext auto& s, const Call& c) {
     if (!lends_ || c.collective == Collective::reduce) return true;
     return all_pass(next_reader_, s.size(), [&](int r) { return s.stage(r, count_); });
   }

@@ -4,8 +4,8 @@
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/node/control_block.hpp>
-#include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 class CombiningTree::Run
     : detail::ChunkReduction<CombiningTree::Run, NodeControlBlock::work_chunks> {
  public:
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     return go_on(s, c, 0);
   }
@@ -69,7 +69,7 @@ class CombiningTree::Run
     int rank = 0;
   };
 
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     find_path(s.rank(), s.size());
     ChunkReduction::begin(s, c);
@@ -100,15 +100,15 @@ class CombiningTree::Run
     return static_cast<std::uint32_t>(n.mid - 1) * words + k % words;
   }
 
-  static bool learn(const Site auto&) { return true; }  // of whom it needs, when it combines
-  static bool looks_again(const Site auto&) { return false; }
+  static bool learn(const CallContext auto&) { return true; }  // of whom it needs, when it combines
+  static bool looks_again(const CallContext auto&) { return false; }
 
-  bool is_in(const Site auto& s, std::uint32_t k) const {
+  bool is_in(const CallContext auto& s, std::uint32_t k) const {
     return height_ > 0 && Chunk::of(s.work(word(path_[0], k)), k).count != 0;
   }
 
   /// Combines whatever can be on this rank's way up, for one chunk.
-  Outcome work_on(Site auto& s, const Call& c, std::uint32_t k, bool& combined) {
+  Outcome work_on(CallContext auto& s, const Call& c, std::uint32_t k, bool& combined) {
     for (int level = 0; level < height_; ++level) {
       const Node& n = path_[static_cast<std::size_t>(level)];
       const std::uint32_t state = s.work(word(n, k));
@@ -139,7 +139,7 @@ class CombiningTree::Run
 
   /// Returns true if the child over ranks lo…hi−1 is complete. If it belongs to another call, sets
   /// failed_, and every rank throws.
-  bool find_child(Site auto& s, int lo, int hi, std::uint32_t k, Child& child) {
+  bool find_child(CallContext auto& s, int lo, int hi, std::uint32_t k, Child& child) {
     if (hi - lo == 1) {
       if (!s.arrived(lo, 0) || !buffers_.has_input(s, lo, k)) return false;
       child = {true, lo};
@@ -152,7 +152,8 @@ class CombiningTree::Run
     return !failed_;
   }
 
-  bool combine(Site auto& s, const Call& c, std::uint32_t k, const Child& low, const Child& high) {
+  bool combine(CallContext auto& s, const Call& c, std::uint32_t k, const Child& low,
+               const Child& high) {
     if (!s.begin_reading()) return false;
     std::byte* const to = buffers_.target(s, k);
     const std::size_t size = c.reducer.size;
@@ -171,7 +172,7 @@ class CombiningTree::Run
     return s.end_reading();
   }
 
-  bool take_top(Site auto& s, const Call& c, std::uint32_t k) {
+  bool take_top(CallContext auto& s, const Call& c, std::uint32_t k) {
     if (height_ == 0) {  // the only rank
       const Chunks& chunks = buffers_.chunks();
       if (c.in != c.out) s.read(c.out + chunks.offset(k), c.in + chunks.offset(k), chunks.bytes(k));

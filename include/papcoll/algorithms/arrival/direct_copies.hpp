@@ -1,7 +1,7 @@
 #pragma once
 
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +36,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 class DirectCopies {
  public:
   /// Announces this rank. `pulls`: the kernel's copies serve where a peer's data are not seen.
-  void begin(Site auto& s, const Call& c, bool pulls) {
+  void begin(CallContext auto& s, const Call& c, bool pulls) {
     pulls_ = pulls;
     bcast_ = c.collective == Collective::bcast;
     gives_ = !bcast_ || s.rank() == c.root;
@@ -56,7 +56,7 @@ class DirectCopies {
   }
 
   /// False, too, if the call has failed, or must go another way.
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     for (;;) {
       if (!meet(s, c)) return false;
       const Outcome o = copy_next(s, c);
@@ -84,10 +84,10 @@ class DirectCopies {
   static std::uint32_t word(int receiver, std::uint32_t piece) noexcept {
     return static_cast<std::uint32_t>(receiver) * words + piece;
   }
-  bool is_there(Site auto& s, int r) const { return s.pending()[r] != 0; }
+  bool is_there(CallContext auto& s, int r) const { return s.pending()[r] != 0; }
 
   /// Looks who has come. False if a rank's call is not the same, or its data cannot be reached.
-  bool meet(Site auto& s, const Call& c) {
+  bool meet(CallContext auto& s, const Call& c) {
     for (int r = 0; r < s.size() && met_ < s.size(); ++r) {
       // A bcast's readers have to do with the root only.
       if (is_there(s, r) || (!gives_ && r != c.root && r != s.rank())) continue;
@@ -103,7 +103,7 @@ class DirectCopies {
 
   /// Copies a piece that is there and that no rank has taken up: to this rank, or, while it waits,
   /// to one whose output it sees.
-  Outcome copy_next(Site auto& s, const Call& c) {
+  Outcome copy_next(CallContext auto& s, const Call& c) {
     if (kept_) return Outcome::idle;
     for (int i = 0; i < s.size(); ++i) {
       const int receiver = (s.rank() + i) % s.size();
@@ -133,18 +133,18 @@ class DirectCopies {
     return Outcome::idle;
   }
 
-  bool helps(Site auto& s, const Call& c, int receiver) const {
+  bool helps(CallContext auto& s, const Call& c, int receiver) const {
     return is_there(s, receiver) && (!bcast_ || receiver != c.root) &&
            s.offer_of(receiver).out.mapped != 0;
   }
 
   int first_giver(std::uint32_t piece) const noexcept { return static_cast<int>(piece * givers_); }
-  int last_giver(const Site auto& s, std::uint32_t piece) const noexcept {
+  int last_giver(const CallContext auto& s, std::uint32_t piece) const noexcept {
     return std::min(s.size(), static_cast<int>((piece + 1) * givers_)) - 1;
   }
 
   /// Returns true if the ranks whose data the piece holds have arrived.
-  bool has_come(Site auto& s, const Call& c, std::uint32_t piece) const {
+  bool has_come(CallContext auto& s, const Call& c, std::uint32_t piece) const {
     if (bcast_) return is_there(s, c.root);
     for (int r = first_giver(piece); r <= last_giver(s, piece); ++r) {
       if (!is_there(s, r)) return false;
@@ -152,7 +152,7 @@ class DirectCopies {
     return true;
   }
 
-  void copy(Site auto& s, const Call& c, int receiver, std::uint32_t piece) {
+  void copy(CallContext auto& s, const Call& c, int receiver, std::uint32_t piece) {
     std::byte* const out = receiver == s.rank() ? c.out : s.peers().see(s.offer_of(receiver).out);
     if (bcast_) {
       BufferPlace from = s.rank() == c.root ? mine_.in : s.offer_of(c.root).in;
@@ -173,7 +173,7 @@ class DirectCopies {
   }
 
   /// Copies to a receiver: n bytes of rank r, `at` bytes into the buffer at `place`.
-  static void copy_from(Site auto& s, const Call& c, int receiver, std::byte* to, int r,
+  static void copy_from(CallContext auto& s, const Call& c, int receiver, std::byte* to, int r,
                         const BufferPlace& place, std::size_t at, std::size_t n) {
     const std::byte* const from = r == s.rank() ? c.in + at : reach(s, r, place, at, n, to);
     if (from == to) return;
@@ -181,7 +181,7 @@ class DirectCopies {
     s.write(to, from, n);
   }
 
-  bool is_done(Site auto& s, const Call& c) const {
+  bool is_done(CallContext auto& s, const Call& c) const {
     if (kept_) return none_busy(s);
     if (bcast_ && gives_) return met_ == s.size() && all_have_all(s, c);
     if (!has_all(s, s.rank())) return false;
@@ -193,7 +193,7 @@ class DirectCopies {
     return true;
   }
 
-  bool has_all(Site auto& s, int receiver) const {
+  bool has_all(CallContext auto& s, int receiver) const {
     for (std::uint32_t p = 0; p < pieces_; ++p) {
       if (s.work(word(receiver, p)) != copied) return false;
     }
@@ -203,14 +203,14 @@ class DirectCopies {
   // --- the root of a bcast
 
   /// Returns true if every rank that has arrived has the whole message.
-  bool all_have_all(Site auto& s, const Call& c) const {
+  bool all_have_all(CallContext auto& s, const Call& c) const {
     for (int r = 0; r < s.size(); ++r) {
       if (r != c.root && is_there(s, r) && !has_all(s, r)) return false;
     }
     return true;
   }
 
-  bool none_busy(Site auto& s) const {
+  bool none_busy(CallContext auto& s) const {
     for (int r = 0; r < s.size(); ++r) {
       for (std::uint32_t p = 0; p < pieces_; ++p) {
         if (s.work(word(r, p)) == busy) return false;
@@ -221,7 +221,7 @@ class DirectCopies {
 
   /// Copies the next piece to the pool, for those who have not come. False if there is nothing to
   /// do now, or no pool that they could reach.
-  bool pool_next(Site auto& s, const Call& c) {
+  bool pool_next(CallContext auto& s, const Call& c) {
     if (kept_ || !all_have_all(s, c)) return false;
     if (pooled_ == 0) {
       pool_ = s.pool(c.bytes());
@@ -243,7 +243,7 @@ class DirectCopies {
   /// which the root waits, and whoever does after it sees the pool, since both change one word.
   /// Only to look which are busy would not do: another rank may take one up while what tells of the
   /// pool is on its way.
-  void close(Site auto& s) const {
+  void close(CallContext auto& s) const {
     for (int r = 0; r < s.size(); ++r) {
       if (r == s.rank()) continue;
       for (std::uint32_t p = 0; p < pieces_; ++p) s.take_up(word(r, p), 0, closed);

@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
@@ -44,13 +44,13 @@ inline Range block_of(const Call& c, int r) noexcept {
 /// One bcast or scatter of one rank: what LeaderFan and Exchange have in common.
 class FanOut {
  public:
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     return s.rank() == c.root ? give(s, c) : accept(s, c);
   }
 
  private:
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     const bool scatters = c.collective == Collective::scatter;
     const std::size_t all = scatters ? c.count * static_cast<std::size_t>(s.size()) : c.count;
@@ -70,7 +70,7 @@ class FanOut {
     }
   }
 
-  bool give(Site auto& s, const Call& c) {
+  bool give(CallContext auto& s, const Call& c) {
     for (; done_ < chunks_.count; ++done_) {
       if (done_ >= s.buffers() && !room(s, c)) return false;
       s.write(s.chunk_buffer(c.root, done_), c.in + chunks_.offset(done_), chunks_.bytes(done_));
@@ -84,13 +84,13 @@ class FanOut {
   }
 
   /// Returns true if every rank has read the chunk that chunk done_ overwrites.
-  bool room(Site auto& s, const Call& c) {
+  bool room(CallContext auto& s, const Call& c) {
     return all_pass(next_, s.size(), [&](int r) {
       return r == c.root || (s.arrived(r, done_ - s.buffers() + 1) && matched(s, r));
     });
   }
 
-  bool accept(Site auto& s, const Call& c) {
+  bool accept(CallContext auto& s, const Call& c) {
     for (; chunks_.first(done_) < wanted_.hi; ++done_) {
       if (!s.arrived(c.root, done_ + 1)) {
         if (!small_) s.expect(c.root, done_, 0, chunks_.bytes(done_));
@@ -146,7 +146,7 @@ class FanOut {
 /// One call of one rank.
 class Exchange::Run {
  public:
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     if (fans_out(c)) return fan_out_.step(s, c);
     if (!begun_) begin(s, c);
     const bool reads = !writes_ || !to_root(c);
@@ -167,7 +167,7 @@ class Exchange::Run {
     return c.collective == Collective::reduce || c.collective == Collective::gather;
   }
 
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     const bool scatters = c.collective == Collective::reduce_scatter;
     const std::size_t all = scatters ? detail::elements_of_all_blocks(c, s.size()) : c.count;
@@ -190,7 +190,7 @@ class Exchange::Run {
   }
 
   /// Of a reduce_scatter: chunks with a piece of each block, if they hold an element of each.
-  void cut_blocks(Site auto& s, const Call& c) {
+  void cut_blocks(CallContext auto& s, const Call& c) {
     const auto ranks = static_cast<std::size_t>(s.size());
     const std::size_t longest =
         c.counts != nullptr ? *std::max_element(c.counts, c.counts + ranks) : c.count;
@@ -210,7 +210,7 @@ class Exchange::Run {
   }
 
   /// Returns true if the peer has room for chunk written_ in this rank's chunk buffers.
-  bool may_write(Site auto& s, const Call& c) const {
+  bool may_write(CallContext auto& s, const Call& c) const {
     if (to_root(c)) {
       return written_ < s.buffers() || s.arrived(c.root, written_ - s.buffers() + 1);
     }
@@ -219,7 +219,7 @@ class Exchange::Run {
     return written_ < taken_ + s.buffers() / 2;
   }
 
-  bool write_next(Site auto& s, const Call& c) {
+  bool write_next(CallContext auto& s, const Call& c) {
     if (written_ == chunks_.count || !may_write(s, c)) return false;
     std::byte* const chunk = s.chunk_buffer(s.rank(), written_);
     if (piece_ != 0) {
@@ -232,7 +232,7 @@ class Exchange::Run {
     return true;
   }
 
-  void write_pieces(Site auto& s, const Call& c, std::byte* chunk) {
+  void write_pieces(CallContext auto& s, const Call& c, std::byte* chunk) {
     Range block;
     for (int r = 0; r < s.size(); ++r) {
       block = {block.hi, block.hi + (c.counts != nullptr ? c.counts[r] : c.count)};
@@ -242,12 +242,12 @@ class Exchange::Run {
       });
     }
   }
-  std::size_t bytes_of_chunk(const Site auto& s, std::uint32_t k) const noexcept {
+  std::size_t bytes_of_chunk(const CallContext auto& s, std::uint32_t k) const noexcept {
     if (piece_ == 0) return chunks_.bytes(k);
     return static_cast<std::size_t>(s.size()) * piece_ * chunks_.size;
   }
 
-  bool take_next(Site auto& s, const Call& c) {
+  bool take_next(CallContext auto& s, const Call& c) {
     if (taken_ == chunks_.count) return false;
     // Written out: with all_pass() short calls are slower.
     for (; next_ < s.size(); ++next_) {
@@ -272,14 +272,14 @@ class Exchange::Run {
 
   /// What rank r brought to chunk taken_, from `at` bytes on. This rank's own it reads where its
   /// caller has it, from element `lo` on: a line that a peer has read may have moved to the peer.
-  const std::byte* contribution(Site auto& s, const Call& c, int r, std::size_t lo,
+  const std::byte* contribution(CallContext auto& s, const Call& c, int r, std::size_t lo,
                                 std::size_t at) const {
     if (r == s.rank() && own_stays_) return c.in + lo * chunks_.size;
     return (small_ ? s.small(r) : s.chunk_buffer(r, taken_)) + at;
   }
 
   /// Combines what this rank wants of the chunk.
-  void combine(Site auto& s, const Call& c) {
+  void combine(CallContext auto& s, const Call& c) {
     if (piece_ != 0) {
       return with_piece(s.rank(), wanted_, taken_,
                         [&](std::size_t at, const Range& piece) { combine(s, c, piece, at); });
@@ -292,7 +292,7 @@ class Exchange::Run {
 
   /// These elements, which are `at` bytes into the chunk. In place, a reduce_scatter writes them at
   /// or below their place in the input, and so not over what has still to go to the chunk buffers.
-  void combine(Site auto& s, const Call& c, const Range& now, std::size_t at) {
+  void combine(CallContext auto& s, const Call& c, const Range& now, std::size_t at) {
     if (now.lo >= now.hi) return;
     const std::size_t n = now.size();
     std::byte* const out = c.out + (now.lo - wanted_.lo) * chunks_.size;
@@ -314,7 +314,7 @@ class Exchange::Run {
     for (int r = 2; r < s.size(); ++r) s.reduce(out, out, of(r), n);
   }
 
-  void collect(Site auto& s, const Call& c) {
+  void collect(CallContext auto& s, const Call& c) {
     for (int r = 0; r < s.size(); ++r) {
       const bool own = r == s.rank();
       if (own && c.in == c.out + static_cast<std::size_t>(r) * c.bytes()) continue;

@@ -2,7 +2,7 @@
 
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/base/call.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/topology/groups.hpp>
 
@@ -14,12 +14,12 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// The groups by which all ranks of a site combine in two levels, first within groups and then
+/// The groups by which all ranks of a node combine in two levels, first within groups and then
 /// across them; null: in one. All that it depends on is the same on all ranks: the groups, and what
 /// matching calls have in common. In two levels each rank of a group has a counterpart in every
 /// other; and only an operator that commutes may combine groups whose ranks do not follow each
 /// other.
-const Groups* groups_of_two_levels(const Site auto& s, const Call& c) noexcept {
+const Groups* groups_of_two_levels(const CallContext auto& s, const Call& c) noexcept {
   const Groups* const groups = s.groups();
   if (groups == nullptr) return nullptr;
   const int each = groups->largest();
@@ -112,7 +112,7 @@ class TwoLevelSlices {
 /// One call of one rank.
 class GroupedLeaders {
  public:
-  GroupedLeaders(const Groups& groups, const Site auto& s, const Call& c)
+  GroupedLeaders(const Groups& groups, const CallContext auto& s, const Call& c)
       : slices_(groups, s.rank()),
         chunks_(c.count, c.reducer.size, s.chunk_bytes()),
         window_(s.buffers() / 2),
@@ -120,7 +120,7 @@ class GroupedLeaders {
         streams_(!c.in_place() && s.streams(2 * c.bytes())) {}
 
   /// Not inlined, so that calls in one level do not pay for it.
-  [[gnu::noinline]] bool step(Site auto& s, const Call& c) {
+  [[gnu::noinline]] bool step(CallContext auto& s, const Call& c) {
     for (;;) {
       const bool wrote = write_next(s, c);
       const bool within = combine_within(s, c);
@@ -141,7 +141,7 @@ class GroupedLeaders {
     return 2 * (chunk + ahead_) + 2;
   }
 
-  bool write_next(Site auto& s, const Call& c) {
+  bool write_next(CallContext auto& s, const Call& c) {
     if (written_ == chunks_.count || written_ >= taken_ + window_) return false;
     const Range own = slices_.slice(slices_.number(), chunks_.length(written_), chunks_.size);
     write_around(s, written_, c.in + chunks_.offset(written_), chunks_.length(written_),
@@ -150,7 +150,7 @@ class GroupedLeaders {
     return true;
   }
 
-  bool combine_within(Site auto& s, const Call& c) {
+  bool combine_within(CallContext auto& s, const Call& c) {
     if (within_ == written_ || within_ > across_ + ahead_) return false;
     const auto is_there = [&](int i) { return has_chunk(s, slices_.member(i), within_); };
     if (!all_pass(next_member_, slices_.members(), is_there)) return false;
@@ -167,7 +167,7 @@ class GroupedLeaders {
     return true;
   }
 
-  bool combine_across(Site auto& s, const Call& c) {
+  bool combine_across(CallContext auto& s, const Call& c) {
     if (across_ == chunks_.count || within_ < std::min(across_ + ahead_ + 1, chunks_.count)) {
       return false;
     }
@@ -194,7 +194,7 @@ class GroupedLeaders {
     return true;
   }
 
-  bool take_next(Site auto& s, const Call& c) {
+  bool take_next(CallContext auto& s, const Call& c) {
     if (taken_ == across_) return false;
     const auto is_there = [&](int r) { return r == s.rank() || s.stage(r, after_across(taken_)); };
     if (!all_pass(next_to_take_, s.size(), is_there)) return false;
@@ -207,7 +207,7 @@ class GroupedLeaders {
   }
 
   /// Copies the share of slice i that its owner in a group has combined.
-  void take_share(Site auto& s, const Call& c, int group, int i) {
+  void take_share(CallContext auto& s, const Call& c, int group, int i) {
     const int owner = slices_.owner(group, i);
     const Range theirs = share(group, i, taken_);
     if (owner == s.rank() || theirs.empty()) return;
@@ -286,11 +286,11 @@ class GroupedLeaders {
 /// One call of one rank, which knows that all others have come with the same.
 class GroupedPeers {
  public:
-  GroupedPeers(const Groups& groups, const Site auto& s, const Call& c)
+  GroupedPeers(const Groups& groups, const CallContext auto& s, const Call& c)
       : slices_(groups, s.rank()), streams_(!c.in_place() && s.streams(2 * c.bytes())) {}
 
   /// Not inlined, so that calls in one level do not pay for it.
-  [[gnu::noinline]] bool step(Site auto& s, const Call& c) {
+  [[gnu::noinline]] bool step(CallContext auto& s, const Call& c) {
     if (phase_ == 0 && !run(s, [&] { combine_within(s, c); })) return false;
     if (phase_ == 1) {
       if (!partners_at(s, 1) || !run(s, [&] { combine_across(s, c); })) return false;
@@ -303,7 +303,7 @@ class GroupedPeers {
 
  private:
   /// Runs a phase on peers' buffers, and notifies all ranks; false if the call has failed.
-  bool run(Site auto& s, auto&& phase) {
+  bool run(CallContext auto& s, auto&& phase) {
     if (!s.begin_reading()) return false;
     phase();
     if (!s.end_reading()) return false;
@@ -311,19 +311,19 @@ class GroupedPeers {
     return true;
   }
 
-  bool partners_at(Site auto& s, std::uint32_t phase) {
+  bool partners_at(CallContext auto& s, std::uint32_t phase) {
     return all_pass(next_partner_, slices_.groups(), [&](int g) {
       return g == slices_.group() || s.stage(slices_.partner(g), phase);
     });
   }
 
-  bool members_at(Site auto& s, std::uint32_t phase) {
+  bool members_at(CallContext auto& s, std::uint32_t phase) {
     return all_pass(next_member_, slices_.members(), [&](int i) {
       return i == slices_.number() || s.stage(slices_.member(i), phase);
     });
   }
 
-  void combine_within(Site auto& s, const Call& c) {
+  void combine_within(CallContext auto& s, const Call& c) {
     const std::size_t size = c.reducer.size;
     for_each_block(
         slices_.slice(slices_.number(), c.count, size), size, [&](std::size_t at, std::size_t n) {
@@ -332,7 +332,7 @@ class GroupedPeers {
         });
   }
 
-  void combine_across(Site auto& s, const Call& c) {
+  void combine_across(CallContext auto& s, const Call& c) {
     const std::size_t size = c.reducer.size;
     for_each_block(slices_.share(slices_.group(), slices_.number(), c.count, size), size,
                    [&](std::size_t at, std::size_t n) {
@@ -343,7 +343,7 @@ class GroupedPeers {
                    });
   }
 
-  void hand_out(Site auto& s, const Call& c) {
+  void hand_out(CallContext auto& s, const Call& c) {
     const std::size_t size = c.reducer.size;
     for (int g = 0; g < slices_.groups(); ++g) {
       if (g == slices_.group()) continue;
@@ -359,7 +359,7 @@ class GroupedPeers {
   }
 
   /// Copies n bytes to the outputs of the others of this rank's group, `at` bytes into each.
-  void give_to_group(Site auto& s, std::size_t at, const std::byte* from, std::size_t n) {
+  void give_to_group(CallContext auto& s, std::size_t at, const std::byte* from, std::size_t n) {
     for (int i = 0; i < slices_.members(); ++i) {
       if (i == slices_.number()) continue;
       std::byte* const to = s.peers().see(s.offer_of(slices_.member(i)).out) + at;
@@ -367,10 +367,10 @@ class GroupedPeers {
     }
   }
 
-  static const std::byte* input_of(Site auto& s, const Call& c, int r) {
+  static const std::byte* input_of(CallContext auto& s, const Call& c, int r) {
     return r == s.rank() ? c.in : s.peers().see(s.offer_of(r).in);
   }
-  static const std::byte* output_of(Site auto& s, const Call& c, int r) {
+  static const std::byte* output_of(CallContext auto& s, const Call& c, int r) {
     return r == s.rank() ? c.out : s.peers().see(s.offer_of(r).out);
   }
 

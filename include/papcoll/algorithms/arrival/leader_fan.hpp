@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -48,7 +48,7 @@ class LeaderFanRun {
   /// `dynamic`: the first to arrive leads.
   explicit LeaderFanRun(bool dynamic) noexcept : dynamic_(dynamic) {}
 
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     // Only the root of a bcast has the data, so it leads, whichever rank comes first.
     if (c.collective == Collective::bcast) return fan_out_.step(s, c);
     if (!begun_) begin(s, c);
@@ -62,7 +62,7 @@ class LeaderFanRun {
   /// out who leads.
   static constexpr std::size_t copied_before_claim = 2048;
 
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
     small_ = c.bytes() <= NodeControlBlock::inline_bytes;
@@ -94,7 +94,7 @@ class LeaderFanRun {
 
   // --- the leader
 
-  void reset_pending(Site auto& s) {
+  void reset_pending(CallContext auto& s) {
     left_ = 0;
     for (int r = 0; r < s.size(); ++r) {
       if (r != s.rank()) s.pending()[left_++] = r;
@@ -103,7 +103,7 @@ class LeaderFanRun {
     sum_ = nullptr;
   }
 
-  bool lead(Site auto& s, const Call& c) {
+  bool lead(CallContext auto& s, const Call& c) {
     while (taken_ < chunks_.count) {
       const bool in_order = c.rank_order || !dynamic_;
       if (!(in_order ? collect_in_order(s, c) : collect(s, c))) return false;
@@ -118,12 +118,12 @@ class LeaderFanRun {
   }
 
   /// Returns true if any other rank wants the result.
-  bool is_shared(Site auto& s, const Call& c) const {
+  bool is_shared(CallContext auto& s, const Call& c) const {
     return s.size() != 1 && !(c.collective == Collective::reduce && takes_);
   }
 
   /// Combines the contributions that are there, in the order of arrival.
-  bool collect(Site auto& s, const Call& c) {
+  bool collect(CallContext auto& s, const Call& c) {
     int i = 0;
     while (i < left_) {
       const int r = s.pending()[i];
@@ -140,7 +140,7 @@ class LeaderFanRun {
   }
 
   /// Combines in rank order; a static leader waits for all before it starts.
-  bool collect_in_order(Site auto& s, const Call& c) {
+  bool collect_in_order(CallContext auto& s, const Call& c) {
     if (!dynamic_) {
       for (; left_ != 0; --left_) {
         if (!has_chunk(s, s.pending()[left_ - 1], taken_)) return false;
@@ -163,16 +163,16 @@ class LeaderFanRun {
     return true;
   }
 
-  void alone(Site auto& s, const Call& c) {
+  void alone(CallContext auto& s, const Call& c) {
     if (c.collective != Collective::barrier) {
       s.read(c.out + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
     }
   }
 
   /// False, and all ranks throw, if r's call is not the same as this rank's.
-  bool accept(Site auto& s, int r) { return taken_ != 0 || matched(s, r); }
+  bool accept(CallContext auto& s, int r) { return taken_ != 0 || matched(s, r); }
 
-  void combine(Site auto& s, const Call& c, const std::byte* mine, int r, bool last) {
+  void combine(CallContext auto& s, const Call& c, const std::byte* mine, int r, bool last) {
     if (sum_ == nullptr) sum_ = mine;
     std::byte* const to = target(s, c, last);
     const bool lower = r < s.rank();
@@ -184,19 +184,19 @@ class LeaderFanRun {
   /// combination writes the leader's output: in place, its input is then not needed any more. From
   /// there the result is copied for the others; that all have published this chunk says that they
   /// have taken the one whose buffer that reuses.
-  std::byte* target(Site auto& s, const Call& c, bool last) {
+  std::byte* target(CallContext auto& s, const Call& c, bool last) {
     if (last && takes_) return c.out + chunks_.offset(taken_);
     return small_ ? partial_ : s.chunk_buffer(s.rank(), taken_);
   }
 
   const std::byte* own(const Call& c) const { return c.in + chunks_.offset(taken_); }
-  const std::byte* source(Site auto& s, int r) const {
+  const std::byte* source(CallContext auto& s, int r) const {
     return small_ ? s.small(r) : s.chunk_buffer(r, taken_);
   }
 
   // --- the others
 
-  bool follow(Site auto& s, const Call& c) {
+  bool follow(CallContext auto& s, const Call& c) {
     for (;;) {
       bool moved = write_next(s, c);
       if (!takes_ && written_ == chunks_.count) return true;
@@ -214,13 +214,13 @@ class LeaderFanRun {
     }
   }
 
-  bool write_next(Site auto& s, const Call& c) {
+  bool write_next(CallContext auto& s, const Call& c) {
     if (written_ == chunks_.count || written_ >= taken_ + s.buffers()) return false;
     write_chunk(s, c, leader_);
     return true;
   }
 
-  void write_chunk(Site auto& s, const Call& c, int audience) {
+  void write_chunk(CallContext auto& s, const Call& c, int audience) {
     s.write(s.chunk_buffer(s.rank(), written_), c.in + chunks_.offset(written_),
             chunks_.bytes(written_));
     show_chunks(s, ++written_, audience);
@@ -228,7 +228,7 @@ class LeaderFanRun {
 
   // --- allgather: the leader only counts the flags, all ranks read the chunk buffers
 
-  bool gather(Site auto& s, const Call& c) {
+  bool gather(CallContext auto& s, const Call& c) {
     for (;;) {
       bool moved = false;
       // A release of chunk t means that all have published it, so all had read those below t + 1 −
@@ -260,7 +260,7 @@ class LeaderFanRun {
     }
   }
 
-  void read_all(Site auto& s, const Call& c) {
+  void read_all(CallContext auto& s, const Call& c) {
     for (int r = 0; r < s.size(); ++r) {
       std::byte* const to = c.out + static_cast<std::size_t>(r) * c.bytes();
       const bool is_own = r == s.rank();

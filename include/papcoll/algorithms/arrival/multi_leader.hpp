@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/topology/groups.hpp>
 
@@ -25,7 +25,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //             flag.
 //          3. Each rank copies the other slices of the result from there.
 //          A few chunks are in flight: a rank writes and combines ahead while it waits.
-//          Where the site says which ranks are near each other, in two levels: GroupedLeaders.
+//          Where the call context says which ranks are near each other, in two levels:
+//          GroupedLeaders.
 // Cost     Two flags each way a chunk. Each rank copies 2(P−1)/P·n bytes and combines n·(P−1)/P:
 //          the work is shared evenly, which no single leader can do. Results take the place of
 //          contributions that have just been read, so with two ranks a line of shared memory
@@ -45,14 +46,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class MultiLeader::Run {
  public:
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     return grouped_ ? grouped_->step(s, c) : step_in_one_level(s, c);
   }
 
  private:
   /// Not inlined, so that GCC compiles it as well as without groups.
-  [[gnu::noinline]] bool step_in_one_level(Site auto& s, const Call& c) {
+  [[gnu::noinline]] bool step_in_one_level(CallContext auto& s, const Call& c) {
     for (;;) {
       const bool wrote = write_next(s, c);
       const bool combined = combine_next(s, c);
@@ -62,7 +63,7 @@ class MultiLeader::Run {
     }
   }
 
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     if (s.groups() != nullptr) begin_in_groups(s, c);
     // Two ranks are faster with two buffers to a chunk; more ranks need the chunks to work ahead.
@@ -71,7 +72,7 @@ class MultiLeader::Run {
     streams_ = !c.in_place() && s.streams(2 * c.bytes());
   }
 
-  [[gnu::noinline]] void begin_in_groups(Site auto& s, const Call& c) {
+  [[gnu::noinline]] void begin_in_groups(CallContext auto& s, const Call& c) {
     const Groups* const groups = detail::groups_of_two_levels(s, c);
     if (groups != nullptr) grouped_.emplace(*groups, s, c);
   }
@@ -80,24 +81,24 @@ class MultiLeader::Run {
   /// it, of which others have read contributions and results. With two ranks only this rank reads
   /// that result: it has taken it. With more, a rank has taken a chunk t when all have combined it,
   /// and so have published it and taken those below t − window: twice the window is needed.
-  std::uint32_t window(const Site auto& s) const {
+  std::uint32_t window(const CallContext auto& s) const {
     return s.size() == 2 ? s.buffers() / together_ : s.buffers() / 2;
   }
 
   /// Rank r's memory for a chunk.
-  std::byte* chunk_buffer(Site auto& s, int r, std::uint32_t chunk) const {
+  std::byte* chunk_buffer(CallContext auto& s, int r, std::uint32_t chunk) const {
     return s.chunk_buffer(r, chunk * together_);
   }
 
   /// Returns the rank whose chunk buffers hold the result of rank r's slice.
-  static int keeper(const Site auto& s, int r) { return r + 1 < s.size() ? r + 1 : 0; }
+  static int keeper(const CallContext auto& s, int r) { return r + 1 < s.size() ? r + 1 : 0; }
 
   /// Rank r's slice of a chunk, in elements of the chunk.
-  Range slice(const Site auto& s, std::uint32_t chunk, int r) const {
+  Range slice(const CallContext auto& s, std::uint32_t chunk, int r) const {
     return detail::slice_of(chunks_.length(chunk), chunks_.size, r, s.size());
   }
 
-  bool write_next(Site auto& s, const Call& c) {
+  bool write_next(CallContext auto& s, const Call& c) {
     if (written_ == chunks_.count || written_ >= taken_ + window(s)) return false;
     const Range own = slice(s, written_, s.rank());
     detail::write_around(s, written_ * together_, c.in + chunks_.offset(written_),
@@ -106,7 +107,7 @@ class MultiLeader::Run {
     return true;
   }
 
-  bool combine_next(Site auto& s, const Call& c) {
+  bool combine_next(CallContext auto& s, const Call& c) {
     if (combined_ == chunks_.count || combined_ == written_) return false;
     const auto is_there = [&](int r) { return detail::has_chunk(s, r, combined_); };
     if (!detail::all_pass(next_, s.size(), is_there)) return false;
@@ -119,7 +120,7 @@ class MultiLeader::Run {
 
   /// Combines n elements, `at` bytes into the chunk, in rank order. Only the last combination
   /// writes to this rank's output: in place, it is one of the inputs.
-  void combine_block(Site auto& s, const Call& c, std::size_t at, std::size_t n) {
+  void combine_block(CallContext auto& s, const Call& c, std::size_t at, std::size_t n) {
     const std::size_t offset = chunks_.offset(combined_) + at;
     if (s.size() == 1) {
       if (c.in != c.out) s.read(c.out + offset, c.in + offset, n * chunks_.size);
@@ -133,7 +134,7 @@ class MultiLeader::Run {
     s.write(chunk_buffer(s, keeper(s, s.rank()), combined_) + at, to, n * chunks_.size);
   }
 
-  bool take_next(Site auto& s, const Call& c) {
+  bool take_next(CallContext auto& s, const Call& c) {
     if (taken_ == combined_) return false;
     const auto is_there = [&](int r) { return r == s.rank() || s.stage(r, taken_ + 1); };
     if (!detail::all_pass(next_to_take_, s.size(), is_there)) return false;

@@ -8,7 +8,7 @@
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/topology/groups.hpp>
 
@@ -30,10 +30,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 //             while they are combined, and slices of the result afterwards. Of a reduce_scatter
 //             the slice is the rank's block, which no other rank wants.
 //          3. No rank leaves before all have read what they need of it.
-//          Where the site says which ranks are near each other, an allreduce of what all see is
-//          combined in two levels: GroupedPeers. Reduce and reduce_scatter stay in one: ranks
-//          other than the root have no output for partial results, and of a reduce_scatter every
-//          block is wanted by one rank alone.
+//          Where the call context says which ranks are near each other, an allreduce of what all
+//          see is combined in two levels: GroupedPeers. Reduce and reduce_scatter stay in one:
+//          ranks other than the root have no output for partial results, and of a reduce_scatter
+//          every block is wanted by one rank alone.
 //          A bcast and an allgather do not wait for all: see DirectCopies.
 //          Where buffers cannot be reached, staged chunks do: MultiLeader for allreduce,
 //          DynamicLeader for reduce and bcast, Exchange for allgather and reduce_scatter.
@@ -57,7 +57,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class PeerSlices::Run {
  public:
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     if (way_ == Way::copies) {
       if (without_slices_.copies.step(s, c)) return true;
@@ -78,7 +78,7 @@ class PeerSlices::Run {
   /// wait at the end of each.
   static constexpr std::size_t block_bytes = 8192;
 
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     const bool scatters = c.collective == Collective::reduce_scatter;
     bytes_in_ = scatters ? detail::elements_of_all_blocks(c, s.size()) * c.reducer.size : c.bytes();
@@ -101,7 +101,7 @@ class PeerSlices::Run {
   }
 
   /// What peers may need of this rank. A buffer that no rank reaches for counts as seen by all.
-  BufferDescriptor offer(Site auto& s, const Call& c) const {
+  BufferDescriptor offer(CallContext auto& s, const Call& c) const {
     BufferDescriptor o{s.peers().place(c.in, bytes_in_), {0, 1}};
     if (c.collective == Collective::reduce && s.rank() != c.root) {
       const std::size_t n = slice(s, c, s.rank()).size();
@@ -121,7 +121,7 @@ class PeerSlices::Run {
 
   /// Returns true if every rank's buffers are reached in place; all ranks get the same answer.
   /// Returns false until all have arrived, and if the call has failed.
-  bool choose_way(Site auto& s, const Call& c) {
+  bool choose_way(CallContext auto& s, const Call& c) {
     const bool all_came = detail::all_pass(next_, s.size(), [&](int r) {
       if (r == s.rank()) return true;
       if (!s.arrived(r, 0) || !detail::matched(s, r)) return false;
@@ -157,7 +157,7 @@ class PeerSlices::Run {
     }
   }
 
-  bool run_staged(Site auto& s, const Call& c) {
+  bool run_staged(CallContext auto& s, const Call& c) {
     switch (c.collective) {
       case Collective::allreduce: return without_slices_.multi_leader.step(s, c);
       case Collective::bcast: return without_slices_.fan_out.step(s, c);
@@ -168,13 +168,13 @@ class PeerSlices::Run {
   }
 
   /// Waits until all ranks' second counter shows n.
-  bool all_at(Site auto& s, std::uint32_t n) {
+  bool all_at(CallContext auto& s, std::uint32_t n) {
     return detail::all_pass(next_, s.size(), [&](int r) { return r == s.rank() || s.stage(r, n); });
   }
 
   // --- reduce_scatter: each its block
 
-  bool scatter(Site auto& s, const Call& c) {
+  bool scatter(CallContext auto& s, const Call& c) {
     const Range elements = detail::block_of(c, s.rank());
     const Range own{elements.lo * c.reducer.size, elements.hi * c.reducer.size};
     if (s.size() == 1) {
@@ -197,7 +197,7 @@ class PeerSlices::Run {
 
   // --- allreduce and reduce: a slice each
 
-  bool reduce(Site auto& s, const Call& c) {
+  bool reduce(CallContext auto& s, const Call& c) {
     const bool to_root = c.collective == Collective::reduce;
     if (s.size() == 1) {
       if (c.in != c.out) s.read(c.out, c.in, c.bytes());
@@ -224,13 +224,13 @@ class PeerSlices::Run {
   }
 
   /// Rank r's slice in bytes.
-  static Range slice(const Site auto& s, const Call& c, int r) {
+  static Range slice(const CallContext auto& s, const Call& c, int r) {
     const std::size_t size = c.reducer.size;
     const Range own = detail::slice_of(c.count, size, r, s.size());
     return {own.lo * size, own.hi * size};
   }
 
-  bool combine_slice(Site auto& s, const Call& c) {
+  bool combine_slice(CallContext auto& s, const Call& c) {
     if (!s.begin_reading()) return false;
     const Range own = slice(s, c, s.rank());
     combine(s, c, own, home_of_slice(s, c, own));
@@ -238,7 +238,7 @@ class PeerSlices::Run {
   }
 
   /// Combines the slice `own`, written to `home` and, of an allreduce, to the outputs it sees.
-  void combine(Site auto& s, const Call& c, const Range& own, std::byte* home) {
+  void combine(CallContext auto& s, const Call& c, const Range& own, std::byte* home) {
     const bool to_all = c.collective == Collective::allreduce;
     // In place, outputs are inputs that this rank has just read.
     const bool streams = to_all && !c.in_place() && s.streams(2 * c.bytes());
@@ -259,14 +259,15 @@ class PeerSlices::Run {
   }
 
   /// Where this rank writes its slice: its output, the root's, or its pool.
-  std::byte* home_of_slice(Site auto& s, const Call& c, const Range& own) {
+  std::byte* home_of_slice(CallContext auto& s, const Call& c, const Range& own) {
     if (c.collective != Collective::reduce || s.rank() == c.root) return c.out + own.lo;
     return pooled_ ? s.pool(own.size()) : s.peers().see(s.offer_of(c.root).out) + own.lo;
   }
 
   /// Combines n bytes, `at` bytes into the message, in rank order. Only the last combination
   /// writes to `to`, which in place is one of the inputs.
-  void combine_block(Site auto& s, const Call& c, std::byte* to, std::size_t at, std::size_t n) {
+  void combine_block(CallContext auto& s, const Call& c, std::byte* to, std::size_t at,
+                     std::size_t n) {
     detail::combine_in_order(s, to, s.size(), n / c.reducer.size, [&](int r) {
       std::byte* const scratch = s.scratch(r == 0 ? 0 : 1);
       return r == s.rank() ? c.in + at : detail::reach(s, r, s.offer_of(r).in, at, n, scratch);
@@ -274,7 +275,7 @@ class PeerSlices::Run {
   }
 
   /// Copies the others' slices to this rank's output, which they do not see.
-  bool take_slices(Site auto& s, const Call& c) {
+  bool take_slices(CallContext auto& s, const Call& c) {
     if (!s.begin_reading()) return false;
     for (int i = 1; i < s.size(); ++i) {
       const int r = (s.rank() + i) % s.size();

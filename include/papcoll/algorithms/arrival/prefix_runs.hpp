@@ -3,7 +3,7 @@
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -43,7 +43,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class PrefixRuns::Run {
  public:
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     for (;;) {
       bool gave = false;
@@ -81,7 +81,7 @@ class PrefixRuns::Run {
   static constexpr std::size_t results_from = 2048;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
 
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     std::fill_n(s.pending(), s.size(), 0);
     exclusive_ = c.collective == Collective::exscan;
@@ -109,7 +109,7 @@ class PrefixRuns::Run {
     start_chunk(s);
   }
 
-  void show(Site auto& s, const Call& c) {
+  void show(CallContext auto& s, const Call& c) {
     BufferDescriptor offer;
     way_ = is_last_ ? Way::chunk_buffer : choose_way(s, c, offer);
     offer.out.mapped |= static_cast<std::uint32_t>(way_) << 8U;
@@ -119,11 +119,11 @@ class PrefixRuns::Run {
     s.offer(offer, ready ? all : 0);
   }
 
-  void write_to_chunk_buffer(Site auto& s, const Call& c, std::uint32_t k) {
+  void write_to_chunk_buffer(CallContext auto& s, const Call& c, std::uint32_t k) {
     s.write(s.chunk_buffer(s.rank(), 2 * k), c.in + chunks_.offset(k), chunks_.bytes(k));
   }
 
-  Way choose_way(Site auto& s, const Call& c, BufferDescriptor& offer) {
+  Way choose_way(CallContext auto& s, const Call& c, BufferDescriptor& offer) {
     const bool separate = !c.in_place();
     const BufferPlace in = s.peers().place(c.in, c.bytes());
     const BufferPlace out = s.peers().place(c.out, c.bytes());
@@ -149,7 +149,7 @@ class PrefixRuns::Run {
   // --- giving
 
   /// Shows the next chunk of this rank's contribution. False if there is nothing to do now.
-  bool give_next(Site auto& s, const Call& c) {
+  bool give_next(CallContext auto& s, const Call& c) {
     if (given_ == chunks_.count) return false;
     if (way_ == Way::pool) {
       if (!s.use_pool()) return false;
@@ -164,7 +164,7 @@ class PrefixRuns::Run {
   }
 
   /// Returns true if the ranks above have read the results that chunk k overwrites.
-  bool has_room(Site auto& s, std::uint32_t k) {
+  bool has_room(CallContext auto& s, std::uint32_t k) {
     const std::uint32_t window = s.buffers() / 2;
     if (k < window) return true;
     return all_above(s, k - window + 1);
@@ -172,14 +172,14 @@ class PrefixRuns::Run {
 
   // --- combining
 
-  void start_chunk(const Site auto& s) {
+  void start_chunk(const CallContext auto& s) {
     low_ = s.rank();
     up_ = 0;
     is_empty_ = exclusive_;
   }
 
   /// Combines one more contribution, or a result, into this rank's chunk. False if none is there.
-  bool combine_next(Site auto& s, const Call& c) {
+  bool combine_next(CallContext auto& s, const Call& c) {
     if (done_ == chunks_.count) return false;
     // In place, the chunk is written over this rank's contribution.
     if (given_ <= done_) return false;
@@ -195,7 +195,7 @@ class PrefixRuns::Run {
   }
 
   /// acc = x[low−1] ∘ acc, or with the result of rank low−1 in place of what is below.
-  bool go_down(Site auto& s, const Call& c) {
+  bool go_down(CallContext auto& s, const Call& c) {
     const int p = low_ - 1;
     if (!has(s, p, What::contribution)) return false;
     const bool finishes = p > 0 && results_shown_ && has(s, p, What::result);
@@ -208,7 +208,7 @@ class PrefixRuns::Run {
   }
 
   /// acc = acc ∘ x[up], from rank 0 on; the result of the rank below has the same bits.
-  bool go_up(Site auto& s, const Call& c) {
+  bool go_up(CallContext auto& s, const Call& c) {
     const int below = s.rank() - 1;
     if (up_ == 0 && below > 0 && results_shown_ && has(s, below, What::result)) {
       if (!has(s, below, What::contribution)) return false;
@@ -226,7 +226,7 @@ class PrefixRuns::Run {
   }
 
   /// Checks rank p's call first, then returns true if its chunk is published.
-  bool has(Site auto& s, int p, What what) {
+  bool has(CallContext auto& s, int p, What what) {
     if (!s.arrived(p, done_ + 1)) {
       if (fits_chunk_buffer_ && !in_line_) s.expect(p, 2 * done_, 0, chunks_.bytes(done_));
       return false;
@@ -236,24 +236,28 @@ class PrefixRuns::Run {
   }
 
   /// Looks at the call of rank p; pending()[p]: it has been looked at, and is the same.
-  bool meet(Site auto& s, int p) {
+  bool meet(CallContext auto& s, int p) {
     if (!detail::matched(s, p)) return failed_ = true, false;
     s.pending()[p] = 1;
     if (++met_ + 1 == s.size()) s.all_arrived();
     return true;
   }
 
-  Way way_of(const Site auto& s, int p) const {
+  Way way_of(const CallContext auto& s, int p) const {
     if (in_line_) return Way::line;
     if (fits_chunk_buffer_) return Way::chunk_buffer;
     return static_cast<Way>(s.offer_of(p).out.mapped >> 8U);
   }
 
-  bool prepend(Site auto& s, const Call& c, int p, What what) { return take(s, c, p, what, true); }
-  bool append(Site auto& s, const Call& c, int p, What what) { return take(s, c, p, what, false); }
+  bool prepend(CallContext auto& s, const Call& c, int p, What what) {
+    return take(s, c, p, what, true);
+  }
+  bool append(CallContext auto& s, const Call& c, int p, What what) {
+    return take(s, c, p, what, false);
+  }
 
   /// Combines the chunk of rank p with this rank's, as the first operand or the second.
-  bool take(Site auto& s, const Call& c, int p, What what, bool is_low) {
+  bool take(CallContext auto& s, const Call& c, int p, What what, bool is_low) {
     const Way way = way_of(s, p);
     const bool guarded = lends(way);
     if (guarded && !s.begin_reading()) return failed_ = true, false;
@@ -262,7 +266,7 @@ class PrefixRuns::Run {
     return true;
   }
 
-  void combine(Site auto& s, const Call& c, int p, Way way, What what, bool is_low) {
+  void combine(CallContext auto& s, const Call& c, int p, Way way, What what, bool is_low) {
     std::byte* const to = target(s, c);
     if (is_empty_ && way == Way::pulled) {
       pull(s, p, what, to);
@@ -280,19 +284,19 @@ class PrefixRuns::Run {
 
   /// Where this rank combines the chunk: in its output, unless its own contribution, which in
   /// place stands there, comes last.
-  std::byte* target(Site auto& s, const Call& c) {
+  std::byte* target(CallContext auto& s, const Call& c) {
     return !c.by_arrivals() && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
   }
 
   /// Copies the current chunk of rank p by the kernel.
-  void pull(Site auto& s, int p, What what, std::byte* to) {
+  void pull(CallContext auto& s, int p, What what, std::byte* to) {
     const BufferDescriptor theirs = s.offer_of(p);
     const std::uint64_t from = what == What::result ? theirs.out.at : theirs.in.at;
     s.peers().pull(to, p, from + chunks_.offset(done_), chunks_.bytes(done_));
   }
 
   /// Where the current chunk of rank p is; copied from where no rank sees it.
-  const std::byte* shown(Site auto& s, int p, Way way, What what) {
+  const std::byte* shown(CallContext auto& s, int p, Way way, What what) {
     const bool result = what == What::result;
     const std::size_t offset = chunks_.offset(done_);
     if (way == Way::line) return s.small(p);
@@ -308,7 +312,7 @@ class PrefixRuns::Run {
   }
 
   /// This rank has its chunk.
-  bool finish_chunk(Site auto& s, const Call& c) {
+  bool finish_chunk(CallContext auto& s, const Call& c) {
     std::byte* const out = c.out + chunks_.offset(done_);
     const std::byte* const own = c.in + chunks_.offset(done_);
     const std::size_t n = chunks_.bytes(done_);
@@ -334,14 +338,14 @@ class PrefixRuns::Run {
     return true;
   }
 
-  bool is_done(Site auto& s) {
+  bool is_done(CallContext auto& s) {
     if (done_ != chunks_.count || given_ != chunks_.count) return false;
     if (!lends(way_)) return true;
     return all_above(s, all);
   }
 
   /// Returns true if all ranks above have read that many chunks of their results.
-  bool all_above(Site auto& s, std::uint32_t chunks) {
+  bool all_above(CallContext auto& s, std::uint32_t chunks) {
     return detail::all_pass(next_above_, s.size(),
                             [&](int r) { return r <= s.rank() || s.stage(r, chunks); });
   }

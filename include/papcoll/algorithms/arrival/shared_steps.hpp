@@ -1,8 +1,8 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/site.hpp>
 #include <papcoll/schedule/range.hpp>
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Returns true if the call of rank r, which has arrived, matches this rank's. If not, every rank
 /// throws.
-[[gnu::always_inline]] inline bool matched(Site auto& s, int r) {
+[[gnu::always_inline]] inline bool matched(CallContext auto& s, int r) {
   if (s.matches(r)) return true;
   s.fail(r);
   return false;
 }
 
 /// Returns true if rank r has written chunk k of a matching call; always true for this rank itself.
-[[gnu::always_inline]] inline bool has_chunk(Site auto& s, int r, std::uint32_t k) {
+[[gnu::always_inline]] inline bool has_chunk(CallContext auto& s, int r, std::uint32_t k) {
   return r == s.rank() || (s.arrived(r, k + 1) && (k != 0 || matched(s, r)));
 }
 
@@ -38,21 +38,21 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 }
 
 /// Tells `audience` that this rank's first `written` chunks are in its chunk buffers.
-void show_chunks(Site auto& s, std::uint32_t written, int audience) {
+void show_chunks(CallContext auto& s, std::uint32_t written, int audience) {
   written == 1 ? s.announce(nullptr, 0, 1) : s.publish(written, audience);
 }
 
 /// n bytes of rank r, `at` bytes into what it has at `place`; copied to `scratch` by the kernel if
 /// they are not seen.
-const std::byte* reach(Site auto& s, int r, const BufferPlace& place, std::size_t at, std::size_t n,
-                       std::byte* scratch) {
+const std::byte* reach(CallContext auto& s, int r, const BufferPlace& place, std::size_t at,
+                       std::size_t n, std::byte* scratch) {
   if (place.mapped != 0) return s.peers().see(place) + at;
   s.peers().pull(scratch, r, place.at + at, n);
   return scratch;
 }
 
 /// Copies them to this rank's memory.
-void fetch(Site auto& s, std::byte* to, int r, const BufferPlace& place, std::size_t at,
+void fetch(CallContext auto& s, std::byte* to, int r, const BufferPlace& place, std::size_t at,
            std::size_t n) {
   if (place.mapped != 0) return s.read(to, s.peers().see(place) + at, n);
   s.peers().pull(to, r, place.at + at, n);
@@ -82,7 +82,7 @@ void for_each_block(Range elements, std::size_t size, auto&& f) {
 
 /// Writes n elements of `size` bytes, but for those of a slice, to this rank's chunk buffer of that
 /// number; where the slice is all, the buffer takes no pages.
-void write_around(Site auto& s, std::uint32_t buffer, const std::byte* from, std::size_t n,
+void write_around(CallContext auto& s, std::uint32_t buffer, const std::byte* from, std::size_t n,
                   std::size_t size, Range slice) {
   if (slice.empty()) slice = {n, n};
   for (const Range& r : {Range{0, slice.lo}, Range{slice.hi, n}}) {
@@ -93,7 +93,8 @@ void write_around(Site auto& s, std::uint32_t buffer, const std::byte* from, std
 
 /// Combines n elements of operand(0) … operand(count − 1), 2 or more, in this order. Only the last
 /// combination writes to `to`, which may be one of them.
-void combine_in_order(Site auto& s, std::byte* to, int count, std::size_t n, auto&& operand) {
+void combine_in_order(CallContext auto& s, std::byte* to, int count, std::size_t n,
+                      auto&& operand) {
   const std::byte* low = operand(0);
   for (int i = 1; i < count; ++i) {
     std::byte* const into = i + 1 == count ? to : s.scratch(0);

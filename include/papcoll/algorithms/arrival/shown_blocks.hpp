@@ -4,9 +4,9 @@
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/site.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -111,7 +111,7 @@ class ShownBlocks {
   static constexpr std::size_t inline_bytes = NodeControlBlock::inline_bytes;
 
   /// Shows this rank's blocks, or begins to.
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     blocks_ = ExchangedBlocks{c, s.rank(), s.size()};
     uneven_ = c.counts != nullptr && c.collective != Collective::allgather;  // where all know all
@@ -135,18 +135,20 @@ class ShownBlocks {
     return c.bytes() * static_cast<std::size_t>(one ? 1 : ranks - 1);
   }
   /// Returns true if rank r's blocks are in the cache line of its flag.
-  bool in_line(const Site auto& s, const Call& c, int r) const noexcept {
+  bool in_line(const CallContext auto& s, const Call& c, int r) const noexcept {
     if (c.counts == nullptr || uneven_) return in_line_;
     return line_bytes(c, r, s.size()) <= inline_bytes;
   }
 
   /// The number of a block among those that this rank shows: the next rank's is the first.
-  static int turn(const Site auto& s, int giver, int taker) noexcept {
+  static int turn(const CallContext auto& s, int giver, int taker) noexcept {
     return (taker - giver - 1 + s.size()) % s.size();
   }
-  static int taker(const Site auto& s, int i) noexcept { return (s.rank() + 1 + i) % s.size(); }
+  static int taker(const CallContext auto& s, int i) noexcept {
+    return (s.rank() + 1 + i) % s.size();
+  }
 
-  void show(Site auto& s, const Call& c) {
+  void show(CallContext auto& s, const Call& c) {
     shown_bytes_ = 0;
     if (takers_ == 0) {
       way_ = in_line_ ? Way::line : Way::chunk_buffer;  // as what others have is expected to come
@@ -182,7 +184,7 @@ class ShownBlocks {
   }
 
   /// Shows it with its flag.
-  void show_in_line(Site auto& s, const Call& c) {
+  void show_in_line(CallContext auto& s, const Call& c) {
     std::byte line[inline_bytes];
     if (shown_bytes_ != 0) fill(s, c, line, 0, shown_bytes_);
     filled_ = shown_bytes_;
@@ -190,7 +192,7 @@ class ShownBlocks {
   }
 
   /// Shows the one block, whose length only this rank and the taker know.
-  void show_with_length(Site auto& s, const Call& c) {
+  void show_with_length(CallContext auto& s, const Call& c) {
     std::byte line[inline_bytes];
     const std::uint64_t length = shown_bytes_;
     std::memcpy(line, &length, length_bytes);
@@ -206,7 +208,7 @@ class ShownBlocks {
     return length_bytes + bytes <= inline_bytes;
   }
 
-  Way choose_way(Site auto& s, const Call& c, BufferPlace& place) {
+  Way choose_way(CallContext auto& s, const Call& c, BufferPlace& place) {
     const bool is_long = shown_bytes_ > std::min(lent_from, 2 * s.chunk_bytes());
     const bool stays = is_long && !blocks_in_place(c);
     const BufferPlace input = stays ? s.peers().place(c.in, extent(s)) : BufferPlace{};
@@ -240,12 +242,12 @@ class ShownBlocks {
 
   /// Chunk buffers for blocks that go in pieces: the second half of a rank's. Where counts
   /// differ, the first has the lengths.
-  static std::uint32_t window(const Site auto& s) noexcept { return s.buffers() / 2; }
+  static std::uint32_t window(const CallContext auto& s) noexcept { return s.buffers() / 2; }
   /// The first chunk buffer of blocks that fit a rank's.
-  std::uint32_t first_chunk_buffer(const Site auto& s) const noexcept {
+  std::uint32_t first_chunk_buffer(const CallContext auto& s) const noexcept {
     return uneven_ ? 0 : window(s);
   }
-  std::size_t table_bytes(const Site auto& s) const noexcept {
+  std::size_t table_bytes(const CallContext auto& s) const noexcept {
     return uneven_ ? static_cast<std::size_t>(s.size()) * sizeof(Entry) : 0;
   }
 
@@ -258,7 +260,7 @@ class ShownBlocks {
   }
 
   /// Bytes from the beginning of the input to the end of the last block for others.
-  std::size_t extent(const Site auto& s) const noexcept {
+  std::size_t extent(const CallContext auto& s) const noexcept {
     if (blocks_.shares_one()) return blocks_.given(s.rank()).n;
     std::size_t end = 0;
     for (int r = 0; r < s.size(); ++r) {
@@ -268,7 +270,7 @@ class ShownBlocks {
     return end;
   }
 
-  void write_table(Site auto& s) {
+  void write_table(CallContext auto& s) {
     std::byte* const table = s.chunk_buffer(s.rank(), 0);
     std::size_t at = 0;
     for (int i = 0; i + 1 < s.size(); ++i) {
@@ -282,7 +284,7 @@ class ShownBlocks {
   }
 
   /// Copies bytes [from, to) of what this rank shows, its blocks one after the other.
-  void fill(Site auto& s, const Call& c, std::byte* area, std::size_t from, std::size_t to) {
+  void fill(CallContext auto& s, const Call& c, std::byte* area, std::size_t from, std::size_t to) {
     if (blocks_.shares_one()) return s.write(area + from, c.in + from, to - from);
     std::size_t at = 0;
     for (int i = 0; at < to; ++i) {
@@ -295,7 +297,7 @@ class ShownBlocks {
   }
 
   /// Shows the next part of this rank's blocks. False if there is nothing to do now.
-  bool give_next(Site auto& s, const Call& c) {
+  bool give_next(CallContext auto& s, const Call& c) {
     if (filled_ == shown_bytes_) return false;
     if (way_ == Way::pieces) return give_piece(s, c);
     if (filled_ == 0 && !s.use_pool()) return false;
@@ -308,7 +310,7 @@ class ShownBlocks {
   }
 
   /// The next piece of every block, where all have copied the one before the last.
-  bool give_piece(Site auto& s, const Call& c) {
+  bool give_piece(CallContext auto& s, const Call& c) {
     if (given_ >= window(s)) {
       if (!all_took(s, given_ - window(s) + 1)) return false;
     }
@@ -328,7 +330,7 @@ class ShownBlocks {
   }
 
   /// Returns true if every receiver has copied that many pieces of its blocks.
-  bool all_took(Site auto& s, std::uint32_t pieces) {
+  bool all_took(CallContext auto& s, std::uint32_t pieces) {
     return all_pass(next_taker_, s.size(), [&](int r) {
       return r == s.rank() || !blocks_.gives(s.rank(), r) || s.stage(r, pieces);
     });

@@ -4,7 +4,7 @@
 #include <papcoll/algorithms/arrival/shared_steps.hpp>
 #include <papcoll/algorithms/arrival/tags.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/call_context.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -43,7 +43,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// One call of one rank.
 class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
  public:
-  bool step(Site auto& s, const Call& c) {
+  bool step(CallContext auto& s, const Call& c) {
     if (!begun_) begin(s, c);
     return go_on(s, c, start_);
   }
@@ -54,7 +54,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
   using Chunk = detail::ChunkWord<SplitTail, 10, 10, words>;
   static_assert(most_ranks == Chunk::most_count);
 
-  void begin(Site auto& s, const Call& c) {
+  void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     ChunkReduction::begin(s, c);
     ticket_ = s.draw_ticket();
@@ -65,7 +65,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
   }
 
   /// False, and all ranks throw, if a rank's call is not the same as this one's.
-  bool learn(Site auto& s) {
+  bool learn(CallContext auto& s) {
     while (known_ < s.size()) {
       const int r = s.holder(known_);
       if (r < 0) return true;
@@ -75,14 +75,14 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
     }
     return true;
   }
-  bool looks_again(const Site auto& s) const { return known_ < s.size(); }
+  bool looks_again(const CallContext auto& s) const { return known_ < s.size(); }
 
-  bool is_in(const Site auto& s, std::uint32_t k) const {
+  bool is_in(const CallContext auto& s, std::uint32_t k) const {
     return Chunk::of(s.work(k % words), k).count > ticket_;
   }
 
   /// Takes the result of chunk k, or adds what has come, if either can be done.
-  Outcome work_on(Site auto& s, const Call& c, std::uint32_t k, bool& combined) {
+  Outcome work_on(CallContext auto& s, const Call& c, std::uint32_t k, bool& combined) {
     const std::uint32_t state = s.work(k % words);
     const Chunk chunk = Chunk::of(state, k);
     if (chunk.busy) return Outcome::waiting;
@@ -107,7 +107,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
 
   /// Returns the ticket up to which the chunk can be completed; the one that it has reached if
   /// there is nothing to do.
-  int mergeable(Site auto& s, const Call& c, std::uint32_t k, const Chunk& chunk) {
+  int mergeable(CallContext auto& s, const Call& c, std::uint32_t k, const Chunk& chunk) {
     int end = chunk.count;
     while (end < known_ && buffers_.has_input(s, s.pending()[end], k)) ++end;
     // In place, the sum is written over this rank's contribution, which must be part of it.
@@ -118,7 +118,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
   }
 
   /// Adds tickets chunk.count…end−1 to chunk k, in this rank's buffer.
-  bool add(Site auto& s, const Call& c, std::uint32_t k, const Chunk& chunk, int end) {
+  bool add(CallContext auto& s, const Call& c, std::uint32_t k, const Chunk& chunk, int end) {
     if (!s.begin_reading()) return false;
     std::byte* const to = buffers_.target(s, k);
     const std::size_t size = c.reducer.size;

@@ -15,7 +15,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-class NodeSite;
+class NodeContext;
 struct Chain;
 
 namespace detail {

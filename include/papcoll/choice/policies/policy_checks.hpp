@@ -298,7 +298,7 @@ template <class... Ps> struct NamedPolicies {
     } else if constexpr (StaticSchedule<Schedule>) {
       s.schedule = AnySchedule::of<Schedule>();
     } else if constexpr (IsArrivalDriven<Arrival, Named>) {
-      s.arrival = &algorithm_under<Arrival, Named, typename SiteOver<Transport>::type>();
+      s.arrival = &algorithm_under<Arrival, Named, typename ContextOver<Transport>::type>();
     }
     return s;
   }

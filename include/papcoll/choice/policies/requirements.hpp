@@ -114,8 +114,8 @@ namespace papcoll::inline PAPCOLL_ABI {
     "here this schedule goes by the order in which ranks arrive that share no memory, and ",      \
     "this transport has no tickets for them",                                                     \
     "take RmaTransport, or, on one node, ShmTransport")                                           \
-  X(compiled_site, 1U << 23U, nullptr, "",                                                        \
-    "this schedule was not compiled for the site of this transport",                              \
+  X(compiled_context, 1U << 23U, nullptr, "",                                                     \
+    "this schedule was not compiled for the call context of this transport",                      \
     "name both as policies, <this schedule, this transport>")                                     \
   X(few_ranks, 1U << 24U, nullptr,                                                                \
     "this schedule serves a limited number of ranks that share memory, and ",                     \
@@ -218,7 +218,7 @@ constexpr const Requirement* why_not(const AlgorithmNeeds& algorithm, const Call
 constexpr AlgorithmNeeds needs_of_algorithm(const ArrivalTraits& a) noexcept {
   AlgorithmNeeds needs;
   needs.bits = requirement::blocking_call | requirement::common_memory | requirement::node_memory |
-               requirement::compiled_site | requirement::small_elements;
+               requirement::compiled_context | requirement::small_elements;
   needs.bits |= a.takes_counts ? requirement::room_for_ranks : requirement::equal_blocks;
   needs.most_ranks = a.most_ranks;
   if (!a.keeps_order_on_request) needs.strongest = a.contract;

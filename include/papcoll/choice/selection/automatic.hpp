@@ -157,8 +157,8 @@ namespace detail {
 /// that number. False: nothing there serves the call, and it passes messages.
 inline bool choose_on_node(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                            const Chooser& chooser) {
-  // The algorithms to choose among are compiled for NodeSite; they want all ranks there.
-  if (inputs.by_messages || !s.transport->takes_node_site() ||
+  // The algorithms to choose among are compiled for NodeContext; they want all ranks there.
+  if (inputs.by_messages || !s.transport->takes_node_context() ||
       call.reducer.size > inputs.chunk_bytes) {
     return false;
   }
@@ -233,7 +233,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
                                                       const SelectionInputs& inputs,
                                                       const Chooser& chooser,
                                                       std::string_view name) {
-  const bool reads = !inputs.by_messages && s.transport->takes_node_site() &&
+  const bool reads = !inputs.by_messages && s.transport->takes_node_context() &&
                      call.reducer.size <= inputs.chunk_bytes;
   for (const NodeCandidate& c : chooser.on_node) {
     if (!reads || name_of(c) != name || !may_run(c, call, inputs)) continue;

@@ -44,7 +44,7 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   const OrderSource& orders = part.schedule ? none : part.order;
   const bool differ = call.counts != nullptr;
   const bool by_messages = !reads || (differ && call.places == nullptr) || orders;
-  if (!by_messages && part.arrival != nullptr && part.arrival->site == t.site &&
+  if (!by_messages && part.arrival != nullptr && part.arrival->context == t.context &&
       part.arrival->serves(call.collective) && (!differ || part.arrival->takes_counts)) {
     return team.run(*part.arrival, t, call);
   }

@@ -6,8 +6,8 @@
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/gpu/api.hpp>
+#include <papcoll/gpu/device_call_context.hpp>
 #include <papcoll/gpu/device_reducer.hpp>
-#include <papcoll/gpu/device_site.hpp>
 #include <papcoll/gpu/transport/device_memory.hpp>
 #include <papcoll/gpu/transport/device_steps.hpp>
 #include <papcoll/gpu/transport/stream_pool.hpp>
@@ -40,7 +40,7 @@ struct DeviceAnnouncement {
 struct DeviceControlBlock {
   /// The event of a signal, and the last call in which it was given. The owner records the event
   /// before it stores the call's number. It records it anew only in a later call, which it enters
-  /// when all have called wait() for this one: see DeviceSite.
+  /// when all have called wait() for this one: see DeviceCallContext.
   struct Signal {
     /// Release: makes `event`, `post` and the record visible to who acquires it. Numbers of calls
     /// are the same on all ranks, and a rank is in one at a time, so that equality is enough.
@@ -57,8 +57,9 @@ struct DeviceControlBlock {
 };
 static_assert(std::is_trivially_destructible_v<DeviceControlBlock>);
 
-/// One rank's site of arrival-driven algorithms on memory of devices, see DeviceSite. It works in
-/// the first lane of its endpoint, so that calls of all kinds are ordered by the endpoint's trunk.
+/// One rank's call context of arrival-driven algorithms on memory of devices, see
+/// DeviceCallContext. It works in the first lane of its endpoint, so that calls of all kinds are
+/// ordered by the endpoint's trunk.
 ///
 ///     begin(call, …)  → the lane is ordered behind the user's stream
 ///     Run::step()     → until it says that all is in streams
@@ -230,6 +231,6 @@ class DeviceNodeContext {
   gpu::OwnedEvent asked_{};        ///< of is_idle()
   bool is_asked_ = false;          ///< behind all copies and kernels of the call
 };
-static_assert(DeviceSite<DeviceNodeContext>);
+static_assert(DeviceCallContext<DeviceNodeContext>);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

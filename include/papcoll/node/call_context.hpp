@@ -15,8 +15,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
 /// count chunks: publish(k) announces that this rank's chunks 0…k−1 are in its chunk buffers. A
-/// transport that offers node memory brings the type of site that algorithms run on over it, see
-/// TransportPolicy: NodeSite, or one of its own, which ForwardingSite helps to write.
+/// transport that offers node memory brings the type of call context that algorithms run on over
+/// it, see TransportPolicy: NodeContext, or one of its own, which ForwardingContext helps to write.
 ///
 ///   rank(), size(), buffers()       as one expects; buffers(): chunks of a rank in use at once, an
 ///                                   even number
@@ -79,8 +79,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///                                   Processes have made a few calls with this n before it is
 ///   use_pool()                      true if it may be written: no peer reads a former call's
 template <class S>
-concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
-                        std::byte* to, std::size_t n, const BufferDescriptor& buffers) {
+concept CallContext = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
+                               std::byte* to, std::size_t n, const BufferDescriptor& buffers) {
   { c.rank() } -> std::same_as<int>;
   { c.size() } -> std::same_as<int>;
   { c.groups() } -> std::same_as<const Groups*>;
@@ -132,21 +132,23 @@ concept Site = requires(S& s, const S& c, int r, std::uint32_t k, const std::byt
   { s.use_pool() } -> std::same_as<bool>;
 };
 
-/// Identifies the type of site that something is for, where the type itself is not known: equal if
-/// the types are.
-class SiteKind {
+/// Identifies the type of call context that something is for, where the type itself is not known:
+/// equal if the types are.
+class ContextType {
  public:
-  constexpr SiteKind() = default;  ///< of no site
+  constexpr ContextType() = default;  ///< of no call context
 
   /// The kind of a type.
-  template <Site S> static constexpr SiteKind of() noexcept { return SiteKind{&tag<S>}; }
+  template <CallContext S> static constexpr ContextType of() noexcept {
+    return ContextType{&tag<S>};
+  }
 
-  friend constexpr bool operator==(SiteKind, SiteKind) = default;
+  friend constexpr bool operator==(ContextType, ContextType) = default;
 
  private:
   template <class S> static constexpr char tag = 0;
 
-  constexpr explicit SiteKind(const void* type) noexcept : type_(type) {}
+  constexpr explicit ContextType(const void* type) noexcept : type_(type) {}
 
   const void* type_ = nullptr;
 };
@@ -180,7 +182,7 @@ inline constexpr int everyone = -1;
 /// As an audience: no rank waits for this.
 inline constexpr int nobody = -2;
 
-/// A call cut in chunks that fit the buffers of a site. Even a call without data has one chunk.
+/// A call cut in chunks that fit a rank's chunk buffers. Even a call without data has one chunk.
 struct Chunks {
   std::size_t elements = 0;   ///< of the whole message
   std::size_t per_chunk = 1;  ///< elements
@@ -227,7 +229,7 @@ struct Chunks {
 };
 
 /// Returns true if the kernel copies from private buffers of peers, false if peers stage them.
-inline bool pulls_first(const Site auto& s, const Call& c) noexcept {
+inline bool pulls_first(const CallContext auto& s, const Call& c) noexcept {
   if (c.reach == PeerReach::by_option) return s.peers().prefers_pulls();
   return c.reach == PeerReach::pulled && s.peers().pulls();
 }

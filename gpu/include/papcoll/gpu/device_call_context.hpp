@@ -6,9 +6,9 @@
 #include <concepts>
 #include <cstddef>
 
-// What arrival-driven algorithms on memory of devices ask: as Site for memory of the host. The host
-// sees who has arrived; what devices do is ordered by events, for which streams wait and the host
-// never does.
+// What arrival-driven algorithms on memory of devices ask: as CallContext for memory of the host.
+// The host sees who has arrived; what devices do is ordered by events, for which streams wait and
+// the host never does.
 
 namespace papcoll::inline PAPCOLL_ABI {
 
@@ -27,8 +27,9 @@ inline constexpr int device_signals = 3;
 /// will: that is the algorithm's duty, since the next call records the same events anew, and
 /// announces other places.
 template <class S>
-concept DeviceSite = requires(S& s, int rank, std::byte* to, const std::byte* from, std::size_t n,
-                              DeviceSignal signal, const gpu::Operands& operands) {
+concept DeviceCallContext = requires(S& s, int rank, std::byte* to, const std::byte* from,
+                                     std::size_t n, DeviceSignal signal,
+                                     const gpu::Operands& operands) {
   { s.rank() } -> std::same_as<int>;
   { s.size() } -> std::same_as<int>;
   /// This rank's place in the order of arrival, from 0; once in a call.

@@ -1,12 +1,13 @@
 #pragma once
 
-// papcoll's own control block and site over explored memory: the code that runs is the library's.
+// papcoll's own control block and call context over explored memory: the code that runs is the
+// library's.
 
 #include "scheduler.hpp"
 #include "shared_model.hpp"
 
 #include <papcoll/node/control_block.hpp>
-#include <papcoll/node/node_site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/op.hpp>
 
@@ -192,6 +193,6 @@ using WideControlBlock = papcoll::BasicControlBlock<Access, 4, 4, 32, 4>;
 using TightControlBlock = papcoll::BasicControlBlock<Access, 2, 2, 32, 4>;
 
 template <class ControlBlock, class Bells = PlainBells>
-using SiteOver = papcoll::BasicNodeSite<ControlBlock, Bells>;
+using ContextOver = papcoll::BasicNodeContext<ControlBlock, Bells>;
 
 }  // namespace explore

@@ -3,11 +3,11 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/pointers.hpp>
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/node/call_lifecycle.hpp>
 #include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/pool.hpp>
-#include <papcoll/node/site.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 #include <papcoll/topology/groups.hpp>
 
@@ -19,7 +19,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A Site over a control block: one rank of a node, thread or process. Owns the rank's epoch
+/// A CallContext over a control block: one rank of a node, thread or process. Owns the rank's epoch
 /// counter.
 ///
 /// The lifecycle of a call, and how it fails, is in CallLifecycle; here is what algorithms ask of
@@ -27,14 +27,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// expose to each other: the buffers of a call, as long as it lasts and stands, and their pools,
 /// until all have left the call.
 template <class ControlBlock, class Bells>
-class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
+class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
   using Base = CallLifecycle<ControlBlock, Bells>;
   using Access = typename ControlBlock::Access;
 
  public:
   /// `node`: what the ranks share besides the control block; null if that is all.
-  BasicNodeSite(ControlBlock control, Bells bells, int rank, std::uint32_t first_epoch = 1,
-                const Node* node = nullptr)
+  BasicNodeContext(ControlBlock control, Bells bells, int rank, std::uint32_t first_epoch = 1,
+                   const Node* node = nullptr)
       : Base(control, bells, rank, first_epoch),
         node_(node),
         pool_(node, first_epoch),
@@ -68,7 +68,7 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
     next_bytes_ = 0;
   }
 
-  // --- flags: what algorithms ask, see Site
+  // --- flags: what algorithms ask, see CallContext
 
   const Groups* groups() const noexcept { return node_ != nullptr ? node_->groups.get() : nullptr; }
   std::uint32_t buffers() const noexcept { return ControlBlock::buffers; }
@@ -369,11 +369,11 @@ class BasicNodeSite : public CallLifecycle<ControlBlock, Bells> {
   std::vector<std::byte> scratch_;
 };
 
-/// The site of a rank of a node whose ranks are processes or threads. A class, so that it can be
-/// named where it is not defined.
-class NodeSite final : public BasicNodeSite<NodeControlBlock, Doorbells> {
-  using BasicNodeSite::BasicNodeSite;
+/// The call context of a rank of a node whose ranks are processes or threads. A class, so that it
+/// can be named where it is not defined.
+class NodeContext final : public BasicNodeContext<NodeControlBlock, Doorbells> {
+  using BasicNodeContext::BasicNodeContext;
 };
-static_assert(Site<NodeSite>);
+static_assert(CallContext<NodeContext>);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

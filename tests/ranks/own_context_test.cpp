@@ -1,9 +1,9 @@
-// A transport's own site among processes: when it ends.
+// A transport's own call context among processes: when it ends.
 
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/communicator.hpp>
-#include <papcoll/node/forwarding_site.hpp>
+#include <papcoll/node/forwarding_context.hpp>
 #include <papcoll/transport/memory_transports.hpp>
 
 #include <memory>
@@ -13,7 +13,7 @@
 #include "catch.hpp"
 
 using papcoll::Communicator;
-using papcoll::NodeSite;
+using papcoll::NodeContext;
 using papcoll::TeamEnvironment;
 
 namespace {
@@ -21,12 +21,12 @@ namespace {
 int ended = 0;
 bool saw_the_control_block = false;
 
-class OwnSite final : public papcoll::ForwardingSite {
+class OwnContext final : public papcoll::ForwardingContext {
  public:
-  explicit OwnSite(NodeSite& node) : ForwardingSite(node) {}
-  OwnSite(const OwnSite&) = delete;
-  OwnSite& operator=(const OwnSite&) = delete;
-  ~OwnSite() {
+  explicit OwnContext(NodeContext& node) : ForwardingContext(node) {}
+  OwnContext(const OwnContext&) = delete;
+  OwnContext& operator=(const OwnContext&) = delete;
+  ~OwnContext() {
     ++ended;
     saw_the_control_block = arrived(rank(), 0);
   }
@@ -34,15 +34,16 @@ class OwnSite final : public papcoll::ForwardingSite {
 
 struct OwnTransport : papcoll::ShmTransport {
   static constexpr std::string_view name = "OwnTransport";
-  using Site = OwnSite;
-  static std::unique_ptr<Site> make_site(const TeamEnvironment&, NodeSite& node) {
-    return std::make_unique<Site>(node);
+  using Context = OwnContext;
+  static std::unique_ptr<Context> make_context(const TeamEnvironment&, NodeContext& node) {
+    return std::make_unique<Context>(node);
   }
 };
 
 }  // namespace
 
-TEST_CASE("a transport's site ends with its MPI communicator, before the memory of the node does") {
+TEST_CASE(
+    "a transport's context ends with its MPI communicator, before the memory of the node does") {
   MPI_Comm copy = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
   Communicator comm{copy};

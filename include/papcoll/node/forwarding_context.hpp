@@ -1,9 +1,9 @@
 #pragma once
 
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node.hpp>
-#include <papcoll/node/node_site.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/topology/groups.hpp>
 
 #include <cstddef>
@@ -11,19 +11,21 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A Site that forwards every operation to the NodeSite of its team: the base class of a site that
-/// a transport defines. The derived class redeclares the operations that it implements itself, such
-/// as chunk_buffer() and result_buffer() for contributions in memory of its own; algorithms are
-/// compiled for the derived class and call what it declares, without virtual functions.
+/// A CallContext that forwards every operation to the NodeContext of its team: the base class of a
+/// call context that a transport defines. The derived class redeclares the operations that it
+/// implements itself, such as chunk_buffer() and result_buffer() for contributions in memory of its
+/// own; algorithms are compiled for the derived class and call what it declares, without virtual
+/// functions.
 ///
-/// The team enters and leaves each call on its NodeSite, compares calls there and tells of failures
-/// there, so a derived class leaves announce(), arrived(), matches(), fail() and the reading of
-/// buffers as they are, or calls them. Tagged counts order every access to memory, whichever it is:
-/// what a rank wrote before publish() or announce(), its peers may read once arrived() says so.
-class ForwardingSite {
+/// The team enters and leaves each call on its NodeContext, compares calls there and tells of
+/// failures there, so a derived class leaves announce(), arrived(), matches(), fail() and the
+/// reading of buffers as they are, or calls them. Tagged counts order every access to memory,
+/// whichever it is: what a rank wrote before publish() or announce(), its peers may read once
+/// arrived() says so.
+class ForwardingContext {
  public:
-  /// `node`: what make_site() of the transport was given; outlives the site.
-  explicit ForwardingSite(NodeSite& node) noexcept : node_(&node) {}
+  /// `node`: what make_context() of the transport was given; outlives the call context.
+  explicit ForwardingContext(NodeContext& node) noexcept : node_(&node) {}
 
   int rank() const noexcept { return node().rank(); }
   int size() const noexcept { return node().size(); }
@@ -119,12 +121,12 @@ class ForwardingSite {
     return static_cast<int>(node().epoch() % NodeControlBlock::epoch_slots);
   }
 
-  /// The team's own site, in the call under way.
-  NodeSite& node() const noexcept { return *node_; }
+  /// The team's own call context, in the call under way.
+  NodeContext& node() const noexcept { return *node_; }
 
  private:
-  NodeSite* node_;
+  NodeContext* node_;
 };
-static_assert(Site<ForwardingSite>);
+static_assert(CallContext<ForwardingContext>);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

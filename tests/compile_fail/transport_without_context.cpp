@@ -1,15 +1,15 @@
-// Transports that offer node memory, and no site for the algorithms that use it.
+// Transports that offer node memory, and no call context for the algorithms that use it.
 #include <papcoll/core.hpp>
-#include <papcoll/node/forwarding_site.hpp>
+#include <papcoll/node/forwarding_context.hpp>
 #include <papcoll/transport/transport.hpp>
 
 #include <memory>
 #include <string_view>
 #include <vector>
 
-// EXPECT: papcoll: this transport offers node memory and does not name the site of
-// EXPECT: papcoll: the Site of this transport lacks something that arrival-driven
-// EXPECT: papcoll: this transport has a Site of its own and nothing that makes it
+// EXPECT: papcoll: this transport offers node memory and does not name the call context of
+// EXPECT: papcoll: the Context of this transport lacks something that arrival-driven
+// EXPECT: papcoll: this transport has a Context of its own and nothing that makes it
 // ERRORS: 3
 
 using namespace papcoll;
@@ -29,20 +29,20 @@ struct ChunkBuffersOnly {
   std::byte* chunk_buffer(int rank, std::uint32_t chunk);
 };
 struct Incomplete : Transport {
-  using Site = ChunkBuffersOnly;
-  static std::unique_ptr<Site> make_site(const TeamEnvironment&, NodeSite&);
+  using Context = ChunkBuffersOnly;
+  static std::unique_ptr<Context> make_context(const TeamEnvironment&, NodeContext&);
 };
 
-class Whole : public ForwardingSite {
+class Whole : public ForwardingContext {
  public:
-  using ForwardingSite::ForwardingSite;
+  using ForwardingContext::ForwardingContext;
 };
 struct Unmade : Transport {
-  using Site = Whole;
+  using Context = Whole;
 };
 struct Right : Unmade {
-  static std::unique_ptr<Site> make_site(const TeamEnvironment&, NodeSite& node) {
-    return std::make_unique<Site>(node);
+  static std::unique_ptr<Context> make_context(const TeamEnvironment&, NodeContext& node) {
+    return std::make_unique<Context>(node);
   }
 };
 

@@ -1,12 +1,13 @@
 // ranks: 3
-// A site of our own: what arrival-driven algorithms read and write lies in memory that we choose.
-// Here it is a file that every rank maps, and the program reads the contributions back from it. On
-// hugetlbfs the same lines give huge pages, on a file system of persistent memory what survives.
+// A call context of our own: what arrival-driven algorithms read and write lies in memory that we
+// choose. Here it is a file that every rank maps, and the program reads the contributions back from
+// it. On hugetlbfs the same lines give huge pages, on a file system of persistent memory what
+// survives.
 //
-//     mpirun -n 3 ./10_write_your_own_site
+//     mpirun -n 3 ./10_write_your_own_context
 
 #include <papcoll/algorithms/arrival/all.hpp>
-#include <papcoll/node/forwarding_site.hpp>
+#include <papcoll/node/forwarding_context.hpp>
 #include <papcoll/papcoll.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -31,11 +32,12 @@ namespace {
 
 std::string path;  // of the file, agreed upon in main()
 
-// One rank's site. ForwardingSite hands all that an algorithm asks to papcoll's own site, which
-// also compares calls; we declare again what we do otherwise: where chunks of data lie.
-class FileSite final : public papcoll::ForwardingSite {
+// One rank's call context. ForwardingContext hands all that an algorithm asks to papcoll's own call
+// context, which also compares calls; we declare again what we do otherwise: where chunks of data
+// lie.
+class FileContext final : public papcoll::ForwardingContext {
  public:
-  explicit FileSite(papcoll::NodeSite& node) : ForwardingSite(node) {
+  explicit FileContext(papcoll::NodeContext& node) : ForwardingContext(node) {
     // All ranks open the same file and give it the same size, so nobody has to be the first.
     const int file = open(path.c_str(), O_RDWR | O_CREAT, 0600);
     if (file < 0 || ftruncate(file, static_cast<off_t>(bytes())) != 0) give_up("make");
@@ -44,9 +46,9 @@ class FileSite final : public papcoll::ForwardingSite {
     if (data == MAP_FAILED) give_up("map");
     data_ = static_cast<std::byte*>(data);
   }
-  FileSite(const FileSite&) = delete;
-  FileSite& operator=(const FileSite&) = delete;
-  ~FileSite() { munmap(data_, bytes()); }
+  FileContext(const FileContext&) = delete;
+  FileContext& operator=(const FileContext&) = delete;
+  ~FileContext() { munmap(data_, bytes()); }
 
   std::byte* chunk_buffer(int rank, std::uint32_t chunk) noexcept { return buffer(rank, chunk); }
   std::byte* result_buffer(std::uint32_t chunk) noexcept { return buffer(size(), chunk); }
@@ -73,7 +75,8 @@ class FileSite final : public papcoll::ForwardingSite {
 };
 
 // The policy is that of a transport: see 07. It offers node memory, and so it names its type of
-// site, and says how a rank's is made, which all ranks do at their first call that needs it.
+// call context, and says how a rank's is made, which all ranks do at their first call that needs
+// it.
 struct FileTransport {
   using policy_kind = papcoll::TransportPolicyKind;
   static constexpr std::string_view name = "FileTransport";
@@ -87,12 +90,13 @@ struct FileTransport {
     return papcoll::ShmTransport::connect(team);
   }
 
-  using Site = FileSite;
-  static std::unique_ptr<Site> make_site(const papcoll::TeamEnvironment&, papcoll::NodeSite& node) {
-    return std::make_unique<Site>(node);
+  using Context = FileContext;
+  static std::unique_ptr<Context> make_context(const papcoll::TeamEnvironment&,
+                                               papcoll::NodeContext& node) {
+    return std::make_unique<Context>(node);
   }
 };
-static_assert(papcoll::BringsSite<FileTransport>);
+static_assert(papcoll::ProvidesCallContext<FileTransport>);
 
 // How many of the file's numbers are this one?
 std::ptrdiff_t in_file(double number) {

@@ -3,9 +3,9 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/op.hpp>
+#include <papcoll/node/call_context.hpp>
 #include <papcoll/node/control_block.hpp>
-#include <papcoll/node/node_site.hpp>
-#include <papcoll/node/site.hpp>
+#include <papcoll/node/node_context.hpp>
 #include <papcoll/simulate/virtual_cores.hpp>
 
 #include <atomic>
@@ -103,10 +103,10 @@ struct VirtualBells {
 
 using VirtualControlBlock = BasicControlBlock<VirtualAccess>;
 
-/// papcoll's own site over a control block in virtual time: what runs is the library's code. What
-/// it asks the real clock, or the processor, is answered here.
-class VirtualSite : public BasicNodeSite<VirtualControlBlock, VirtualBells> {
-  using Base = BasicNodeSite<VirtualControlBlock, VirtualBells>;
+/// papcoll's own call context over a control block in virtual time: what runs is the library's
+/// code. What it asks the real clock, or the processor, is answered here.
+class VirtualContext : public BasicNodeContext<VirtualControlBlock, VirtualBells> {
+  using Base = BasicNodeContext<VirtualControlBlock, VirtualBells>;
 
  public:
   using Base::Base;
@@ -132,6 +132,6 @@ class VirtualSite : public BasicNodeSite<VirtualControlBlock, VirtualBells> {
   std::size_t next_at_ = 0;
   std::size_t next_bytes_ = 0;
 };
-static_assert(Site<VirtualSite>);
+static_assert(CallContext<VirtualContext>);
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -1,4 +1,5 @@
-// Transports that bring a site of their own: arrival-driven algorithms run on it, and nowhere else.
+// Transports that bring a call context of their own: arrival-driven algorithms run on it, and
+// nowhere else.
 
 #include "catch.hpp"
 #include "team_outcomes.hpp"
@@ -7,7 +8,7 @@
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/allreduce.hpp>
 #include <papcoll/hierarchical.hpp>
-#include <papcoll/node/forwarding_site.hpp>
+#include <papcoll/node/forwarding_context.hpp>
 #include <papcoll/thread_team.hpp>
 #include <papcoll/transport/transport.hpp>
 
@@ -29,21 +30,21 @@ namespace {
 
 enum class CommunicatorSetup { works, unavailable_on_all, fails_on_one };
 
-// What the sites of a test's team share, set before it is made.
+// What the call contexts of a test's team share, set before it is made.
 struct Shared {
   std::vector<std::byte> memory;
-  std::atomic<int> sites{0};          ///< that there are
+  std::atomic<int> contexts{0};       ///< that there are
   std::atomic<int> chunk_buffers{0};  ///< that were asked for
   CommunicatorSetup making = CommunicatorSetup::works;
 };
 Shared shared;
 
-class OwnSite final : public ForwardingSite {
+class OwnContext final : public ForwardingContext {
  public:
-  explicit OwnSite(NodeSite& node) : ForwardingSite(node) { ++shared.sites; }
-  OwnSite(const OwnSite&) = delete;
-  OwnSite& operator=(const OwnSite&) = delete;
-  ~OwnSite() { --shared.sites; }
+  explicit OwnContext(NodeContext& node) : ForwardingContext(node) { ++shared.contexts; }
+  OwnContext(const OwnContext&) = delete;
+  OwnContext& operator=(const OwnContext&) = delete;
+  ~OwnContext() { --shared.contexts; }
 
   std::byte* chunk_buffer(int r, std::uint32_t chunk) noexcept { return buffer(r, chunk); }
   std::byte* result_buffer(std::uint32_t chunk) noexcept { return buffer(size(), chunk); }
@@ -63,23 +64,23 @@ class OwnSite final : public ForwardingSite {
 
 struct OwnTransport : ThreadTransport {
   static constexpr std::string_view name = "OwnTransport";
-  using Site = OwnSite;
-  static std::unique_ptr<Site> make_site(const TeamEnvironment& s, NodeSite& node) {
+  using Context = OwnContext;
+  static std::unique_ptr<Context> make_context(const TeamEnvironment& s, NodeContext& node) {
     if (shared.making == CommunicatorSetup::unavailable_on_all)
       throw transport_unavailable("no memory");
     if (shared.making == CommunicatorSetup::fails_on_one && s.rank == 1)
       throw error("no memory on rank 1");
-    return std::make_unique<Site>(node);
+    return std::make_unique<Context>(node);
   }
 };
-static_assert(BringsSite<OwnTransport> && BringsSite<ThreadTransport>);
+static_assert(ProvidesCallContext<OwnTransport> && ProvidesCallContext<ThreadTransport>);
 
 /// A team whose ranks may use OwnTransport.
 class OwnTeam : public ThreadTeam {
  public:
   explicit OwnTeam(int ranks, CommunicatorSetup making = CommunicatorSetup::works)
       : ThreadTeam(ranks, team_outcomes::patient) {
-    shared.memory.assign(OwnSite::bytes(ranks, team_outcomes::patient), std::byte{});
+    shared.memory.assign(OwnContext::bytes(ranks, team_outcomes::patient), std::byte{});
     shared.chunk_buffers = 0;
     shared.making = making;
   }
@@ -95,7 +96,7 @@ template <class... Policies> void add(Rank& comm, std::size_t count = 100) {
   }
 }
 
-template <class Arrival, class Schedule> void runs_on_its_site(bool has_chunk_buffers) {
+template <class Arrival, class Schedule> void runs_on_its_context(bool has_chunk_buffers) {
   for (const int ranks : {1, 2, 5}) {
     CAPTURE(std::string(arrival_traits<Arrival, Schedule>.name), ranks);
     OwnTeam team{ranks};
@@ -106,41 +107,42 @@ template <class Arrival, class Schedule> void runs_on_its_site(bool has_chunk_bu
       }
     });
     for (const Outcome& o : result) CHECK(o.is_fine());
-    CHECK(shared.sites == ranks);
+    CHECK(shared.contexts == ranks);
     if (has_chunk_buffers && ranks > 1) CHECK(shared.chunk_buffers > 0);
     shared.chunk_buffers = 0;
     team.run([](Rank& comm) { add<Arrival, Schedule, ThreadTransport>(comm); });
     CHECK(shared.chunk_buffers == 0);
   }
-  CHECK(shared.sites == 0);
+  CHECK(shared.contexts == 0);
 }
 
 }  // namespace
 
-TEST_CASE("all arrival-driven algorithms run on the site that a transport brings", "[site]") {
-  runs_on_its_site<DynamicLeader, LeaderFan>(true);
-  runs_on_its_site<StaticLeader, LeaderFan>(true);
-  runs_on_its_site<StaticOrder, Exchange>(true);
-  runs_on_its_site<StaticOrder, MultiLeader>(true);
+TEST_CASE("all arrival-driven algorithms run on the context that a transport brings", "[context]") {
+  runs_on_its_context<DynamicLeader, LeaderFan>(true);
+  runs_on_its_context<StaticLeader, LeaderFan>(true);
+  runs_on_its_context<StaticOrder, Exchange>(true);
+  runs_on_its_context<StaticOrder, MultiLeader>(true);
   // These read contributions where they are: threads see each other's buffers.
-  runs_on_its_site<StaticOrder, PeerSlices>(false);
-  runs_on_its_site<ArrivalOrder, SplitTail>(false);
-  runs_on_its_site<ArrivalOrder, CombiningTree>(false);
-  runs_on_its_site<ArrivalOrder, Chain>(false);
+  runs_on_its_context<StaticOrder, PeerSlices>(false);
+  runs_on_its_context<ArrivalOrder, SplitTail>(false);
+  runs_on_its_context<ArrivalOrder, CombiningTree>(false);
+  runs_on_its_context<ArrivalOrder, Chain>(false);
 }
 
-TEST_CASE("over a transport with its own site, what papcoll chooses is a schedule", "[site]") {
+TEST_CASE("over a transport with its own context, what papcoll chooses is a schedule",
+          "[context]") {
   OwnTeam team{3};
   const auto result = outcomes(team, [](Rank& comm) {
     add<OwnTransport>(comm);
     add<Ring, OwnTransport>(comm);
   });
   for (const Outcome& o : result) CHECK(o.is_fine());
-  CHECK(shared.sites == 0);
+  CHECK(shared.contexts == 0);
 }
 
-TEST_CASE("a hierarchy's part runs on the site that its transport brings", "[site]") {
-  shared.memory.assign(OwnSite::bytes(4, {}), std::byte{});
+TEST_CASE("a hierarchy's part runs on the context that its transport brings", "[context]") {
+  shared.memory.assign(OwnContext::bytes(4, {}), std::byte{});
   shared.making = CommunicatorSetup::works;
   shared.chunk_buffers = 0;
   // Two groups would share the test's memory: one of four ranks.
@@ -149,11 +151,12 @@ TEST_CASE("a hierarchy's part runs on the site that its transport brings", "[sit
     add<Hierarchical<Policies<DynamicLeader, OwnTransport>, Policies<Exchange>>>(comm);
   });
   for (const Outcome& o : result) CHECK(o.is_fine());
-  CHECK(shared.sites == 4);
+  CHECK(shared.contexts == 4);
   CHECK(shared.chunk_buffers > 0);
 }
 
-TEST_CASE("ranks that name different sites are told so, in the first call and later", "[site]") {
+TEST_CASE("ranks that name different contexts are told so, in the first call and later",
+          "[context]") {
   for (const bool first : {true, false}) {
     CAPTURE(first);
     OwnTeam team{3};
@@ -174,7 +177,7 @@ TEST_CASE("ranks that name different sites are told so, in the first call and la
   }
 }
 
-TEST_CASE("no rank makes a site in a call that another leaves for an earlier one", "[site]") {
+TEST_CASE("no rank makes a context in a call that another leaves for an earlier one", "[context]") {
   OwnTeam team{2};
   const auto result = outcomes(team, [](Rank& comm) {
     // The root has left when the other calls otherwise. It hears of it four calls later.
@@ -189,7 +192,7 @@ TEST_CASE("no rank makes a site in a call that another leaves for an earlier one
     add<DynamicLeader, OwnTransport>(comm);
   });
   for (const Outcome& o : result) CHECK(o.kind == "peer_error");
-  CHECK(shared.sites == 0);
+  CHECK(shared.contexts == 0);
   for (const Outcome& o : outcomes(team, [](Rank& comm) {
          add<DynamicLeader>(comm, 1);
          add<DynamicLeader, OwnTransport>(comm, 2);
@@ -199,7 +202,8 @@ TEST_CASE("no rank makes a site in a call that another leaves for an earlier one
   }
 }
 
-TEST_CASE("a site that no rank can have fails the call, and a later call tries again", "[site]") {
+TEST_CASE("a context that no rank can have fails the call, and a later call tries again",
+          "[context]") {
   OwnTeam team{3, CommunicatorSetup::unavailable_on_all};
   const auto call = [](Rank& comm) { add<Exchange, OwnTransport>(comm); };
   for (const Outcome& o : outcomes(team, call)) CHECK(o.kind == "transport_unavailable");
@@ -207,7 +211,7 @@ TEST_CASE("a site that no rank can have fails the call, and a later call tries a
   for (const Outcome& o : outcomes(team, call)) CHECK(o.is_fine());
 }
 
-TEST_CASE("a site that one rank alone cannot make breaks the team", "[site]") {
+TEST_CASE("a context that one rank alone cannot make breaks the team", "[context]") {
   OwnTeam team{3, CommunicatorSetup::fails_on_one};
   const auto call = [](Rank& comm) { add<Exchange, OwnTransport>(comm); };
   const auto result = outcomes(team, call);
