@@ -188,7 +188,7 @@ std::string tested(Comm& comm, std::size_t count, const papcoll::Algorithm& algo
   return a.problem();
 }
 
-/// Outstanding while blocking calls of both floors run.
+/// Outstanding while blocking calls of both engines run.
 template <class Comm>
 std::string beside_blocking_calls(Comm& comm, std::size_t count,
                                   const papcoll::Algorithm& algorithm) {

@@ -10,7 +10,8 @@
 #include <functional>
 #include <vector>
 
-// Rates of one device, by copies through the seam: of CUDA's devices, and of a model's in tests.
+// Rates of one device, by copies through the interface to GPUs: of CUDA's devices, and of a model's
+// in tests.
 namespace bench {
 
 using Now = std::function<double()>;  ///< a clock in seconds

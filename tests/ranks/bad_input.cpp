@@ -73,7 +73,8 @@ void run(const std::string& name, const Mistake<Communicator>& mistake, int wron
   const Outcome mine = outcome_of([&] { mistake.call(comm, buffers, is_wrong, algorithm); });
   CAPTURE(mine);
 
-  // Where the ranks compare their calls, all see it; on the arrival floor those who had not left.
+  // Where the ranks compare their calls, all see it; in the arrival-driven engine those who had not
+  // left.
   const bool arrival = on_arrival_floor(name, mistake.collective, comm);
   const bool compared = !arrival && papcoll::assertion_level >= 2;
   const bool may_be_fine = arrival ? papcoll::is_rooted(mistake.collective) ||

@@ -16,7 +16,7 @@ using namespace papcoll;
 
 namespace {
 
-/// Calls f(schedule, collective) for all that the catalogue has on the plan floor.
+/// Calls f(schedule, collective) for all that the catalogue has in the schedule engine.
 template <class F> void for_each_static(F&& f) {
   for (const CatalogueRow& row : catalogue()) {
     if (row.plan == nullptr) continue;

@@ -26,7 +26,7 @@ struct AcrossNodes {
   std::size_t count = 100;
   device_team::Operator op = device_team::Operator::commutes;
   bool in_place = true;
-  bool floors = true;  ///< devices of a node share memory
+  bool share_memory = true;  ///< devices of a node share memory
 };
 
 /// Two calls of ranks that come in random order; what was wrong, empty if nothing.
@@ -39,7 +39,7 @@ std::string failure_across(const AcrossNodes& settings, std::uint64_t seed) {
   const gpu::DeviceReducer reducer = commutative ? gpu::host_reducer<Provenance>(commutes)
                                                  : gpu::host_reducer<Provenance>(in_order);
   const device_team::Way way =
-      settings.floors ? device_team::Way::nodes_of_two : device_team::Way::nodes_of_two_apart;
+      settings.share_memory ? device_team::Way::nodes_of_two : device_team::Way::nodes_of_two_apart;
   device_team::TeamOnDevices team{
       gpu::DeviceMachine::linked(settings.ranks, 72e9, 60e9, 6e-6), settings.ranks, 256, {}, way};
   struct Rank {
@@ -125,11 +125,11 @@ std::string failure_across(const AcrossNodes& settings, std::uint64_t seed) {
 TEST_CASE("allreduces by arrival within nodes are right, without a race", "[gpu]") {
   for (const int ranks : {3, 4, 5, 8}) {
     for (const bool in_place : {true, false}) {
-      for (const bool floors : {true, false}) {
+      for (const bool share_memory : {true, false}) {
         for (const auto op : {device_team::Operator::commutes, device_team::Operator::in_order}) {
           for (std::uint64_t seed = 1; seed < 4; ++seed) {
-            const AcrossNodes settings{ranks, 100, op, in_place, floors};
-            CAPTURE(ranks, in_place, floors, seed);
+            const AcrossNodes settings{ranks, 100, op, in_place, share_memory};
+            CAPTURE(ranks, in_place, share_memory, seed);
             CHECK(failure_across<SharedDevice>(settings, seed) == "");
             CHECK(failure_across<DeviceSlices>(settings, seed) == "");
           }

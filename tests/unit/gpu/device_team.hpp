@@ -197,7 +197,7 @@ class NodesEndpoint final : public DeviceEndpoint {
     go_by(papcoll::detail::make_owned<PulledMessages>(steps(), peers, default_imports),
           papcoll::detail::make_owned<NetworkMessages>(steps(), make), near);
     make_nodes(node_of, rank);
-    if (!control_blocks.empty()) make_floor(rank % per_node, control_blocks_here);
+    if (!control_blocks.empty()) make_node_context(rank % per_node, control_blocks_here);
   }
 };
 
@@ -233,7 +233,7 @@ class TeamOnDevices {
       if (way == Way::pulled) {
         endpoints.push_back(std::make_unique<DeviceEndpoint>(api(r), device(r), peers,
                                                              &device_reducer_of, most_imports));
-        endpoints.back()->make_floor(r, control_blocks);
+        endpoints.back()->make_node_context(r, control_blocks);
       } else {
         Node node{r, ranks};
         node.device_windows = windows_.begin();

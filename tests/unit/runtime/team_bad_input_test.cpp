@@ -18,7 +18,7 @@
 
 using namespace team_outcomes;
 
-TEST_CASE("an invalid call on one rank, arrival floor", "[team]") {
+TEST_CASE("an invalid call on one rank, arrival-driven engine", "[team]") {
   for (const std::string& name : arrival_algorithms) {
     const papcoll::Algorithm algorithm = named(name);
     for (const int ranks : {2, 3, 5}) {
@@ -58,7 +58,7 @@ TEST_CASE("an invalid call on one rank, arrival floor", "[team]") {
   }
 }
 
-TEST_CASE("an invalid call on one rank, plan floor", "[team]") {
+TEST_CASE("an invalid call on one rank, schedule engine", "[team]") {
   // Those who had begun cannot be brought back into step. Either nobody had, or the team is broken
   // on all ranks; what must not happen is that somebody waits for ever.
   for (const std::string name : {"Linear", "Binomial", "Ring", "RecursiveDoubling", "Bruck"}) {

@@ -15,7 +15,7 @@
 
 using namespace team_outcomes;
 
-TEST_CASE("calls that do not match, arrival floor", "[team]") {
+TEST_CASE("calls that do not match, arrival-driven engine", "[team]") {
   for (const std::string& name : arrival_algorithms) {
     const papcoll::Algorithm algorithm = named(name);
     for (const int ranks : {2, 3, 5}) {
@@ -51,7 +51,7 @@ TEST_CASE("calls that do not match, arrival floor", "[team]") {
   }
 }
 
-TEST_CASE("calls that do not match, plan floor", "[team]") {
+TEST_CASE("calls that do not match, schedule engine", "[team]") {
   for (const std::string name : {"Linear", "Binomial", "RecursiveDoubling", "Rabenseifner"}) {
     const papcoll::Algorithm algorithm = papcoll::algorithm(name);
     for (const auto& mistake : mistakes::mismatches<Rank>()) {

@@ -34,7 +34,7 @@ TEST_CASE("calls of all kinds in a row", "[team]") {
   }
 }
 
-TEST_CASE("calls of all kinds on the arrival floor alone", "[team]") {
+TEST_CASE("calls of all kinds in the arrival-driven engine alone", "[team]") {
   auto some = matrix::candidates("ThreadTransport");
   std::erase_if(some, [](const matrix::Candidate& c) { return c.may_be_non_blocking(); });
   REQUIRE(!some.empty());

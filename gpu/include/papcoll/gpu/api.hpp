@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-// The seam: all that algorithms ask of GPUs. CudaRuntime (cuda_runtime.hpp) implements it by CUDA,
-// Model (model.hpp) by memory of the host in virtual time.
+// The interface to GPUs: all that algorithms ask of them. CudaRuntime (cuda_runtime.hpp) implements
+// it by CUDA, Model (model.hpp) by memory of the host in virtual time.
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 

@@ -16,8 +16,9 @@
 #include <mutex>
 #include <vector>
 
-// The seam by CUDA, for any compiler of C++. This and cuda_faults.hpp need the CUDA Toolkit's
-// headers, of 11.8 or newer. The target papcoll::gpu brings them, and the runtime's library.
+// The interface to GPUs by CUDA, for any compiler of C++. This and cuda_faults.hpp need the CUDA
+// Toolkit's headers, of 11.8 or newer. The target papcoll::gpu brings them, and the runtime's
+// library.
 
 namespace papcoll::inline PAPCOLL_ABI::gpu {
 

@@ -177,17 +177,17 @@ void run_at(Endpoint& endpoint, std::uint32_t sequence, Waiter& waiter, const Ca
         Naps::none);
     return;
   }
-  DeviceNodeContext* const floor = devices.floor();
-  if (floor == nullptr) return;
-  floor->begin(call, sequence, device_algorithm_id<A>);
+  DeviceNodeContext* const context = devices.node_context();
+  if (context == nullptr) return;
+  context->begin(call, sequence, device_algorithm_id<A>);
   typename A::Run run;
   waiter.until(
       [&] {
         devices.progress();
-        return run.step(*floor, call);
+        return run.step(*context, call);
       },
       Naps::none);
-  floor->end();
+  context->end();
 }
 
 template <class Tag, bool Commutes, class... Ps> const AlgorithmSpec& spec_for(const Call& call) {

@@ -63,9 +63,9 @@ template <DeviceAlgorithm A> class RunAcrossNodes {
     within_ = call;
     within_.collective = Collective::reduce;
     within_.root = 0;
-    on_floor_ = devices.floor() != nullptr;
-    if (on_floor_) {
-      devices.floor()->begin(within_, sequence, device_algorithm_id<A>);
+    in_node_context_ = devices.node_context() != nullptr;
+    if (in_node_context_) {
+      devices.node_context()->begin(within_, sequence, device_algorithm_id<A>);
     } else {
       // In place at all but the root, who has the result.
       if (!nodes.is_first()) within_.out = const_cast<std::byte*>(within_.in);
@@ -74,9 +74,9 @@ template <DeviceAlgorithm A> class RunAcrossNodes {
   }
 
   bool is_reduced(DeviceEndpoint& devices, const NodesOfRanks& nodes) {
-    if (!on_floor_) return nodes.within.done();
-    if (!run_.step(*devices.floor(), within_)) return false;
-    devices.floor()->end();
+    if (!in_node_context_) return nodes.within.done();
+    if (!run_.step(*devices.node_context(), within_)) return false;
+    devices.node_context()->end();
     return true;
   }
 
@@ -101,7 +101,7 @@ template <DeviceAlgorithm A> class RunAcrossNodes {
   }
 
   Phase phase_ = Phase::begins;
-  bool on_floor_ = false;
+  bool in_node_context_ = false;
   Call within_{};
   typename A::Run run_{};
 };

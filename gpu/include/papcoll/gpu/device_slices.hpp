@@ -34,7 +34,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          for each rank, no messages.
 // Prefer   GPUs that all reach each other at once, from middle sizes on; ranks that come late one
 //          after the other. 4 GPUs, 16 MB, 72 GB/s for each pair: 168 µs, and Ring 440 (by the
-//          model, tests/unit/gpu/device_floor_times_test.cpp). One GPU for all ranks: SharedDevice.
+//          model, tests/unit/gpu/device_node_context_times_test.cpp). One GPU for all ranks:
+//          SharedDevice.
 // Limits   One node. Where links are shared, Ring or ThreeStage use them better. With P ranks each
 //          maps the memory of P − 1. The host knows of arrivals, and not how late a stream is.
 // Contract Reproducible under that contract, and where the operator does not commute: every element

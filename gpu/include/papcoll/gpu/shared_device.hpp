@@ -31,7 +31,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 // Prefer   Ranks on one GPU, which runs the kernels of one process at a time: one kernel spares
 //          P − 1 switches between processes, and the ranks that came early have done their part.
 //          Short vectors between GPUs with a link for each pair: 4 GPUs, 64 KB, 72 GB/s, 19 µs, and
-//          RecursiveDoubling 30 (by the model, tests/unit/gpu/device_floor_times_test.cpp).
+//          RecursiveDoubling 30 (by the model, tests/unit/gpu/device_node_context_times_test.cpp).
 // Limits   One node. A kernel takes 16 inputs and 16 outputs; beyond 16 ranks there is one kernel
 //          more for each 15 inputs and for each 16 outputs. Between GPUs one of them does all the
 //          work and all bytes pass its links: DeviceSlices. The host knows of arrivals, and not how

@@ -90,12 +90,12 @@ class DeviceEndpoint : public Endpoint {
   bool is_decided() const noexcept { return near_ != nullptr || far_ != nullptr; }
 
   /// What algorithms that depend on arrivals run on; null where devices do not share memory.
-  DeviceNodeContext* floor() noexcept { return floor_.get(); }
+  DeviceNodeContext* node_context() noexcept { return node_context_.get(); }
   /// Makes that of the control blocks of all ranks, of which this one is `rank`. They stay.
-  void make_floor(int rank, const std::vector<DeviceControlBlock*>& control_blocks) {
+  void make_node_context(int rank, const std::vector<DeviceControlBlock*>& control_blocks) {
     MemoryImports* const mapped = mapped_of_peers();
     if (mapped == nullptr) return;
-    floor_ = detail::make_owned<DeviceNodeContext>(steps_, *mapped, rank, control_blocks);
+    node_context_ = detail::make_owned<DeviceNodeContext>(steps_, *mapped, rank, control_blocks);
   }
 
   /// The nodes of the team's ranks, if there are several; else null.
@@ -158,7 +158,7 @@ class DeviceEndpoint : public Endpoint {
   detail::Owned<DeviceMessages> far_;   ///< null: there is one node
   std::vector<char> is_near_;           ///< by rank, if there are several
   std::vector<Kept> kept_;              ///< messages until then
-  detail::Owned<DeviceNodeContext> floor_;
+  detail::Owned<DeviceNodeContext> node_context_;
   detail::Owned<NodesOfRanks> nodes_;  ///< null: there is one node
   bool abandoned_ = false;
 };

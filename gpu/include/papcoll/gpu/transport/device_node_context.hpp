@@ -220,7 +220,7 @@ class DeviceNodeContext {
   MemoryImports* imports_;
   int rank_;
   std::vector<Peer> peers_;
-  std::uint32_t call_ = 0;   ///< its number among those of this floor
+  std::uint32_t call_ = 0;   ///< its number among those of this context
   std::uint32_t draws_ = 0;  ///< calls in which tickets were drawn
   gpu::Stream user_ = nullptr;
   gpu::DeviceReducer reducer_{};

@@ -61,7 +61,7 @@ template <DeviceProvider P> struct DeviceTransport {
         new NodeDeviceEndpoint(Provider::api(), s, &Provider::find_reducer, paths));
   }
 
-  /// The endpoint that connect() made, whose floor() DeviceAlgorithms run on.
+  /// The endpoint that connect() made, whose node_context() DeviceAlgorithms run on.
   static DeviceEndpoint& device_endpoint(Endpoint& e) { return static_cast<DeviceEndpoint&>(e); }
 };
 

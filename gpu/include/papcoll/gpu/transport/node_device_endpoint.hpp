@@ -126,8 +126,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
                              : detail::make_owned<StagedMessages>(steps(), node_, peers_);
     }
     go_by(std::move(near), std::move(network_), is_near());
-    make_floor(node_.rank,
-               mail_.control_blocks());  // none if the node's messages go through the host
+    make_node_context(node_.rank,
+                      mail_.control_blocks());  // none if the node's messages go through the host
     return true;
   }
 

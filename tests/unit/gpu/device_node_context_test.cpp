@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "device_floor_team.hpp"
+#include "device_node_context_team.hpp"
 
 // Arrival-driven algorithms on memory of devices that the host cannot read, on the model: results,
 // races, and what is left over.
@@ -83,7 +83,7 @@ std::size_t unseen_waits(const gpu::DeviceMachine& machine, const FloorCall& cal
 
 }  // namespace
 
-TEST_CASE("calls of one algorithm follow those of another on the same floor", "[gpu]") {
+TEST_CASE("calls of one algorithm follow those of another in the same context", "[gpu]") {
   for (const int ranks : {1, 2, 3}) {
     TeamOnDevices team{floor_devices(1), ranks};
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
@@ -153,7 +153,7 @@ TEST_CASE("slices of devices cover the vector and begin where packs do", "[gpu]"
   }
 }
 
-TEST_CASE("each wait that is left out on the floor of devices is found", "[gpu]") {
+TEST_CASE("each wait that is left out in the context of devices is found", "[gpu]") {
   for (const Collective c : {Collective::allreduce, Collective::reduce}) {
     for (const bool shared : {true, false}) {
       for (const bool in_place : {true, false}) {

@@ -29,36 +29,36 @@ struct FloorCall {
   int late = -1;  ///< this rank comes when the others have looked many times
 };
 
-/// A floor that notes which waits of the model are for peers to have taken what they read.
-class NotingFloor {
+/// A context that notes which waits of the model are for peers to have taken what they read.
+class NotingContext {
  public:
-  NotingFloor(DeviceNodeContext& floor, gpu::Model& model, std::vector<std::size_t>& noted)
-      : floor_(floor), model_(model), noted_(noted) {}
+  NotingContext(DeviceNodeContext& context, gpu::Model& model, std::vector<std::size_t>& noted)
+      : context_(context), model_(model), noted_(noted) {}
 
-  int rank() { return floor_.rank(); }
-  int size() { return floor_.size(); }
-  int draw_ticket() { return floor_.draw_ticket(); }
-  bool is_shown(const std::byte* p) { return floor_.is_shown(p); }
-  std::byte* take(std::size_t bytes) { return floor_.take(bytes); }
-  void copy(std::byte* to, const std::byte* from, std::size_t n) { floor_.copy(to, from, n); }
-  void combine(const gpu::Operands& o, std::size_t n) { floor_.combine(o, n); }
-  bool is_idle() { return floor_.is_idle(); }
-  void announce(const std::byte* in, std::byte* out) { floor_.announce(in, out); }
-  void signal(DeviceSignal s) { floor_.signal(s); }
-  bool has_signalled(int r, DeviceSignal s) { return floor_.has_signalled(r, s); }
+  int rank() { return context_.rank(); }
+  int size() { return context_.size(); }
+  int draw_ticket() { return context_.draw_ticket(); }
+  bool is_shown(const std::byte* p) { return context_.is_shown(p); }
+  std::byte* take(std::size_t bytes) { return context_.take(bytes); }
+  void copy(std::byte* to, const std::byte* from, std::size_t n) { context_.copy(to, from, n); }
+  void combine(const gpu::Operands& o, std::size_t n) { context_.combine(o, n); }
+  bool is_idle() { return context_.is_idle(); }
+  void announce(const std::byte* in, std::byte* out) { context_.announce(in, out); }
+  void signal(DeviceSignal s) { context_.signal(s); }
+  bool has_signalled(int r, DeviceSignal s) { return context_.has_signalled(r, s); }
   void wait(int r, DeviceSignal s) {
     if (s == DeviceSignal::taken) noted_.push_back(model_.waits());
-    floor_.wait(r, s);
+    context_.wait(r, s);
   }
-  const std::byte* contribution_of(int r) { return floor_.contribution_of(r); }
-  std::byte* result_of(int r) { return floor_.result_of(r); }
+  const std::byte* contribution_of(int r) { return context_.contribution_of(r); }
+  std::byte* result_of(int r) { return context_.result_of(r); }
   void pull(int r, std::byte* to, const std::byte* from, std::size_t n) {
-    floor_.pull(r, to, from, n);
+    context_.pull(r, to, from, n);
   }
-  void join(const std::byte* to, std::size_t n) { floor_.join(to, n); }
+  void join(const std::byte* to, std::size_t n) { context_.join(to, n); }
 
  private:
-  DeviceNodeContext& floor_;
+  DeviceNodeContext& context_;
   gpu::Model& model_;
   std::vector<std::size_t>& noted_;
 };
@@ -70,7 +70,7 @@ struct FloorResult {
   std::vector<std::size_t> waits_for_taken;  ///< as NotingFloor notes them
 };
 
-/// Numbers calls of all algorithms: a floor may see several.
+/// Numbers calls of all algorithms: a context may see several.
 inline std::uint32_t& last_sequence() {
   static std::uint32_t sequence = 0;
   return sequence;
@@ -96,8 +96,8 @@ FloorResult call_on_floor(TeamOnDevices& team, int ranks, const FloorCall& setti
     bool done = false;
   };
   std::vector<Rank> all(static_cast<std::size_t>(ranks));
-  const auto floor = [&](std::size_t i) -> DeviceNodeContext& {
-    return *team.endpoints[i]->floor();
+  const auto context_of = [&](std::size_t i) -> DeviceNodeContext& {
+    return *team.endpoints[i]->node_context();
   };
   const auto wants = [&](std::size_t i) {
     return settings.collective == Collective::allreduce || static_cast<int>(i) == settings.root;
@@ -145,14 +145,14 @@ FloorResult call_on_floor(TeamOnDevices& team, int ranks, const FloorCall& setti
         c.stream = team.streams[i];
         c.in = rank.in;
         c.out = rank.out;
-        floor(i).begin(c, sequence, device_algorithm_id<A>);
+        context_of(i).begin(c, sequence, device_algorithm_id<A>);
       }
-      NotingFloor context{floor(i), team.model, result.waits_for_taken};
-      if (!rank.run.step(context, rank.call)) continue;
+      NotingContext noting{context_of(i), team.model, result.waits_for_taken};
+      if (!rank.run.step(noting, rank.call)) continue;
       rank.done = true;
       --left;
       idle = 0;
-      floor(i).end();
+      context_of(i).end();
       std::byte* const to = host_memory(team, r, rank.host, bytes, nullptr);
       if (wants(i)) team.api(r).copy(to, rank.out, bytes, team.streams[i]);
       // What was given is the caller's again.

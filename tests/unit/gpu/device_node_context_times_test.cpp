@@ -49,16 +49,16 @@ double modelled_seconds(const gpu::DeviceMachine& machine, int ranks, std::size_
     const double begin = team.model.now();
     std::vector<typename A::Run> runs(calls.size());
     std::vector<bool> done(calls.size());
-    const auto floor = [&](std::size_t i) -> DeviceNodeContext& {
-      return *team.endpoints[i]->floor();
+    const auto context_of = [&](std::size_t i) -> DeviceNodeContext& {
+      return *team.endpoints[i]->node_context();
     };
-    for (std::size_t i = 0; i < calls.size(); ++i) floor(i).begin(calls[i], 2 * round, 1);
+    for (std::size_t i = 0; i < calls.size(); ++i) context_of(i).begin(calls[i], 2 * round, 1);
     for (std::size_t left = calls.size(); left != 0;) {
       for (std::size_t i = 0; i < calls.size(); ++i) {
-        if (done[i] || !runs[i].step(floor(i), calls[i])) continue;
+        if (done[i] || !runs[i].step(context_of(i), calls[i])) continue;
         done[i] = true;
         --left;
-        floor(i).end();
+        context_of(i).end();
       }
     }
     team.model.run();
