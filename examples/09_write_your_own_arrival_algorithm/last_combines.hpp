@@ -80,7 +80,7 @@ struct LastCombines {
         return false;
       }
       met_ = 0;
-      s.all_arrived();
+      s.note_all_arrived();
       const std::size_t n = chunks_.length(done_);
       std::byte* const sum = s.result_buffer(done_);
       if (n != 0) {
@@ -97,7 +97,7 @@ struct LastCombines {
 
     template <papcoll::CallContext S> bool follow(S& s, const papcoll::Call& c) {
       if (!s.released(done_ + 1)) return false;
-      s.all_arrived();  // says the one who came last
+      s.note_all_arrived();  // says the one who came last
       take_next(s, c);
       if (has_room(s)) {
         write_next(s, c);

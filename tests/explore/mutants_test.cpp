@@ -89,13 +89,17 @@ struct TwoMoreInFlight : Base<WideControlBlock> {
 /// Combines across groups what its partners have not combined within theirs.
 struct MissesPartialResults : Base<WideControlBlock> {
   using Base::Base;
-  bool stage(int r, std::uint32_t n) const noexcept { return n % 2 != 0 || Base::stage(r, n); }
+  bool stage_reached(int r, std::uint32_t n) const noexcept {
+    return n % 2 != 0 || Base::stage_reached(r, n);
+  }
 };
 
 /// Takes results that are not yet combined across groups.
 struct MissesResults : Base<WideControlBlock> {
   using Base::Base;
-  bool stage(int r, std::uint32_t n) const noexcept { return Base::stage(r, n % 2 != 0 ? n : 1); }
+  bool stage_reached(int r, std::uint32_t n) const noexcept {
+    return Base::stage_reached(r, n % 2 != 0 ? n : 1);
+  }
 };
 
 struct OneResultBuffer : Base<WideControlBlock> {
@@ -213,15 +217,15 @@ struct OneByteMore : Base<WideControlBlock> {
 /// Does not hear that the message of a root that has left is in its pool.
 struct MissesThePool : Base<TightControlBlock> {
   using Base::Base;
-  static bool stage(int, std::uint32_t) noexcept { return false; }
+  static bool stage_reached(int, std::uint32_t) noexcept { return false; }
 };
 
 /// Only looks, once it has told of it, which pieces are busy, and closes none.
 struct ClosesNothing : Base<TightControlBlock, RealBells> {
   using Base::Base;
-  bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
+  bool try_claim(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
     constexpr std::uint32_t closed = 3;
-    return (state & 0xffU) != closed && Base::take_up(w, seen, state);
+    return (state & 0xffU) != closed && Base::try_claim(w, seen, state);
   }
 };
 
@@ -253,19 +257,19 @@ struct NeverWaitsForThePool : Base<WideControlBlock> {
 };
 
 /// Somebody else may take up the same between the two halves.
-struct TakesUpInHalves : Base<TightControlBlock> {
+struct ClaimsWorkInHalves : Base<TightControlBlock> {
   using Base::Base;
-  bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
+  bool try_claim(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
     if (work(w) != seen) return false;
-    Base::put_back(w, state);
+    Base::unclaim(w, state);
     return true;
   }
 };
 
 /// Looks who else is at work before others can see that it is done.
-struct LaysDownUnseen : Base<TightControlBlock, RealBells> {
+struct CompletesUnseen : Base<TightControlBlock, RealBells> {
   using Base::Base;
-  void lay_down(std::uint32_t w, std::uint32_t state) noexcept {
+  void complete(std::uint32_t w, std::uint32_t state) noexcept {
     control_block()
         .work(epoch(), w)
         .store(papcoll::make_tagged(epoch(), state), std::memory_order_release);
@@ -354,7 +358,7 @@ TEST_CASE("Words that were not used for a while", "[explore]") {
 TEST_CASE("Buffers and pools used while peers copy from them", "[explore]") {
   CHECK(found<MissesThePool>({peer_slices, bcast, 54}));
   CHECK(found<NeverWaitsForThePool>({peer_slices, bcast, 54}));
-  CHECK(found<TakesUpInHalves>({peer_slices, allgather, 20}));
+  CHECK(found<ClaimsWorkInHalves>({peer_slices, allgather, 20}));
   for (const std::size_t most : {std::size_t{1}, SharedModel::all_stores}) {
     const LazyStores lazy{most};
     CHECK(found<ClosesNothing>({peer_slices, bcast, 54}));
@@ -378,7 +382,7 @@ TEST_CASE("Work that each of two ranks leaves to the other", "[explore]") {
   const LazyStores lazy{1};
   World<TightControlBlock, RealBells> sane{script};
   require_fine(random_walks(sane, 5, 20'000));
-  World<TightControlBlock, RealBells, LaysDownUnseen> world{script};
+  World<TightControlBlock, RealBells, CompletesUnseen> world{script};
   CHECK_FALSE(random_walks(world, 5, 20'000).fine());
 }
 

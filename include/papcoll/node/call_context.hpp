@@ -26,7 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,
 ///                                   and chunks below k in its chunk buffers; once more, it is
 ///                                   publish()
-///   offer(buffers, k)               announce() with a BufferDescriptor as payload; peers hear when
+///   expose(buffers, k)              announce() with a BufferDescriptor as payload; peers hear when
 ///                                   this rank leaves, since one may wait for that before it
 ///                                   uses its pool
 ///   publish(k, audience)            my buffers hold chunks below k; audience: a rank, or everyone
@@ -34,10 +34,11 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   matches(r)                      true if r's call, r having arrived, matches this rank's
 ///   claim()                         true for exactly one rank: the first to ask
 ///   leader()                        who claimed (some rank has)
-///   finish_stage(k), stage(r, k)    a second counter of the same kind
+///   publish_stage(k),               a second counter of the same kind
+///   stage_reached(r, k)
 ///   release(k, small, n), released(k)  the leader's counter and small result; a leader releases
 ///                                   only when all calls match its own
-///   all_arrived()                   tells that this rank knows that all have announced
+///   note_all_arrived()              tells that this rank knows that all have announced
 ///   fail(r)                         the call of r does not match: everyone in this epoch throws
 ///   fail_with(text)                 the same for another reason; the first text is what all throw
 ///   expect(r, k, at, n)             a hint, while this rank waits: it will read n bytes from `at`
@@ -64,11 +65,11 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   holder(t)                       the rank with ticket t, or −1; it has announced itself
 ///   work(w)                         state of work word w, 0 at first; else its upper byte says
 ///                                   whose it is, see WorkTag
-///   take_up(w, seen, state)         changes it from what was seen, for one rank only
-///   lay_down(w, state)              changes it back; tells everyone
-///   put_back(w, state)              the same as if it had not been taken up, since the call failed
-///   peers(), offer_of(r)            how to reach buffers; what r offered
-///   begin_reading()                 before offered buffers are read: false, and they must not be
+///   try_claim(w, seen, state)       changes it from what was seen, for one rank only
+///   complete(w, state)              changes it back; tells everyone
+///   unclaim(w, state)               the same as if it had not been claimed, since the call failed
+///   peers(), exposed_by(r)          how to reach buffers; what r exposed
+///   begin_reading()                 before exposed buffers are read: false, and they must not be
 ///                                   read, if the call has failed
 ///   end_reading()                   after it: false if what was read may be wrong
 ///   scratch(0, 1 or 2)              scratch_bytes() of private memory, enough for an element
@@ -88,17 +89,17 @@ concept CallContext = requires(S& s, const S& c, int r, std::uint32_t k, const s
   { c.results() } -> std::same_as<std::uint32_t>;
   { c.chunk_bytes() } -> std::same_as<std::size_t>;
   s.announce(from, n, k);
-  s.offer(buffers, k);
+  s.expose(buffers, k);
   s.publish(k, r);
   { s.arrived(r, k) } -> std::same_as<bool>;
   { s.matches(r) } -> std::same_as<bool>;
   { s.claim() } -> std::same_as<bool>;
   { s.leader() } -> std::same_as<int>;
-  s.finish_stage(k);
-  { s.stage(r, k) } -> std::same_as<bool>;
+  s.publish_stage(k);
+  { s.stage_reached(r, k) } -> std::same_as<bool>;
   s.release(k, from, n);
   { s.released(k) } -> std::same_as<bool>;
-  s.all_arrived();
+  s.note_all_arrived();
   s.fail(r);
   s.fail_with(std::string{});
   { s.chunk_buffer(r, k) } -> std::same_as<std::byte*>;
@@ -117,11 +118,11 @@ concept CallContext = requires(S& s, const S& c, int r, std::uint32_t k, const s
   { s.draw_ticket() } -> std::same_as<int>;
   { c.holder(r) } -> std::same_as<int>;
   { c.work(k) } -> std::same_as<std::uint32_t>;
-  { s.take_up(k, k, k) } -> std::same_as<bool>;
-  s.lay_down(k, k);
-  s.put_back(k, k);
+  { s.try_claim(k, k, k) } -> std::same_as<bool>;
+  s.complete(k, k);
+  s.unclaim(k, k);
   { c.peers() } -> std::same_as<const PeerMemory&>;
-  { c.offer_of(r) } -> std::same_as<BufferDescriptor>;
+  { c.exposed_by(r) } -> std::same_as<BufferDescriptor>;
   { s.begin_reading() } -> std::same_as<bool>;
   { s.end_reading() } -> std::same_as<bool>;
   { c.scratch_bytes() } -> std::same_as<std::size_t>;

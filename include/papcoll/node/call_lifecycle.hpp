@@ -35,7 +35,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
       if (!epoch_reached(left, least)) least = left;
     }
     all_left_ = least;
-    compare_unheard();  // their lines are here now
+    check_past_calls();  // their lines are here now
     return true;
   }
 
@@ -44,18 +44,18 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   /// learn of it in this call, which then fails on all ranks: each decides so by what is in the
   /// control block.
   [[gnu::cold]] bool earlier_call_matched() noexcept {
-    Unheard& u = unheard_[epoch_ % ControlBlock::epoch_slots];
+    UncheckedCall& u = unchecked_[epoch_ % ControlBlock::epoch_slots];
     if (u.asks != Asks::nothing) [[unlikely]] {
       const bool knows = u.asks == Asks::who_has_not_heard;
       u.asks = Asks::nothing;
-      if (knows ? any_unheard() : earlier_call_failed()) {
+      if (knows ? any_rank_unaware() : earlier_call_failed()) {
         u.any = false;
         u.differs = -1;
         fail_with("");
         return false;
       }
     }
-    if (u.any) compare_unheard();  // a later call told that all had left this one
+    if (u.any) check_past_calls();  // a later call told that all had left this one
     if (u.differs < 0) [[likely]]
       return true;
     tell_of_earlier_call(std::exchange(u.differs, -1), u.fingerprint);
@@ -81,7 +81,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     TaggedCount before = f.state.load(std::memory_order_acquire);
     if (says_failure(before, ControlBlock::Failure::found)) return;
     const std::uint32_t after =
-        tells_of_earlier(before) && any_unheard() ? ControlBlock::Failure::after_another : 0;
+        tells_of_earlier(before) && any_rank_unaware() ? ControlBlock::Failure::after_another : 0;
     if (!f.state.compare_exchange_strong(before,
                                          tagged_failure(ControlBlock::Failure::found | after),
                                          std::memory_order_acq_rel)) {
@@ -109,7 +109,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   }
   /// Once failed().
   [[gnu::cold]] std::string failure_text() {
-    heard_of_all_ = heard_failure_ = true;
+    all_known_ = has_failure_text_ = true;
     return text_of(control_.failure(epoch_));
   }
 
@@ -167,9 +167,9 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   }
   bool matches(int r) const noexcept { return fingerprint_of(r) == fingerprint_; }
 
-  void all_arrived() noexcept {
+  void note_all_arrived() noexcept {
     all_left_ = epoch_ - 1;
-    heard_of_all_ = true;
+    all_known_ = true;
   }
 
   [[gnu::cold]] void fail(int r) {
@@ -192,22 +192,22 @@ template <class ControlBlock, class Bells> class CallLifecycle {
 
   void begin_epoch(const CallFingerprint& fingerprint) noexcept {
     if (++epoch_ == 0) ++epoch_wraps_;
-    heard_of_all_ = heard_failure_ = false;
+    all_known_ = has_failure_text_ = false;
     fingerprint_ = fingerprint;
   }
 
   /// `rings`: a rank may be waiting for this one to leave.
   void leave_epoch(bool rings) noexcept {
     typename ControlBlock::Left& left = control_.left(rank_);
-    const bool knows = heard_failure_ || fingerprint_.packed == CallFingerprint::invalid;
+    const bool knows = has_failure_text_ || fingerprint_.packed == CallFingerprint::invalid;
     left.called[epoch_ % ControlBlock::records].store(
         fingerprint_.hash() | (knows ? knows_failure : 0), std::memory_order_relaxed);
     left.epoch.store(epoch_, std::memory_order_release);
     if (rings) bells_.ring_all();
     // The next call begins with a write to a line that all others have read.
     detail::prefetch_to_write(&control_.header(epoch_ + 1, rank_));
-    Unheard& u = unheard_[epoch_ % ControlBlock::epoch_slots];
-    u.any = !heard_of_all_ && fingerprint_.packed != CallFingerprint::invalid;
+    UncheckedCall& u = unchecked_[epoch_ % ControlBlock::epoch_slots];
+    u.any = !all_known_ && fingerprint_.packed != CallFingerprint::invalid;
     if (u.any) {
       u.epoch = epoch_;
       u.fingerprint = fingerprint_;
@@ -286,7 +286,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   }
 
   /// Returns true if a rank does not know that the call failed which used this epoch slot before.
-  [[gnu::cold, gnu::noinline]] bool any_unheard() const noexcept {
+  [[gnu::cold, gnu::noinline]] bool any_rank_unaware() const noexcept {
     for (int r = 0; r < size(); ++r) {
       if ((earlier_record(r) & knows_failure) == 0) return true;
     }
@@ -306,8 +306,8 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   /// Compares all calls in which this rank did not see all calls, and that all have left: one read
   /// of the others' lines for as many calls as it can be. A difference is reported when the chunk
   /// buffers is used next, so that all ranks fail in the same call.
-  void compare_unheard() noexcept {
-    for (Unheard& u : unheard_) {
+  void check_past_calls() noexcept {
+    for (UncheckedCall& u : unchecked_) {
       if (!u.any || !epoch_reached(all_left_, u.epoch)) continue;
       u.any = false;
       const std::uint32_t mine =
@@ -351,23 +351,23 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   std::uint32_t before_first_;     ///< the epoch before the first call
   std::uint32_t epoch_wraps_ = 0;  ///< how often the epoch has begun again at 0
   std::uint32_t all_left_;         ///< this rank knows that all ranks have left this epoch
-  bool heard_of_all_ = false;      ///< of this call: all matched it, or this rank knows why not
-  bool heard_failure_ = false;     ///< of this call: this rank has its text
+  bool all_known_ = false;         ///< of this call: all matched it, or this rank knows why not
+  bool has_failure_text_ = false;  ///< of this call: this rank has its text
   /// What a rank has to ask when the epoch slot of a call is used again.
   enum class Asks : unsigned char {
     nothing,
     whether_it_failed,  ///< ranks compared lengths one by one, and this one heard of no fault
     who_has_not_heard,  ///< it failed, as this rank knows
   };
-  struct Unheard {
+  struct UncheckedCall {
     bool any = false;  ///< not yet compared
     Asks asks = Asks::nothing;
     int differs = -1;  ///< a rank that called something else
     std::uint32_t epoch = 0;
     CallFingerprint fingerprint;
   };
-  std::array<Unheard, ControlBlock::epoch_slots>
-      unheard_;  ///< calls that were left before all had come
+  /// Calls that this rank left before all had come.
+  std::array<UncheckedCall, ControlBlock::epoch_slots> unchecked_;
   std::vector<int> names_;
 };
 

@@ -40,21 +40,23 @@ class ForwardingContext {
   void announce(const std::byte* payload, std::size_t n, std::uint32_t chunks) noexcept {
     node().announce(payload, n, chunks);
   }
-  void offer(const BufferDescriptor& buffers, std::uint32_t chunks) noexcept {
-    node().offer(buffers, chunks);
+  void expose(const BufferDescriptor& buffers, std::uint32_t chunks) noexcept {
+    node().expose(buffers, chunks);
   }
   void publish(std::uint32_t chunks, int audience) noexcept { node().publish(chunks, audience); }
   bool arrived(int r, std::uint32_t chunks) const noexcept { return node().arrived(r, chunks); }
   bool matches(int r) const noexcept { return node().matches(r); }
   bool claim() noexcept { return node().claim(); }
   int leader() const noexcept { return node().leader(); }
-  void finish_stage(std::uint32_t chunks) noexcept { node().finish_stage(chunks); }
-  bool stage(int r, std::uint32_t chunks) const noexcept { return node().stage(r, chunks); }
+  void publish_stage(std::uint32_t chunks) noexcept { node().publish_stage(chunks); }
+  bool stage_reached(int r, std::uint32_t chunks) const noexcept {
+    return node().stage_reached(r, chunks);
+  }
   void release(std::uint32_t chunks, const std::byte* payload, std::size_t n) noexcept {
     node().release(chunks, payload, n);
   }
   bool released(std::uint32_t chunks) const noexcept { return node().released(chunks); }
-  void all_arrived() noexcept { node().all_arrived(); }
+  void note_all_arrived() noexcept { node().note_all_arrived(); }
   void fail(int r) { node().fail(r); }
   void fail_with(const std::string& text) { node().fail_with(text); }
 
@@ -95,16 +97,16 @@ class ForwardingContext {
   int draw_ticket() noexcept { return node().draw_ticket(); }
   int holder(int ticket) const noexcept { return node().holder(ticket); }
   std::uint32_t work(std::uint32_t w) const noexcept { return node().work(w); }
-  bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
-    return node().take_up(w, seen, state);
+  bool try_claim(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
+    return node().try_claim(w, seen, state);
   }
-  void lay_down(std::uint32_t w, std::uint32_t state) noexcept { node().lay_down(w, state); }
-  void put_back(std::uint32_t w, std::uint32_t state) noexcept { node().put_back(w, state); }
+  void complete(std::uint32_t w, std::uint32_t state) noexcept { node().complete(w, state); }
+  void unclaim(std::uint32_t w, std::uint32_t state) noexcept { node().unclaim(w, state); }
 
   // --- peers' buffers, and pools
 
   const PeerMemory& peers() const noexcept { return node().peers(); }
-  BufferDescriptor offer_of(int r) const noexcept { return node().offer_of(r); }
+  BufferDescriptor exposed_by(int r) const noexcept { return node().exposed_by(r); }
   bool begin_reading() noexcept { return node().begin_reading(); }
   bool end_reading() noexcept { return node().end_reading(); }
   std::byte* pool(std::size_t n) { return node().pool(n); }

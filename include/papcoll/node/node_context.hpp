@@ -50,7 +50,7 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
   void begin(const CallFingerprint& fingerprint, const Reducer& reducer) noexcept {
     Base::begin_epoch(fingerprint);
     announced_ = false;
-    offered_ = false;
+    exposed_ = false;
     reducer_ = &reducer;
   }
 
@@ -61,7 +61,7 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
       control_.left(rank_).pooled[epoch_ % ControlBlock::records].store(
           static_cast<std::uint32_t>(bytes / 1024), std::memory_order_relaxed);
     }
-    Base::leave_epoch(offered_);
+    Base::leave_epoch(exposed_);
     for (std::size_t at = 0; at < next_bytes_; at += cache_line) {
       detail::prefetch_to_write(control_.chunk_buffer(epoch_ + 1, rank_, 0) + next_at_ + at);
     }
@@ -86,8 +86,8 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
     bells_.ring_all();
   }
 
-  void offer(const BufferDescriptor& buffers, std::uint32_t chunks) noexcept {
-    offered_ = true;
+  void expose(const BufferDescriptor& buffers, std::uint32_t chunks) noexcept {
+    exposed_ = true;
     announce(reinterpret_cast<const std::byte*>(&buffers), sizeof buffers, chunks);
   }
 
@@ -115,13 +115,13 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
     return static_cast<int>(static_cast<std::uint32_t>(s)) - 1;
   }
 
-  void finish_stage(std::uint32_t chunks) noexcept {
+  void publish_stage(std::uint32_t chunks) noexcept {
     control_.progress(epoch_, rank_)
         .count.store(make_tagged(epoch_, chunks), std::memory_order_release);
     bells_.ring_all();
   }
 
-  bool stage(int r, std::uint32_t chunks) const noexcept {
+  bool stage_reached(int r, std::uint32_t chunks) const noexcept {
     return reached(Base::look_at(control_.progress(epoch_, r).count), epoch_, chunks);
   }
 
@@ -230,7 +230,7 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
     return state_in(Base::look_at(control_.work(epoch_, w)));
   }
 
-  bool take_up(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
+  bool try_claim(std::uint32_t w, std::uint32_t seen, std::uint32_t state) noexcept {
     auto& word = control_.work(epoch_, w);
     TaggedCount before = word.load(std::memory_order_relaxed);
     if (state_in(before) != seen) return false;
@@ -238,12 +238,12 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
                                         std::memory_order_seq_cst);
   }
 
-  void lay_down(std::uint32_t w, std::uint32_t state) noexcept {
-    put_back(w, state);
+  void complete(std::uint32_t w, std::uint32_t state) noexcept {
+    unclaim(w, state);
     bells_.ring_all();
   }
 
-  void put_back(std::uint32_t w, std::uint32_t state) noexcept {
+  void unclaim(std::uint32_t w, std::uint32_t state) noexcept {
     control_.work(epoch_, w).store(make_tagged(epoch_, state), std::memory_order_seq_cst);
   }
 
@@ -251,11 +251,11 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
 
   const PeerMemory& peers() const noexcept { return node_ ? node_->peers : common_; }
 
-  BufferDescriptor offer_of(int r) const noexcept {
+  BufferDescriptor exposed_by(int r) const noexcept {
     static_assert(sizeof(BufferDescriptor) <= ControlBlock::inline_bytes);
-    BufferDescriptor offer;
-    Access::read(&offer, control_.header(epoch_, r).payload, sizeof offer);
-    return offer;
+    BufferDescriptor exposed;
+    Access::read(&exposed, control_.header(epoch_, r).payload, sizeof exposed);
+    return exposed;
   }
 
   bool begin_reading() noexcept {
@@ -362,7 +362,7 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
   std::size_t next_at_ = 0;  ///< see expect_again()
   std::size_t next_bytes_ = 0;
   bool announced_ = false;  ///< in this call
-  bool offered_ = false;    ///< in this call: a peer may wait for its pool until this rank has left
+  bool exposed_ = false;    ///< in this call: a peer may wait for its pool until this rank has left
   const Reducer* reducer_ = nullptr;
   detail::Shared<const detail::CopyChoice> copies_;
   std::vector<int> pending_;

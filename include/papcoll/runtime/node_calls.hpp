@@ -90,7 +90,7 @@ class NodeCallTracker : Pinned {
       }
       return true;
     });
-    context.all_arrived();
+    context.note_all_arrived();
     for (int r = 0; r < basis_.size(); ++r) {
       if (context.matches(r)) continue;
       context.compare_calls();

@@ -427,7 +427,7 @@ TEST_CASE("A rank whose call ends before a fault has its text hears of it later"
   CHECK(!zero.earlier_call_matched());
 }
 
-TEST_CASE("Calls that differ unheard are told of when their epoch slot's turn comes") {
+TEST_CASE("Calls that differ unnoticed are told of when their epoch slot's turn comes") {
   TwoRanks ranks;
   NodeContext& zero = ranks.zero;
   NodeContext& one = ranks.one;

@@ -98,7 +98,7 @@ class FairShares {
     std::uint64_t reached = 0;
     double each() const noexcept { return left / static_cast<double>(waiting); }
   };
-  using BufferDescriptor = std::pair<double, std::size_t>;
+  using Offer = std::pair<double, std::size_t>;
 
   static constexpr double same = 1e-12;  ///< shares that differ by less are rounded differently
 
@@ -128,11 +128,11 @@ class FairShares {
 
   /// The fullest port gives its flows equal shares; so on with what that leaves of the others.
   void share_out() {
-    auto fuller = [](const BufferDescriptor& a, const BufferDescriptor& b) { return a > b; };
+    auto fuller = [](const Offer& a, const Offer& b) { return a > b; };
     std::sort(offers_.begin(), offers_.end());
     raised_.clear();
     for (std::size_t next = 0; next < offers_.size() || !raised_.empty();) {
-      BufferDescriptor offer;
+      Offer offer;
       if (raised_.empty() || (next < offers_.size() && offers_[next] < raised_.front())) {
         offer = offers_[next++];
       } else {
@@ -166,8 +166,8 @@ class FairShares {
   std::vector<Flow> flows_;
   std::vector<std::size_t> changed_;
   std::vector<std::uint32_t> touched_;
-  std::vector<BufferDescriptor> offers_;
-  std::vector<BufferDescriptor> raised_;  ///< those that grew meanwhile, a heap
+  std::vector<Offer> offers_;
+  std::vector<Offer> raised_;  ///< those that grew meanwhile, a heap
   std::uint64_t round_ = 0;
 };
 

@@ -117,10 +117,10 @@ class Accumulator::Run {
     }
     if (held.count == 0 && !is_free(s, c, k)) return Outcome::idle;
     const Held busy{true, held.who, held.count};
-    if (!s.take_up(k % words, state, busy.state(k))) return Outcome::idle;
+    if (!s.try_claim(k % words, state, busy.state(k))) return Outcome::idle;
     add(s, c, k, held);
     const int lowest = held.count == 0 ? s.rank() : std::min(held.who, s.rank());
-    s.lay_down(k % words, Held{false, lowest, held.count + 1}.state(k));
+    s.complete(k % words, Held{false, lowest, held.count + 1}.state(k));
     added_ |= bit(k);
     if (!takes_ || held.count + 1 == s.size()) set_done(s, k);
     return Outcome::moved;
@@ -133,7 +133,7 @@ class Accumulator::Run {
       if (s.pending()[r] != 0 || !s.arrived(r, 0)) continue;
       if (!detail::matched(s, r)) return false;
       s.pending()[r] = 1;
-      if (++known_ == s.size()) s.all_arrived();
+      if (++known_ == s.size()) s.note_all_arrived();
     }
     return true;
   }
@@ -148,7 +148,7 @@ class Accumulator::Run {
     const std::uint32_t taken = k - window_ + 1;
     for (int r = 0; r < s.size(); ++r) {
       const bool takes = c.collective != Collective::reduce || r == c.root;
-      if (takes && !s.stage(r, taken)) return false;
+      if (takes && !s.stage_reached(r, taken)) return false;
     }
     free_below_ = k + 1;
     return true;
@@ -200,7 +200,7 @@ class Accumulator::Run {
       done_ &= ~bit(low_);
       added_ &= ~bit(low_++);
     }
-    if (takes_ && low_ != before && chunks_.count > window_) s.finish_stage(low_);
+    if (takes_ && low_ != before && chunks_.count > window_) s.publish_stage(low_);
   }
 
   static std::uint64_t bit(std::uint32_t k) noexcept { return std::uint64_t{1} << k % words; }

@@ -59,9 +59,9 @@ class ArrivalChain::Run {
     root_ = c.root;
     takes_ = !rooted_ || s.rank() == c.root;
     choose_place(s, c);
-    BufferDescriptor offer;
-    if (mine_ != nullptr) offer.out = s.peers().place(mine_, c.bytes());
-    s.offer(offer, 0);
+    BufferDescriptor exposed;
+    if (mine_ != nullptr) exposed.out = s.peers().place(mine_, c.bytes());
+    s.expose(exposed, 0);
     ticket_ = s.draw_ticket();
     // What the root of a reduce adds last no other rank reads.
     if (takes_ && ticket_ + 1 == s.size() && (rooted_ || s.size() == 1)) mine_ = c.out;
@@ -95,7 +95,7 @@ class ArrivalChain::Run {
   /// Adds this rank's contribution to the next chunk of its predecessor's sum.
   bool add_next(CallContext auto& s, const Call& c) {
     if (added_ == chunks_.count) return false;
-    if (ticket_ > 0 && (before_ < 0 || !s.stage(before_, added_ + 1))) return false;
+    if (ticket_ > 0 && (before_ < 0 || !s.stage_reached(before_, added_ + 1))) return false;
     if (!room(s)) return false;
     std::byte* const to =
         mine_ != nullptr ? mine_ + chunks_.offset(added_) : s.chunk_buffer(s.rank(), added_);
@@ -119,7 +119,7 @@ class ArrivalChain::Run {
       }
       if (!s.end_reading()) return failed_ = true, false;
     }
-    s.finish_stage(++added_);
+    s.publish_stage(++added_);
     return true;
   }
 
@@ -135,14 +135,14 @@ class ArrivalChain::Run {
     if (mine_ != nullptr) return lends_output_ || s.use_pool();
     if (added_ < s.buffers()) return true;
     const std::uint32_t read = added_ - s.buffers() + 1;
-    if (ticket_ + 1 < s.size()) return after_ >= 0 && s.stage(after_, read);
+    if (ticket_ + 1 < s.size()) return after_ >= 0 && s.stage_reached(after_, read);
     return rooted_ ? s.arrived(root_, read) : all_have_taken(s, read);
   }
 
   /// n bytes of rank r's sum, `at` bytes into chunk k; copied to `scratch` if need be.
   const std::byte* sum_of(CallContext auto& s, int r, std::uint32_t k, std::size_t at,
                           std::size_t n, std::byte* scratch) {
-    const BufferPlace place = s.offer_of(r).out;
+    const BufferPlace place = s.exposed_by(r).out;
     if (place.at == 0 && place.mapped == 0) return s.chunk_buffer(r, k) + at;
     return detail::reach(s, r, place, chunks_.offset(k) + at, n, scratch);
   }
@@ -150,8 +150,8 @@ class ArrivalChain::Run {
   /// Copies the next chunk of the result, the last rank's sum.
   bool take_next(CallContext auto& s, const Call& c) {
     if (!takes_ || taken_ == chunks_.count || last_ < 0) return false;
-    if (!s.stage(last_, taken_ + 1)) return false;
-    s.all_arrived();  // and all match: each link has compared its ends
+    if (!s.stage_reached(last_, taken_ + 1)) return false;
+    s.note_all_arrived();  // and all match: each link has compared its ends
     const std::size_t n = chunks_.bytes(taken_);
     std::byte* const to = c.out + chunks_.offset(taken_);
     if (last_ != s.rank() || !lends_output_) {

@@ -124,7 +124,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     borrows_ = borrows_ || lends(way);
     in_pieces_ = in_pieces_ || way == Way::pieces;
     if (in_pieces_) tell_pieces(s, c);
-    if (++met_ + 1 == s.size()) s.all_arrived();
+    if (++met_ + 1 == s.size()) s.note_all_arrived();
     return true;
   }
 
@@ -144,7 +144,7 @@ class BlockCopies::Run : detail::ShownBlocks {
       const bool fits = fits_behind_length(bytes);
       s.read(c.out + block.at, fits ? s.small(r) + length_bytes : s.chunk_buffer(r, 0), bytes);
     }
-    if (++met_ + 1 == s.size()) s.all_arrived();
+    if (++met_ + 1 == s.size()) s.note_all_arrived();
     return take(s, c, r);
   }
 
@@ -180,7 +180,7 @@ class BlockCopies::Run : detail::ShownBlocks {
 
   /// Returns how rank r, whose call was checked, exposes its blocks.
   Way way_of(const CallContext auto& s, const Call& c, int r) const {
-    return in_line(s, c, r) ? Way::line : static_cast<Way>(s.offer_of(r).out.at);
+    return in_line(s, c, r) ? Way::line : static_cast<Way>(s.exposed_by(r).out.at);
   }
   Entry entry_of(CallContext auto& s, int r) {
     Entry e;
@@ -215,7 +215,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     const bool guarded = lends(way);
     if (guarded && !s.begin_reading()) return failed_ = true, false;
     if (way == Way::pulled) {
-      s.peers().pull(c.out + block.at, r, s.offer_of(r).in.at + from, n);
+      s.peers().pull(c.out + block.at, r, s.exposed_by(r).in.at + from, n);
     } else {
       s.read(c.out + block.at + done, area_of(s, r, way) + from, n);
     }
@@ -227,7 +227,7 @@ class BlockCopies::Run : detail::ShownBlocks {
   const std::byte* area_of(CallContext auto& s, int r, Way way) {
     if (way == Way::line) return s.small(r);
     if (way == Way::chunk_buffer) return s.chunk_buffer(r, first_chunk_buffer(s)) + table_bytes(s);
-    return s.peers().see(s.offer_of(r).in);
+    return s.peers().see(s.exposed_by(r).in);
   }
 
   bool take_piece(CallContext auto& s, const Call& c, int r,
@@ -251,7 +251,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     s.pending()[r] = -1;
     ++taken_;
     if (taken_ == to_take_) {
-      if (borrows_ || in_pieces_) s.finish_stage(all);
+      if (borrows_ || in_pieces_) s.publish_stage(all);
     } else if (in_pieces_) {
       tell_pieces(s, c);
     }
@@ -270,7 +270,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     }
     if (least <= told_) return;
     told_ = least;
-    s.finish_stage(least);
+    s.publish_stage(least);
   }
 
   bool is_done(CallContext auto& s) {

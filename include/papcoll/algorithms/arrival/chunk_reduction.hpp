@@ -69,22 +69,22 @@ class PeerBuffers {
     chunks_ = direct_ ? Chunks::at_most(most, least, c.count, c.reducer.size)
                       : Chunks{c.count, c.reducer.size, s.chunk_bytes()};
     const bool writes_out = c.collective != Collective::reduce || s.rank() == c.root;
-    BufferDescriptor offer;
-    offer.in = s.peers().place(c.in, c.bytes());
-    staged_in_ = offer.in.mapped == 0;
+    BufferDescriptor exposed;
+    exposed.in = s.peers().place(c.in, c.bytes());
+    staged_in_ = exposed.in.mapped == 0;
     if (direct_) {
       lends_output_ = writes_out && s.peers().place(c.out, c.bytes()).mapped != 0;
       std::byte* const pool = lends_output_ && !staged_in_ ? nullptr : s.pool(2 * c.bytes());
       mine_ = lends_output_ ? c.out : pool;
-      offer.out = s.peers().place(mine_, c.bytes());
+      exposed.out = s.peers().place(mine_, c.bytes());
       if (staged_in_) {
         inputs_ = pool + c.bytes();
         const BufferPlace copy = s.peers().place(inputs_, c.bytes());
         staged_in_ = copy.mapped != 0;
-        if (staged_in_) offer.in = copy;
+        if (staged_in_) exposed.in = copy;
       }
     }
-    s.offer(offer, staged_in_ ? 0 : chunks_.count);
+    s.expose(exposed, staged_in_ ? 0 : chunks_.count);
     staged_ = staged_in_ ? 0 : chunks_.count;
   }
 
@@ -128,7 +128,7 @@ class PeerBuffers {
                                            std::byte* scratch) const {
     const std::size_t offset = chunks_.offset(k) + at;
     if (r == s.rank()) return c.in + offset;
-    const BufferPlace place = s.offer_of(r).in;
+    const BufferPlace place = s.exposed_by(r).in;
     if (place.mapped == 0 && !direct_) return s.chunk_buffer(r, 2 * k) + at;
     return reach(s, r, place, offset, n, scratch);
   }
@@ -158,7 +158,7 @@ class PeerBuffers {
                                              std::byte* scratch) const {
     if (r == s.rank()) return target(s, k) + at;
     if (!direct_) return s.chunk_buffer(r, 2 * k + 1) + at;
-    return reach(s, r, s.offer_of(r).out, chunks_.offset(k) + at, n, scratch);
+    return reach(s, r, s.exposed_by(r).out, chunks_.offset(k) + at, n, scratch);
   }
 
   /// Copies rank r's partial result of chunk k, which is the whole result, to this rank's output.
@@ -166,7 +166,7 @@ class PeerBuffers {
     std::byte* const to = c.out + chunks_.offset(k);
     if (lends_output_ && r == s.rank()) return;
     const std::size_t n = chunks_.bytes(k);
-    if (direct_ && r != s.rank()) return fetch(s, to, r, s.offer_of(r).out, chunks_.offset(k), n);
+    if (direct_ && r != s.rank()) return fetch(s, to, r, s.exposed_by(r).out, chunks_.offset(k), n);
     s.read(to, partial(s, r, k, 0, n, nullptr), n);
   }
 
@@ -267,7 +267,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
     while (end_ < count_ && end_ - low_ < Words) {
       const std::uint32_t taken = end_ - buffers_.window() + 1;
       const bool all_took = all_pass(next_taker_, s.size(), [&](int r) {
-        return (c.collective == Collective::reduce && r != c.root) || s.stage(r, taken);
+        return (c.collective == Collective::reduce && r != c.root) || s.stage_reached(r, taken);
       });
       if (!all_took) return moved;
       ++end_;
@@ -290,14 +290,14 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
     done_ |= bit(k);
     const std::uint32_t before = low_;
     while (low_ < count_ && (done_ & bit(low_)) != 0) done_ &= ~bit(low_++);
-    if (takes_ && low_ != before) s.finish_stage(low_);
+    if (takes_ && low_ != before) s.publish_stage(low_);
   }
 
   /// Returns true if this rank, done with all chunks, may return: no peer reads results in its
   /// output.
   bool close(CallContext auto& s, const Call& c) {
     if (!lends_ || c.collective == Collective::reduce) return true;
-    return all_pass(next_reader_, s.size(), [&](int r) { return s.stage(r, count_); });
+    return all_pass(next_reader_, s.size(), [&](int r) { return s.stage_reached(r, count_); });
   }
 
   std::uint64_t done_ = 0;  ///< of chunks low_…low_ + Words − 1

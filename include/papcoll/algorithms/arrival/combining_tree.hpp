@@ -125,12 +125,12 @@ class CombiningTree::Run
         return failed_ ? Outcome::failed : left_to_others;
       }
       if (!buffers_.may_combine(s)) return Outcome::waiting;
-      if (!s.take_up(word(n, k), state, Chunk{true, 0, 0}.state(k))) return Outcome::waiting;
+      if (!s.try_claim(word(n, k), state, Chunk{true, 0, 0}.state(k))) return Outcome::waiting;
       if (!combine(s, c, k, low, high)) {
-        s.put_back(word(n, k), state);
+        s.unclaim(word(n, k), state);
         return Outcome::failed;
       }
-      s.lay_down(word(n, k), Chunk{false, s.rank(), 1}.state(k));
+      s.complete(word(n, k), Chunk{false, s.rank(), 1}.state(k));
       combined = true;
     }
     if (!takes()) return Outcome::done;
@@ -178,7 +178,7 @@ class CombiningTree::Run
       if (c.in != c.out) s.read(c.out + chunks.offset(k), c.in + chunks.offset(k), chunks.bytes(k));
       return true;
     }
-    s.all_arrived();  // and all match: each who combined looked at both children
+    s.note_all_arrived();  // and all match: each who combined looked at both children
     const Node& top = path_[static_cast<std::size_t>(height_ - 1)];
     return take(s, c, k, Chunk::of(s.work(word(top, k)), k).who);
   }

@@ -52,7 +52,7 @@ class DirectCopies {
     if (gives_) mine_.in = s.peers().place(c.in, c.bytes());
     if (takes_) mine_.out = s.peers().place(c.out, bcast_ ? c.bytes() : c.bytes() * ranks);
     std::fill_n(s.pending(), s.size(), 0);
-    s.offer(mine_, 0);
+    s.expose(mine_, 0);
   }
 
   /// False, too, if the call has failed, or must go another way.
@@ -94,9 +94,9 @@ class DirectCopies {
       if (!s.arrived(r, 0)) continue;
       if (!matched(s, r)) return false;
       s.pending()[r] = 1;
-      if (++met_ == s.size()) s.all_arrived();
+      if (++met_ == s.size()) s.note_all_arrived();
       const bool its_data_count = !bcast_ || r == c.root;
-      if (its_data_count && s.offer_of(r).in.mapped == 0 && !pulls_) unreachable_ = true;
+      if (its_data_count && s.exposed_by(r).in.mapped == 0 && !pulls_) unreachable_ = true;
     }
     return !unreachable_;
   }
@@ -116,17 +116,17 @@ class DirectCopies {
         const std::uint32_t w = word(receiver, piece);
         const std::uint32_t before = s.work(w);
         const bool is_free = before == 0 || before == closed;
-        if (!is_free || !has_come(s, c, piece) || !s.take_up(w, before, busy)) continue;
+        if (!is_free || !has_come(s, c, piece) || !s.try_claim(w, before, busy)) continue;
         if (!s.begin_reading()) {
-          s.put_back(w, before);
+          s.unclaim(w, before);
           return Outcome::failed;
         }
         copy(s, c, receiver, piece);
         if (!s.end_reading()) {
-          s.put_back(w, before);
+          s.unclaim(w, before);
           return Outcome::failed;
         }
-        s.lay_down(w, copied);
+        s.complete(w, copied);
         return Outcome::moved;
       }
     }
@@ -135,7 +135,7 @@ class DirectCopies {
 
   bool helps(CallContext auto& s, const Call& c, int receiver) const {
     return is_there(s, receiver) && (!bcast_ || receiver != c.root) &&
-           s.offer_of(receiver).out.mapped != 0;
+           s.exposed_by(receiver).out.mapped != 0;
   }
 
   int first_giver(std::uint32_t piece) const noexcept { return static_cast<int>(piece * givers_); }
@@ -153,11 +153,11 @@ class DirectCopies {
   }
 
   void copy(CallContext auto& s, const Call& c, int receiver, std::uint32_t piece) {
-    std::byte* const out = receiver == s.rank() ? c.out : s.peers().see(s.offer_of(receiver).out);
+    std::byte* const out = receiver == s.rank() ? c.out : s.peers().see(s.exposed_by(receiver).out);
     if (bcast_) {
-      BufferPlace from = s.rank() == c.root ? mine_.in : s.offer_of(c.root).in;
+      BufferPlace from = s.rank() == c.root ? mine_.in : s.exposed_by(c.root).in;
       // If the root has closed the piece, this rank sees the pool: it took up the same word.
-      if (s.rank() != c.root && s.stage(c.root, 1)) {
+      if (s.rank() != c.root && s.stage_reached(c.root, 1)) {
         std::byte place[NodeControlBlock::inline_bytes];
         s.read(place, s.chunk_buffer(c.root, 0), sizeof from);
         std::memcpy(&from, place, sizeof from);
@@ -168,7 +168,7 @@ class DirectCopies {
     }
     for (int r = first_giver(piece); r <= last_giver(s, piece); ++r) {
       std::byte* const to = out + static_cast<std::size_t>(r) * c.bytes();
-      copy_from(s, c, receiver, to, r, r == s.rank() ? mine_.in : s.offer_of(r).in, 0, c.bytes());
+      copy_from(s, c, receiver, to, r, r == s.rank() ? mine_.in : s.exposed_by(r).in, 0, c.bytes());
     }
   }
 
@@ -232,7 +232,7 @@ class DirectCopies {
     if (++pooled_ == pieces_) {
       s.write(s.chunk_buffer(s.rank(), 0), reinterpret_cast<const std::byte*>(&place_),
               sizeof place_);
-      s.finish_stage(1);
+      s.publish_stage(1);
       kept_ = true;
       close(s);
     }
@@ -246,7 +246,7 @@ class DirectCopies {
   void close(CallContext auto& s) const {
     for (int r = 0; r < s.size(); ++r) {
       if (r == s.rank()) continue;
-      for (std::uint32_t p = 0; p < pieces_; ++p) s.take_up(word(r, p), 0, closed);
+      for (std::uint32_t p = 0; p < pieces_; ++p) s.try_claim(word(r, p), 0, closed);
     }
   }
 

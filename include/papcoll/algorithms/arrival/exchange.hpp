@@ -259,7 +259,7 @@ class Exchange::Run {
       if (taken_ == 0 && !detail::matched(s, next_)) return false;
     }
     next_ = 0;
-    s.all_arrived();
+    s.note_all_arrived();
     if (c.collective == Collective::allgather || c.collective == Collective::gather) {
       collect(s, c);
     } else if (c.collective != Collective::barrier) {

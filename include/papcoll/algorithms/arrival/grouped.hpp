@@ -163,7 +163,7 @@ class GroupedLeaders {
       });
       s.write(s.chunk_buffer(s.rank(), within_) + at, draft, n * chunks_.size);
     });
-    s.finish_stage(after_within(within_++));
+    s.publish_stage(after_within(within_++));
     return true;
   }
 
@@ -176,10 +176,10 @@ class GroupedLeaders {
     const bool all_did = all_pass(next_partner_, slices_.groups(), [&](int g) {
       const int r = slices_.partner(g);
       return r == s.rank() ||
-             ((across_ != 0 || has_chunk(s, r, 0)) && s.stage(r, after_within(across_)));
+             ((across_ != 0 || has_chunk(s, r, 0)) && s.stage_reached(r, after_within(across_)));
     });
     if (!all_did) return false;
-    s.all_arrived();
+    s.note_all_arrived();
     const Range own = share(slices_.group(), slices_.number(), across_);
     std::byte* const result = c.out + chunks_.offset(across_);
     for_each_block(own, chunks_.size, [&](std::size_t at, std::size_t n) {
@@ -190,13 +190,15 @@ class GroupedLeaders {
       if (streams_) s.stream(result + at, to, n * chunks_.size);
       s.write(s.chunk_buffer(s.rank(), across_) + at, to, n * chunks_.size);
     });
-    s.finish_stage(after_across(across_++));
+    s.publish_stage(after_across(across_++));
     return true;
   }
 
   bool take_next(CallContext auto& s, const Call& c) {
     if (taken_ == across_) return false;
-    const auto is_there = [&](int r) { return r == s.rank() || s.stage(r, after_across(taken_)); };
+    const auto is_there = [&](int r) {
+      return r == s.rank() || s.stage_reached(r, after_across(taken_));
+    };
     if (!all_pass(next_to_take_, s.size(), is_there)) return false;
     for (int d = 0; d < slices_.members(); ++d) {
       const int i = (slices_.number() + d) % slices_.members();
@@ -307,19 +309,19 @@ class GroupedPeers {
     if (!s.begin_reading()) return false;
     phase();
     if (!s.end_reading()) return false;
-    s.finish_stage(++phase_);
+    s.publish_stage(++phase_);
     return true;
   }
 
   bool partners_at(CallContext auto& s, std::uint32_t phase) {
     return all_pass(next_partner_, slices_.groups(), [&](int g) {
-      return g == slices_.group() || s.stage(slices_.partner(g), phase);
+      return g == slices_.group() || s.stage_reached(slices_.partner(g), phase);
     });
   }
 
   bool members_at(CallContext auto& s, std::uint32_t phase) {
     return all_pass(next_member_, slices_.members(), [&](int i) {
-      return i == slices_.number() || s.stage(slices_.member(i), phase);
+      return i == slices_.number() || s.stage_reached(slices_.member(i), phase);
     });
   }
 
@@ -362,16 +364,16 @@ class GroupedPeers {
   void give_to_group(CallContext auto& s, std::size_t at, const std::byte* from, std::size_t n) {
     for (int i = 0; i < slices_.members(); ++i) {
       if (i == slices_.number()) continue;
-      std::byte* const to = s.peers().see(s.offer_of(slices_.member(i)).out) + at;
+      std::byte* const to = s.peers().see(s.exposed_by(slices_.member(i)).out) + at;
       streams_ ? s.stream(to, from, n) : s.write(to, from, n);
     }
   }
 
   static const std::byte* input_of(CallContext auto& s, const Call& c, int r) {
-    return r == s.rank() ? c.in : s.peers().see(s.offer_of(r).in);
+    return r == s.rank() ? c.in : s.peers().see(s.exposed_by(r).in);
   }
   static const std::byte* output_of(CallContext auto& s, const Call& c, int r) {
-    return r == s.rank() ? c.out : s.peers().see(s.offer_of(r).out);
+    return r == s.rank() ? c.out : s.peers().see(s.exposed_by(r).out);
   }
 
   TwoLevelSlices slices_;

@@ -107,7 +107,7 @@ class LeaderFanRun {
     while (taken_ < chunks_.count) {
       const bool in_order = c.rank_order || !dynamic_;
       if (!(in_order ? collect_in_order(s, c) : collect(s, c))) return false;
-      s.all_arrived();
+      s.note_all_arrived();
       const std::size_t n = is_shared(s, c) ? chunks_.bytes(taken_) : 0;
       if (!small_ && n != 0) s.write(s.result_buffer(taken_), sum_, n);
       s.release(taken_ + 1, sum_, small_ ? n : 0);
@@ -201,7 +201,7 @@ class LeaderFanRun {
       bool moved = write_next(s, c);
       if (!takes_ && written_ == chunks_.count) return true;
       if (taken_ < chunks_.count && s.released(taken_ + 1)) {
-        s.all_arrived();                             // says the leader
+        s.note_all_arrived();                        // says the leader
         if (takes_ && chunks_.bytes(taken_) != 0) {  // else there may be no buffer of a result
           s.read(c.out + chunks_.offset(taken_),
                  small_ ? s.small_result() : s.result_buffer(taken_), chunks_.bytes(taken_));
@@ -243,14 +243,14 @@ class LeaderFanRun {
           --left_;
         }
         if (left_ == 0) {
-          s.all_arrived();
+          s.note_all_arrived();
           s.release(++counted_, nullptr, 0);
           reset_pending(s);
           moved = true;
         }
       }
       if (taken_ < chunks_.count && s.released(taken_ + 1)) {
-        s.all_arrived();  // says the leader
+        s.note_all_arrived();  // says the leader
         read_all(s, c);
         ++taken_;
         moved = true;

@@ -111,10 +111,10 @@ class MultiLeader::Run {
     if (combined_ == chunks_.count || combined_ == written_) return false;
     const auto is_there = [&](int r) { return detail::has_chunk(s, r, combined_); };
     if (!detail::all_pass(next_, s.size(), is_there)) return false;
-    s.all_arrived();
+    s.note_all_arrived();
     detail::for_each_block(slice(s, combined_, s.rank()), chunks_.size,
                            [&](std::size_t at, std::size_t n) { combine_block(s, c, at, n); });
-    s.finish_stage(++combined_);
+    s.publish_stage(++combined_);
     return true;
   }
 
@@ -136,7 +136,7 @@ class MultiLeader::Run {
 
   bool take_next(CallContext auto& s, const Call& c) {
     if (taken_ == combined_) return false;
-    const auto is_there = [&](int r) { return r == s.rank() || s.stage(r, taken_ + 1); };
+    const auto is_there = [&](int r) { return r == s.rank() || s.stage_reached(r, taken_ + 1); };
     if (!detail::all_pass(next_to_take_, s.size(), is_there)) return false;
     for (int r = 0; r < s.size(); ++r) {
       if (r == s.rank()) continue;

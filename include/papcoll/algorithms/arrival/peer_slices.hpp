@@ -91,17 +91,17 @@ class PeerSlices::Run {
       new (&without_slices_.copies) detail::DirectCopies;
       return without_slices_.copies.begin(s, c, may_copy_);
     }
-    mine_ = offer(s, c);
-    s.offer(mine_, 0);
+    mine_ = buffers_to_expose(s, c);
+    s.expose(mine_, 0);
     if (s.size() == 1) {
       way_ = Way::direct;
     } else if (!good(c, s.rank(), mine_)) {
-      stage(c);  // whatever the others offer
+      stage(c);  // whatever the others expose
     }
   }
 
   /// What peers may need of this rank. A buffer that no rank reaches for counts as seen by all.
-  BufferDescriptor offer(CallContext auto& s, const Call& c) const {
+  BufferDescriptor buffers_to_expose(CallContext auto& s, const Call& c) const {
     BufferDescriptor o{s.peers().place(c.in, bytes_in_), {0, 1}};
     if (c.collective == Collective::reduce && s.rank() != c.root) {
       const std::size_t n = slice(s, c, s.rank()).size();
@@ -125,11 +125,11 @@ class PeerSlices::Run {
     const bool all_came = detail::all_pass(next_, s.size(), [&](int r) {
       if (r == s.rank()) return true;
       if (!s.arrived(r, 0) || !detail::matched(s, r)) return false;
-      all_good_ = all_good_ && good(c, r, s.offer_of(r));
+      all_good_ = all_good_ && good(c, r, s.exposed_by(r));
       return true;
     });
     if (!all_came) return false;
-    s.all_arrived();
+    s.note_all_arrived();
     if (!all_good_) {
       stage(c);
       return true;
@@ -169,7 +169,8 @@ class PeerSlices::Run {
 
   /// Waits until all ranks' second counter shows n.
   bool all_at(CallContext auto& s, std::uint32_t n) {
-    return detail::all_pass(next_, s.size(), [&](int r) { return r == s.rank() || s.stage(r, n); });
+    return detail::all_pass(next_, s.size(),
+                            [&](int r) { return r == s.rank() || s.stage_reached(r, n); });
   }
 
   // --- reduce_scatter: each its block
@@ -188,7 +189,7 @@ class PeerSlices::Run {
       if (!s.begin_reading()) return false;
       combine(s, c, own, home);
       if (!s.end_reading()) return false;
-      s.finish_stage(++stage_);
+      s.publish_stage(++stage_);
     }
     if (!all_at(s, 1)) return false;
     if (home != c.out) s.read(c.out, home, own.size());
@@ -205,21 +206,21 @@ class PeerSlices::Run {
     }
     if (stage_ == 0) {
       // The root copies slices from its peers' pools where they do not see its output.
-      pooled_ = to_root && s.rank() != c.root && s.offer_of(c.root).out.mapped == 0;
+      pooled_ = to_root && s.rank() != c.root && s.exposed_by(c.root).out.mapped == 0;
       if (pooled_ && !s.use_pool()) return false;
       if (!combine_slice(s, c)) return false;
-      s.finish_stage(++stage_);
+      s.publish_stage(++stage_);
     }
     if (stage_ == 1) {
       if (!all_at(s, 1)) return false;
       const bool takes = !to_root || s.rank() == c.root;
       if (takes && mine_.out.mapped == 0 && !take_slices(s, c)) return false;
-      s.finish_stage(++stage_);
+      s.publish_stage(++stage_);
     }
     // Others may still be copying from this rank's output.
     if (to_root) return true;
     return detail::all_pass(next_, s.size(), [&](int r) {
-      return r == s.rank() || s.offer_of(r).out.mapped != 0 || s.stage(r, 2);
+      return r == s.rank() || s.exposed_by(r).out.mapped != 0 || s.stage_reached(r, 2);
     });
   }
 
@@ -250,7 +251,7 @@ class PeerSlices::Run {
       combine_block(s, c, to, at, n);
       if (streams) s.stream(home + (at - own.lo), to, n);
       for (int r = 0; to_all && r < s.size(); ++r) {
-        const BufferPlace out = s.offer_of(r).out;
+        const BufferPlace out = s.exposed_by(r).out;
         if (r == s.rank() || out.mapped == 0) continue;
         std::byte* const theirs = s.peers().see(out) + at;
         streams ? s.stream(theirs, to, n) : s.write(theirs, to, n);
@@ -261,7 +262,7 @@ class PeerSlices::Run {
   /// Where this rank writes its slice: its output, the root's, or its pool.
   std::byte* home_of_slice(CallContext auto& s, const Call& c, const Range& own) {
     if (c.collective != Collective::reduce || s.rank() == c.root) return c.out + own.lo;
-    return pooled_ ? s.pool(own.size()) : s.peers().see(s.offer_of(c.root).out) + own.lo;
+    return pooled_ ? s.pool(own.size()) : s.peers().see(s.exposed_by(c.root).out) + own.lo;
   }
 
   /// Combines n bytes, `at` bytes into the message, in rank order. Only the last combination
@@ -270,7 +271,7 @@ class PeerSlices::Run {
                      std::size_t n) {
     detail::combine_in_order(s, to, s.size(), n / c.reducer.size, [&](int r) {
       std::byte* const scratch = s.scratch(r == 0 ? 0 : 1);
-      return r == s.rank() ? c.in + at : detail::reach(s, r, s.offer_of(r).in, at, n, scratch);
+      return r == s.rank() ? c.in + at : detail::reach(s, r, s.exposed_by(r).in, at, n, scratch);
     });
   }
 
@@ -281,7 +282,7 @@ class PeerSlices::Run {
       const int r = (s.rank() + i) % s.size();
       const Range theirs = slice(s, c, r);
       const std::size_t at = c.collective == Collective::reduce ? 0 : theirs.lo;
-      detail::fetch(s, c.out + theirs.lo, r, s.offer_of(r).out, at, theirs.size());
+      detail::fetch(s, c.out + theirs.lo, r, s.exposed_by(r).out, at, theirs.size());
     }
     return s.end_reading();
   }

@@ -110,36 +110,36 @@ class PrefixRuns::Run {
   }
 
   void show(CallContext auto& s, const Call& c) {
-    BufferDescriptor offer;
-    way_ = is_last_ ? Way::chunk_buffer : choose_way(s, c, offer);
-    offer.out.mapped |= static_cast<std::uint32_t>(way_) << 8U;
+    BufferDescriptor exposed;
+    way_ = is_last_ ? Way::chunk_buffer : choose_way(s, c, exposed);
+    exposed.out.mapped |= static_cast<std::uint32_t>(way_) << 8U;
     if (way_ == Way::chunk_buffer && !is_last_) static_cast<void>(s.chunk_buffer(s.rank(), 0));
     const bool ready = lends(way_) || is_last_;
     if (ready) given_ = chunks_.count;
-    s.offer(offer, ready ? all : 0);
+    s.expose(exposed, ready ? all : 0);
   }
 
   void write_to_chunk_buffer(CallContext auto& s, const Call& c, std::uint32_t k) {
     s.write(s.chunk_buffer(s.rank(), 2 * k), c.in + chunks_.offset(k), chunks_.bytes(k));
   }
 
-  Way choose_way(CallContext auto& s, const Call& c, BufferDescriptor& offer) {
+  Way choose_way(CallContext auto& s, const Call& c, BufferDescriptor& exposed) {
     const bool separate = !c.in_place();
     const BufferPlace in = s.peers().place(c.in, c.bytes());
     const BufferPlace out = s.peers().place(c.out, c.bytes());
     if (separate && in.mapped != 0 && (out.mapped != 0 || !wants_)) {
-      offer = {in, out};
+      exposed = {in, out};
       return Way::lent;
     }
     const bool may_pull = separate && s.peers().pulls() && c.bytes() >= pulled_from;
     if (may_pull && pulls_first(s, c)) {
-      offer = {{reinterpret_cast<std::uintptr_t>(c.in), 0},
-               {reinterpret_cast<std::uintptr_t>(c.out), 0}};
+      exposed = {{reinterpret_cast<std::uintptr_t>(c.in), 0},
+                 {reinterpret_cast<std::uintptr_t>(c.out), 0}};
       return Way::pulled;
     }
     pool_ = s.shared_pool(2 * c.bytes());
     if (pool_ == nullptr) return Way::chunk_buffer;
-    offer.in = s.peers().place(pool_, 2 * c.bytes());
+    exposed.in = s.peers().place(pool_, 2 * c.bytes());
     return Way::pool;
   }
 
@@ -232,21 +232,21 @@ class PrefixRuns::Run {
       return false;
     }
     if (s.pending()[p] == 0 && !meet(s, p)) return false;
-    return what == What::contribution || s.stage(p, done_ + 1);
+    return what == What::contribution || s.stage_reached(p, done_ + 1);
   }
 
   /// Looks at the call of rank p; pending()[p]: it has been looked at, and is the same.
   bool meet(CallContext auto& s, int p) {
     if (!detail::matched(s, p)) return failed_ = true, false;
     s.pending()[p] = 1;
-    if (++met_ + 1 == s.size()) s.all_arrived();
+    if (++met_ + 1 == s.size()) s.note_all_arrived();
     return true;
   }
 
   Way way_of(const CallContext auto& s, int p) const {
     if (in_line_) return Way::line;
     if (fits_chunk_buffer_) return Way::chunk_buffer;
-    return static_cast<Way>(s.offer_of(p).out.mapped >> 8U);
+    return static_cast<Way>(s.exposed_by(p).out.mapped >> 8U);
   }
 
   bool prepend(CallContext auto& s, const Call& c, int p, What what) {
@@ -290,7 +290,7 @@ class PrefixRuns::Run {
 
   /// Copies the current chunk of rank p by the kernel.
   void pull(CallContext auto& s, int p, What what, std::byte* to) {
-    const BufferDescriptor theirs = s.offer_of(p);
+    const BufferDescriptor theirs = s.exposed_by(p);
     const std::uint64_t from = what == What::result ? theirs.out.at : theirs.in.at;
     s.peers().pull(to, p, from + chunks_.offset(done_), chunks_.bytes(done_));
   }
@@ -305,7 +305,7 @@ class PrefixRuns::Run {
       pull(s, p, what, s.scratch(1));
       return s.scratch(1);
     }
-    const BufferDescriptor theirs = s.offer_of(p);
+    const BufferDescriptor theirs = s.exposed_by(p);
     const BufferPlace& place = way == Way::lent && result ? theirs.out : theirs.in;
     const std::size_t before = way == Way::pool && result ? chunks_.elements * chunks_.size : 0;
     return s.peers().see(place) + before + offset;
@@ -333,7 +333,7 @@ class PrefixRuns::Run {
     has_begun_ = false;
     const bool ends = done_ == chunks_.count;
     // Where vectors do not fit the chunk buffers, ranks below may wait for this one.
-    if (shows_results_ || !fits_chunk_buffer_) s.finish_stage(ends ? all : done_);
+    if (shows_results_ || !fits_chunk_buffer_) s.publish_stage(ends ? all : done_);
     if (!ends) start_chunk(s);
     return true;
   }
@@ -347,7 +347,7 @@ class PrefixRuns::Run {
   /// Returns true if all ranks above have read that many chunks of their results.
   bool all_above(CallContext auto& s, std::uint32_t chunks) {
     return detail::all_pass(next_above_, s.size(),
-                            [&](int r) { return r <= s.rank() || s.stage(r, chunks); });
+                            [&](int r) { return r <= s.rank() || s.stage_reached(r, chunks); });
   }
 
   Chunks chunks_;

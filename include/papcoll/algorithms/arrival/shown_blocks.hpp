@@ -162,9 +162,9 @@ class ShownBlocks {
     if (for_one_ && shown_bytes_ <= std::min(chunk_buffer_most, window(s) * s.chunk_bytes())) {
       return show_with_length(s, c);
     }
-    BufferDescriptor offer;  // of what it shows, with the way where an output would be
-    way_ = choose_way(s, c, offer.in);
-    offer.out.at = static_cast<std::uint64_t>(way_);
+    BufferDescriptor exposed;  // of what it shows, with the way where an output would be
+    way_ = choose_way(s, c, exposed.in);
+    exposed.out.at = static_cast<std::uint64_t>(way_);
     if (uneven_) write_table(s);
     std::uint32_t at_once = 0;
     if (way_ == Way::chunk_buffer) {
@@ -180,7 +180,7 @@ class ShownBlocks {
     } else if (way_ == Way::pieces) {
       static_cast<void>(s.chunk_buffer(s.rank(), window(s)));  // takes its pages, or throws
     }
-    s.offer(offer, at_once);
+    s.expose(exposed, at_once);
   }
 
   /// Shows it with its flag.
@@ -332,7 +332,7 @@ class ShownBlocks {
   /// Returns true if every receiver has copied that many pieces of its blocks.
   bool all_took(CallContext auto& s, std::uint32_t pieces) {
     return all_pass(next_taker_, s.size(), [&](int r) {
-      return r == s.rank() || !blocks_.gives(s.rank(), r) || s.stage(r, pieces);
+      return r == s.rank() || !blocks_.gives(s.rank(), r) || s.stage_reached(r, pieces);
     });
   }
 

@@ -71,7 +71,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
       if (r < 0) return true;
       if (!detail::matched(s, r)) return false;
       s.pending()[known_++] = r;
-      if (known_ == s.size()) s.all_arrived();
+      if (known_ == s.size()) s.note_all_arrived();
     }
     return true;
   }
@@ -91,14 +91,14 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
     }
     const int joined = mergeable(s, c, k, chunk);
     if (joined == chunk.count) return Outcome::waiting;
-    if (!s.take_up(k % words, state, Chunk{true, chunk.who, chunk.count}.state(k))) {
+    if (!s.try_claim(k % words, state, Chunk{true, chunk.who, chunk.count}.state(k))) {
       return Outcome::waiting;
     }
     if (!add(s, c, k, chunk, joined)) {
-      s.put_back(k % words, chunk.state(k));
+      s.unclaim(k % words, chunk.state(k));
       return Outcome::failed;
     }
-    s.lay_down(k % words, Chunk{false, s.rank(), joined}.state(k));
+    s.complete(k % words, Chunk{false, s.rank(), joined}.state(k));
     combined = true;
     if (joined != s.size() || !takes()) return Outcome::waiting;
     keep();
