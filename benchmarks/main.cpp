@@ -66,8 +66,8 @@ void check_all(const std::vector<std::function<void()>>& calls, const Options& o
 
 Workload workload(const Options& options, const Problem& problem, const Placement& placement) {
   std::vector<double> blocks;
-  if (problem.uneven != nullptr) {
-    for (const std::size_t n : problem.uneven->lengths) {
+  if (problem.irregular != nullptr) {
+    for (const std::size_t n : problem.irregular->lengths) {
       blocks.push_back(static_cast<double>(n * size_of(problem.type)));
     }
   }

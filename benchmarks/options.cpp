@@ -39,16 +39,17 @@ constexpr std::array<std::string_view, 4> measured_names{"tuning", "model", "lin
 struct Form {
   std::string name;
   Collective collective;
-  bool uneven;
+  bool irregular;
 };
 
 const std::vector<Form>& forms() {
   static const std::vector<Form> all = [] {
     std::vector<Form> found;
-    for (const bool uneven : {false, true}) {
+    for (const bool irregular : {false, true}) {
       for (std::size_t i = 0; i < papcoll::collective_count; ++i) {
         const auto c = static_cast<Collective>(i);
-        if (!uneven || has_uneven_form(c)) found.push_back({name_of_form(c, uneven), c, uneven});
+        if (!irregular || has_irregular_form(c))
+          found.push_back({name_of_form(c, irregular), c, irregular});
       }
     }
     return found;
@@ -71,7 +72,7 @@ CLI::Option* add_form(CLI::App& app, Options& options) {
                                  fmt::format("'{}' is none of {}", text, listed(", ")));
     }
     options.collective = at->collective;
-    options.uneven = at->uneven;
+    options.irregular = at->irregular;
   };
   return app.add_option_function<std::string>("COLLECTIVE,--collective", assign, "What to time")
       ->type_name(listed("|"));
@@ -91,14 +92,15 @@ std::size_t parse_chunk(const std::string& text) {
 /// Options that say where elements lie.
 void check_layout(const Options& options) {
   const auto fail = [](const std::string& text) { throw CLI::ValidationError(text); };
-  const std::string name = name_of_form(options.collective, options.uneven);
+  const std::string name = name_of_form(options.collective, options.irregular);
   const bool packs = std::find(options.algorithms.begin(), options.algorithms.end(),
                                packed_native) != options.algorithms.end();
-  if (!options.layout.is_apart()) {
-    if (packs) fail(fmt::format("{} packs what lies apart: it needs --layout", packed_native));
+  if (!options.layout.is_noncontiguous()) {
+    if (packs)
+      fail(fmt::format("{} packs what is not contiguous: it needs --layout", packed_native));
     return;
   }
-  if (options.uneven || !papcoll::has_data(options.collective)) {
+  if (options.irregular || !papcoll::has_data(options.collective)) {
     fail(fmt::format("--layout: {} has none", name));
   }
   for (const std::size_t size : options.sizes) {
@@ -206,7 +208,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
                      "Elements between the blocks of these, which nobody writes (default 0)")
           ->transform(whole(0, std::uint64_t{1} << 32U));
   add_quantity(app, "--layout", options.layout, parse_layout, "LAYOUT",
-               "Elements that lie apart: strided:BLOCK:STRIDE, in elements, or column and\n"
+               "Non-contiguous elements: strided:BLOCK:STRIDE, in elements, or column and\n"
                "column:COLUMNS, one column of a matrix that has 64 or so many")
       ->each([&options](const std::string& text) { options.layout_text = text; });
   app.add_option("--arrival", options.arrival,
@@ -296,7 +298,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
       add_choice(app, "--measure", measured, measured_names,
                  "Instead of timing a collective, write to the file that -o names\n"
                  "tuning: the network that papcoll's choices go by between these ranks, for\n"
-                 "  Options::tuning or PAPCOLL_TUNING (default sizes 64:4M, time limit 2s);\n"
+                 "  Options::tuning_file or PAPCOLL_TUNING (default sizes 64:4M, time limit 2s);\n"
                  "model: the parameters of cost models fitted to what messages, combining and\n"
                  "  schedules take, for `papcoll simulate --model` (default sizes 64k:4M, time\n"
                  "  limit 2s);\n"
@@ -328,7 +330,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
         fail(
             fmt::format("{} times what collectives are made of, or collectives of its own choice: "
                         "leave {} out",
-                        what, name_of_form(options.collective, options.uneven)));
+                        what, name_of_form(options.collective, options.irregular)));
       }
       if (options.output.empty() && measured != MeasuredThing::links) {
         fail(what + ": name the file to write: -o FILE");
@@ -353,7 +355,7 @@ std::variant<Options, EarlyExit> parse_options(int argc, char** argv) {
     } else if (collective->count() == 0) {
       throw CLI::RequiredError("COLLECTIVE");
     }
-    if (counts->count() + gap->count() > 0 && !options.uneven) {
+    if (counts->count() + gap->count() > 0 && !options.irregular) {
       throw CLI::ValidationError(
           fmt::format("{}: the blocks of {} do not differ in length: take alltoallv, allgatherv, "
                       "gatherv or scatterv",
@@ -383,14 +385,14 @@ Problem problem_of(const Options& options, std::size_t bytes, int rank, int rank
                   .rank = rank,
                   .ranks = ranks,
                   .layout = options.layout};
-  if (options.uneven) {
-    const UnevenSpec spec{.collective = options.collective,
-                          .counts = options.counts,
-                          .mean = problem.count,
-                          .gap = options.gap,
-                          .in_place = options.in_place,
-                          .seed = options.seed};
-    problem.uneven = std::make_shared<const Uneven>(uneven_blocks(spec, rank, ranks));
+  if (options.irregular) {
+    const IrregularSpec spec{.collective = options.collective,
+                             .counts = options.counts,
+                             .mean = problem.count,
+                             .gap = options.gap,
+                             .in_place = options.in_place,
+                             .seed = options.seed};
+    problem.irregular = std::make_shared<const Irregular>(irregular_blocks(spec, rank, ranks));
   }
   return problem;
 }

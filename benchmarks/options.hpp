@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 4> peer_access_names{"best", "copi
 /// Before the name of a candidate that is made persistent.
 inline constexpr std::string_view persistent_prefix = "persistent ";
 
-/// The candidate that packs what lies apart for the native collective.
+/// The candidate that packs what is not contiguous for the native collective.
 inline constexpr std::string_view packed_native = "mpi:packed";
 
 /// Is a candidate of this name MPI's own?
@@ -41,7 +41,7 @@ constexpr bool is_native(std::string_view name) { return name == "mpi" || name =
 /// The command line, checked as far as it can be without knowing the ranks.
 struct Options {
   Collective collective = Collective::allreduce;
-  bool uneven = false;                ///< its form whose blocks differ in length
+  bool irregular = false;             ///< its form whose blocks differ in length
   Counts counts = Counts::power_law;  ///< how they differ
   std::size_t gap = 0;                ///< elements between blocks that differ
   std::string layout_text;            ///< as it was given; empty: elements in one piece
@@ -101,7 +101,7 @@ constexpr std::string_view name_of(BufferKind kind) {
 
 std::variant<Options, EarlyExit> parse_options(int argc, char** argv);
 
-/// The call of so many bytes. Throws what uneven_blocks() throws.
+/// The call of so many bytes. Throws what irregular_blocks() throws.
 Problem problem_of(const Options& options, std::size_t bytes, int rank, int ranks);
 
 }  // namespace bench

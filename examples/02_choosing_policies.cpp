@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   right &= run<MpiTransport, Rabenseifner>(comm, "both: Rabenseifner over MpiTransport");
   right &= run<Reproducible>(comm, "a contract: the same bits in every run");
   if (comm.nodes() == 1) {  // these need memory that all ranks share
-    right &= run<DynamicLeader>(comm, "an arrival policy: who comes first, leads");
+    right &= run<DynamicLeader>(comm, "an arrival policy: who arrives first, leads");
     right &= run<ShmTransport, DynamicLeader, Reproducible>(comm, "three of them, in any order");
   }
 

@@ -1,5 +1,5 @@
 // ranks: 4
-// What a late rank costs. Nobody can finish an allreduce before the last rank has come; what an
+// What a late rank costs. Nobody can finish an allreduce before the last rank has arrived; what an
 // algorithm can do is to have everything ready by then. So measure the tail: from the last arrival
 // to the last exit, once with all ranks together and once with one of them late. Beside it stands
 // the skew, from the first arrival to the last: how far apart the ranks really were.
@@ -104,8 +104,8 @@ int main(int argc, char** argv) {
   papcoll::Communicator comm{MPI_COMM_WORLD};
   std::vector<Candidate> candidates;
   candidates.emplace_back("mpi");
-  // One rank leads: always rank 0, which waits for all, or whoever comes first, who adds up what is
-  // there while it waits. Both read the others' memory, so they need one node; so do the clocks.
+  // One rank leads: always rank 0, which waits for all, or whoever arrives first, who adds up what
+  // is there while it waits. Both read the others' memory, so they need one node; so do the clocks.
   candidates.emplace_back(comm.nodes() == 1 ? "StaticLeader" : "Rabenseifner");
   candidates.emplace_back(comm.nodes() == 1 ? "DynamicLeader" : "RecursiveDoubling");
 

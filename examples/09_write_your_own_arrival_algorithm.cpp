@@ -49,7 +49,7 @@ bool sums() {
   return right == ranks;
 }
 
-// It combines in rank order, whoever comes last.
+// It combines in rank order, whoever arrives last.
 bool keeps_the_order() {
   ThreadTeam team{ranks};
   std::atomic<int> right = 0;

@@ -158,7 +158,8 @@ int main(int argc, char** argv) {
     if (comm.rank() == 0) {
       std::printf("%d epochs on %d rank%s: the weights are right up to %.1e\n", epochs, comm.size(),
                   comm.size() == 1 ? "" : "s", static_cast<double>(difference));
-      if (!comm.no_ipc().empty()) std::printf("through the host: %s\n", comm.no_ipc().c_str());
+      if (!comm.why_no_ipc().empty())
+        std::printf("through the host: %s\n", comm.why_no_ipc().c_str());
     }
   }
   MPI_Finalize();

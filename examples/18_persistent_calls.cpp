@@ -1,11 +1,12 @@
 // ranks: 2
 // A call that is made again and again on the same buffers, prepared once: persistent.
 //
-// What a call settles before it runs does not depend on its length: it checks the arguments, copies
-// counts and operator, looks at what memory the buffers are in and by which algorithm it runs. That
-// is a tenth to a fifth of a call of some hundred bytes among ranks that share a cache, and nothing
-// beside a long vector or a slow network. So a prepared call pays in loops over short ones, such as
-// the dot products and norms of solvers. Elsewhere it costs nothing, but that buffers must stay.
+// What a call resolves before it runs does not depend on its length: it checks the arguments,
+// copies counts and operator, looks at what memory the buffers are in and by which algorithm it
+// runs. That is a tenth to a fifth of a call of some hundred bytes among ranks that share a cache,
+// and nothing beside a long vector or a slow network. So a prepared call pays in loops over short
+// ones, such as the dot products and norms of solvers. Elsewhere it costs nothing, but that buffers
+// must stay.
 //
 //     mpirun -n 2 ./18_persistent_calls
 

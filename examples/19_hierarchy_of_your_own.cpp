@@ -59,8 +59,8 @@ namespace {
 using papcoll::DynamicLeader, papcoll::Hierarchical, papcoll::MpiTransport, papcoll::Policies,
     papcoll::ShmTransport;
 
-// Within a node whoever comes first combines what the others bring. The first rank of the node then
-// has the node's sum, and is the node's position in BothWays.
+// Within a node whoever arrives first combines what the others bring. The first rank of the node
+// then has the node's sum, and is the node's position in BothWays.
 using NodesInALine =
     Hierarchical<Policies<DynamicLeader, ShmTransport>, Policies<BothWays, MpiTransport>>;
 

@@ -22,7 +22,7 @@ inline std::vector<std::string> arrival_names(bool (*wanted)(const papcoll::Arri
 /// Those that reduce where peers' buffers are: reduce and allreduce.
 inline std::vector<std::string> names_that_reduce_in_place() {
   return arrival_names([](const papcoll::ArrivalTraits& a) {
-    return a.lends_buffers && a.serves(papcoll::Collective::reduce) &&
+    return a.exposes_buffers && a.serves(papcoll::Collective::reduce) &&
            a.serves(papcoll::Collective::allreduce);
   });
 }

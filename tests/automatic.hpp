@@ -186,7 +186,7 @@ bool chooses_in_time(Comm& comm, std::size_t bytes, std::chrono::milliseconds la
                      std::string_view algorithm) {
   std::vector<double> data(bytes / sizeof(double), 1.0);
   std::vector<double> result(data.size());
-  // That ranks are late can be had for certain. That they come together cannot, where they share
+  // That ranks are late can be had for certain. That they arrive together cannot, where they share
   // processors with each other and with other tests.
   const int most = lateness.count() != 0 ? 50 : 1000;
   for (int i = 0; i < most; ++i) {

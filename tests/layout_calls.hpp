@@ -1,6 +1,6 @@
 #pragma once
 
-// Calls of all collectives on elements that lie apart, for threads and processes alike: every kind
+// Calls of all collectives on non-contiguous elements, for threads and processes alike: every kind
 // of layout as input and as output, and ranges beside them. Gives what is wrong on this rank, or
 // "".
 

@@ -406,7 +406,7 @@ template <class Comm, class Guarded = matrix::Guarded> class Runner {
     expect_gathered(out, k.count);
   }
 
-  /// Uneven contributions, some of them empty.
+  /// Irregular contributions, some of them empty.
   void allgatherv(const Case& k) {
     std::vector<std::size_t> each;
     std::vector<std::size_t> first{0};
@@ -446,7 +446,7 @@ template <class Comm, class Guarded = matrix::Guarded> class Runner {
     expect("output", out, everybody(), mine(k.count));
   }
 
-  /// Uneven blocks, some of them empty.
+  /// Irregular blocks, some of them empty.
   template <class Op> void reduce_scatter_counts(const Case& k, const Op& op) {
     std::vector<std::size_t> each;
     std::size_t all = 0;

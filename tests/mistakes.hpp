@@ -68,7 +68,7 @@ template <class Comm> struct Mistake {
   papcoll::Collective collective;
   std::string says;  ///< part of the message
   std::function<void(Comm&, Buffers&, bool wrong, const Algorithm&)> call;
-  bool uneven = false;  ///< the call says how long each rank's block is; of a reduction, all do
+  bool irregular = false;  ///< the call says how long each rank's block is; of a reduction, all do
 };
 
 /// May an algorithm that moves blocks or combines in rank order have written those of ranks that
@@ -469,7 +469,7 @@ template <class Comm> void work(Comm& comm) {
   if (sum != comm.size() * (comm.size() + 1) / 2) throw std::logic_error("a wrong sum");
 }
 
-/// A rank that leaves a call before the others have come hears of a mismatch within four calls.
+/// A rank that leaves a call before the others have arrived hears of a mismatch within four calls.
 /// Makes them, and gives what came of `first`, the call, or else of the first that failed.
 template <class Comm> Outcome heard(Comm& comm, Outcome first) {
   for (int i = 0; i < 4; ++i) {

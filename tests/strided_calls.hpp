@@ -1,6 +1,6 @@
 #pragma once
 
-// Blocking calls on elements that lie apart, each rank's in another shape, also in one piece.
+// Blocking calls on non-contiguous elements, each rank's in another shape, also in one piece.
 
 #include <papcoll/collectives.hpp>
 
@@ -101,7 +101,7 @@ template <class C> class StridedCalls {
     expect(in.holds(mine) && out.holds(result), "allreduce", count, in_shape);
     papcoll::allreduce(comm_, in.part, op);
     expect(in.holds(result), "allreduce in place", count, in_shape);
-    // The same call, with a range where the elements are neighbours.
+    // The same call, with a range where the elements are contiguous.
     in.fill(mine);
     if (in_shape == 0) {
       papcoll::allreduce(comm_, in.part.data, count, op);

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-// How long the blocks of an uneven call are: a function of the command line alone, so that all
+// How long the blocks of an irregular call are: a function of the command line alone, so that all
 // ranks know those of all.
 namespace bench {
 

@@ -88,32 +88,33 @@ template <class T> Elements<T> own_block(const Problem& problem, const Elements<
                        (problem.collective == Collective::gather && problem.is_root());
   if (!gathers) return output;
   const auto rank = static_cast<std::size_t>(problem.rank);
-  return output.from(problem.uneven != nullptr ? problem.uneven->received.places[rank]
-                                               : rank * problem.count);
+  return output.from(problem.irregular != nullptr ? problem.irregular->received.places[rank]
+                                                  : rank * problem.count);
 }
 
 /// Blocks for all ranks, one after the other but for gaps.
 template <class T>
-void write_blocks(const Uneven& uneven, int rank, const Elements<T>& to, const Table<T>& own) {
-  for (std::size_t r = 0; r < uneven.sent.counts.size(); ++r) {
-    write(to.from(uneven.sent.places[r]), uneven.sent.counts[r],
-          uneven.offset(static_cast<std::size_t>(rank), r), own);
+void write_blocks(const Irregular& irregular, int rank, const Elements<T>& to,
+                  const Table<T>& own) {
+  for (std::size_t r = 0; r < irregular.sent.counts.size(); ++r) {
+    write(to.from(irregular.sent.places[r]), irregular.sent.counts[r],
+          irregular.offset(static_cast<std::size_t>(rank), r), own);
   }
 }
 
 /// Blocks that differ.
 template <class T>
-void fill_uneven(const Problem& problem, const Elements<T>& input, const Elements<T>& output,
-                 const Table<T>& own) {
+void fill_irregular(const Problem& problem, const Elements<T>& input, const Elements<T>& output,
+                    const Table<T>& own) {
   const Collective c = problem.collective;
   const bool has_blocks_for_all =
       c == Collective::alltoall || (c == Collective::scatter && problem.is_root());
   const bool gives = c != Collective::scatter || problem.is_root();
   const Elements<T> to = problem.in_place ? own_block(problem, output) : input;
   if (has_blocks_for_all) {
-    write_blocks(*problem.uneven, problem.rank, to, own);
+    write_blocks(*problem.irregular, problem.rank, to, own);
   } else if (gives) {
-    write(to, problem.uneven->lengths[static_cast<std::size_t>(problem.rank)], 0, own);
+    write(to, problem.irregular->lengths[static_cast<std::size_t>(problem.rank)], 0, own);
   }
 }
 
@@ -123,7 +124,7 @@ template <class T> void fill(const Problem& problem, const Buffers& buffers, uns
   const Elements<T> output{reinterpret_cast<T*>(buffers.output()), problem.layout};
   const Table<T> own = inputs<T>(problem, problem.rank, round);
   if (problem.collective == Collective::barrier) return;
-  if (problem.uneven != nullptr) return fill_uneven(problem, input, output, own);
+  if (problem.irregular != nullptr) return fill_irregular(problem, input, output, own);
   if (problem.collective == Collective::bcast) {
     if (problem.is_root()) write(output, problem.count, 0, own);
   } else if (problem.in_place && problem.collective == Collective::scatter) {
@@ -150,7 +151,7 @@ std::optional<std::string> compare_gap(const Buffers& buffers, std::size_t first
 /// The gaps of a layout.
 std::optional<std::string> compare_gaps(const Problem& problem, const Buffers& buffers) {
   const Layout& layout = problem.layout;
-  if (!layout.is_apart()) return std::nullopt;
+  if (!layout.is_noncontiguous()) return std::nullopt;
   const std::size_t element = size_of(problem.type);
   for (std::size_t at = 0; at < problem.output_extent(); at += layout.stride) {
     auto wrong =
@@ -174,30 +175,31 @@ std::optional<std::string> compare_gaps(const Problem& problem, const Buffers& b
 
 /// Blocks that differ, as they came from their ranks.
 template <class T>
-std::optional<std::string> verify_uneven(const Problem& problem, const Buffers& buffers,
-                                         unsigned round) {
-  const Uneven& uneven = *problem.uneven;
+std::optional<std::string> verify_irregular(const Problem& problem, const Buffers& buffers,
+                                            unsigned round) {
+  const Irregular& irregular = *problem.irregular;
   const Elements<const T> output{reinterpret_cast<const T*>(buffers.output())};
   const Collective c = problem.collective;
   const auto me = static_cast<std::size_t>(problem.rank);
   if (c == Collective::gather && !problem.is_root()) return std::nullopt;
   const bool keeps_all = problem.in_place && problem.is_root();  // of a scatter
   if (c == Collective::scatter && !keeps_all) {
-    return compare(output, uneven.lengths[me],
-                   uneven.offset(static_cast<std::size_t>(problem.root), me),
+    return compare(output, irregular.lengths[me],
+                   irregular.offset(static_cast<std::size_t>(problem.root), me),
                    inputs<T>(problem, problem.root, round));
   }
   for (int rank = 0; rank < problem.ranks; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     const bool sends_to_all = c == Collective::alltoall;
-    const std::size_t first = sends_to_all               ? uneven.offset(r, me)
-                              : c == Collective::scatter ? uneven.offset(me, r)
+    const std::size_t first = sends_to_all               ? irregular.offset(r, me)
+                              : c == Collective::scatter ? irregular.offset(me, r)
                                                          : 0;
-    auto wrong = compare(output.from(uneven.received.places[r]), uneven.received.counts[r], first,
-                         inputs<T>(problem, c == Collective::scatter ? problem.rank : rank, round));
+    auto wrong =
+        compare(output.from(irregular.received.places[r]), irregular.received.counts[r], first,
+                inputs<T>(problem, c == Collective::scatter ? problem.rank : rank, round));
     if (wrong) return fmt::format("of the block for or from rank {}, {}", rank, *wrong);
   }
-  return compare_gaps(problem, buffers, uneven.received);
+  return compare_gaps(problem, buffers, irregular.received);
 }
 
 template <class T>
@@ -257,7 +259,7 @@ void fill_for_check(const Problem& problem, const Buffers& buffers, unsigned rou
 
 std::optional<std::string> check(const Problem& problem, const Buffers& buffers, unsigned round) {
   return with_type(problem.type, [&]<class T>(std::type_identity<T>) {
-    if (problem.uneven != nullptr) return verify_uneven<T>(problem, buffers, round);
+    if (problem.irregular != nullptr) return verify_irregular<T>(problem, buffers, round);
     auto wrong = verify<T>(problem, buffers, round);
     return wrong ? wrong : compare_gaps(problem, buffers);
   });

@@ -16,14 +16,16 @@ struct Layout {
   std::size_t block = 0;   ///< elements
   std::size_t stride = 0;  ///< elements
 
-  bool is_apart() const { return stride != 0; }
+  bool is_noncontiguous() const { return stride != 0; }
 
   /// The place of element i.
-  std::size_t place(std::size_t i) const { return is_apart() ? i / block * stride + i % block : i; }
+  std::size_t place(std::size_t i) const {
+    return is_noncontiguous() ? i / block * stride + i % block : i;
+  }
 
   /// Elements that a buffer of so many has room for, the gap behind the last block among them.
   std::size_t extent(std::size_t count) const {
-    return is_apart() ? count / block * stride : count;
+    return is_noncontiguous() ? count / block * stride : count;
   }
 
   /// For papcoll.

@@ -54,8 +54,8 @@ template <class F> std::function<void()> with_op(Op op, const F& f) {
 
 /// Of blocks that differ.
 template <class In, class Out>
-std::function<void()> uneven(Collective collective, const Arguments<In, Out>& a,
-                             const std::shared_ptr<const Uneven>& u) {
+std::function<void()> irregular(Collective collective, const Arguments<In, Out>& a,
+                                const std::shared_ptr<const Irregular>& u) {
   const papcoll::blocks sent = u->given(u->sent);  // which borrow from u
   const papcoll::blocks received = u->given(u->received);
   const auto keeping = [u](auto call) { return [u, call] { call(); }; };
@@ -119,13 +119,14 @@ std::function<void()> library_call(const Problem& problem, const Buffers& buffer
       return Arguments<decltype(i), decltype(o)>{
           comm, i, o, problem.in_place, papcoll::root{problem.root}, algorithm};
     };
-    if (problem.layout.is_apart()) {
+    if (problem.layout.is_noncontiguous()) {
       return even(problem, with(problem.layout.of(in, problem.input_count()),
                                 problem.layout.of(out, problem.output_count())));
     }
     const auto ranges =
         with(std::span{in, problem.input_extent()}, std::span{out, problem.output_extent()});
-    if (problem.uneven != nullptr) return uneven(problem.collective, ranges, problem.uneven);
+    if (problem.irregular != nullptr)
+      return irregular(problem.collective, ranges, problem.irregular);
     return even(problem, ranges);
   });
 }
@@ -134,7 +135,7 @@ std::string library_name(const Problem& problem, papcoll::Communicator& comm,
                          const papcoll::Algorithm& algorithm) {
   return papcoll::explain(comm, problem.collective, problem.bytes(),
                           {.element_size = size_of(problem.type),
-                           .uneven = problem.uneven != nullptr,
+                           .irregular = problem.irregular != nullptr,
                            .algorithm = algorithm})
       .algorithm;
 }

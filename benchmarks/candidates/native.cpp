@@ -12,7 +12,7 @@
 namespace bench {
 namespace {
 
-/// Copies between elements that lie apart and a buffer where they do not.
+/// Copies between non-contiguous elements and a contiguous buffer.
 template <class Copy>
 void for_each_block(const Layout& layout, std::size_t count, std::size_t element, Copy&& copy) {
   const std::size_t block = layout.block * element;
@@ -23,7 +23,7 @@ void for_each_block(const Layout& layout, std::size_t count, std::size_t element
 }  // namespace
 
 std::function<void()> native_call(const Problem& problem, const Buffers& buffers, MPI_Comm comm) {
-  if (problem.uneven != nullptr) return uneven_native_call(problem, buffers, comm);
+  if (problem.irregular != nullptr) return irregular_native_call(problem, buffers, comm);
   const NativeElements e(problem);
   const int root = problem.root;
   void* const out = buffers.output();
@@ -77,13 +77,13 @@ std::function<void()> packed_native_call(const Problem& problem, const Buffers& 
     const std::byte* const from = one ? out : in;
     std::byte* const to = one ? packed->output() : packed->input();
     for_each_block(layout, one ? dense.output_count() : dense.input_count(), element,
-                   [&](std::size_t apart, std::size_t at, std::size_t bytes) {
-                     std::memcpy(to + at, from + apart, bytes);
+                   [&](std::size_t place, std::size_t at, std::size_t bytes) {
+                     std::memcpy(to + at, from + place, bytes);
                    });
     call();
     for_each_block(layout, dense.output_count(), element,
-                   [&](std::size_t apart, std::size_t at, std::size_t bytes) {
-                     std::memcpy(out + apart, packed->output() + at, bytes);
+                   [&](std::size_t place, std::size_t at, std::size_t bytes) {
+                     std::memcpy(out + place, packed->output() + at, bytes);
                    });
   };
 }

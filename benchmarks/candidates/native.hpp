@@ -9,18 +9,18 @@
 
 namespace bench {
 
-/// The MPI library's own collective, ready to be called: elements that lie apart as a derived
+/// The MPI library's own collective, ready to be called: non-contiguous elements as a derived
 /// datatype, blocks that differ by the function for them. Throws std::invalid_argument where a
 /// count does not fit the function's int.
 std::function<void()> native_call(const Problem& problem, const Buffers& buffers, MPI_Comm comm);
 
-/// The same of elements that lie apart, copied into one piece before and back after the call.
+/// The same of non-contiguous elements, copied into one piece before and back after the call.
 std::function<void()> packed_native_call(const Problem& problem, const Buffers& buffers,
                                          MPI_Comm comm);
 
 /// Of blocks that differ in length.
-std::function<void()> uneven_native_call(const Problem& problem, const Buffers& buffers,
-                                         MPI_Comm comm);
+std::function<void()> irregular_native_call(const Problem& problem, const Buffers& buffers,
+                                            MPI_Comm comm);
 
 /// The name of the function native_call() calls.
 std::string native_name(const Problem& problem);

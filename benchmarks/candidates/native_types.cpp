@@ -45,21 +45,22 @@ template <class T, Op op> struct Charged {
 };
 
 /// What an element of the derived type is made of, which a user's operator is not told.
-struct Apart {
+struct Noncontiguous {
   Layout layout;
   std::size_t count = 0;
-} apart;
+} noncontiguous;
 
-template <class T, Op op> struct OfApart {
+template <class T, Op op> struct OfNoncontiguous {
   static void call(void* in, void* inout, int* n, MPI_Datatype*) {
-    const std::size_t extent = apart.layout.extent(apart.count);
+    const std::size_t extent = noncontiguous.layout.extent(noncontiguous.count);
     const std::size_t end = static_cast<std::size_t>(*n) * extent;
-    for (std::size_t at = 0; at < end; at += apart.layout.stride) {
+    for (std::size_t at = 0; at < end; at += noncontiguous.layout.stride) {
       combine<T, op>(static_cast<const T*>(in) + at, static_cast<T*>(inout) + at,
-                     apart.layout.block);
+                     noncontiguous.layout.block);
     }
     if constexpr (papcoll::detail::simulated) {
-      papcoll::detail::charge_combining(static_cast<std::size_t>(*n) * apart.count * sizeof(T));
+      papcoll::detail::charge_combining(static_cast<std::size_t>(*n) * noncontiguous.count *
+                                        sizeof(T));
     }
   }
 };
@@ -126,16 +127,16 @@ MPI_Datatype datatype(Type type) {
 
 NativeElements::NativeElements(const Problem& problem)
     : n(to_int(problem.count, "elements", problem)), type(datatype(problem.type)) {
-  const bool is_apart = problem.layout.is_apart() && problem.count > 0;
-  if (is_apart) {
+  const bool is_noncontiguous = problem.layout.is_noncontiguous() && problem.count > 0;
+  if (is_noncontiguous) {
     n = 1;
     type = vector_type(problem);
     owned_type = owned<MPI_Datatype>(type, MPI_Type_free);
   }
   if (!papcoll::is_reduction(problem.collective)) return;
-  if (is_apart) {
-    apart = {problem.layout, problem.count};
-    op = made_operator<OfApart>(problem.type, problem.op);
+  if (is_noncontiguous) {
+    noncontiguous = {problem.layout, problem.count};
+    op = made_operator<OfNoncontiguous>(problem.type, problem.op);
   } else if (papcoll::detail::simulated) {
     op = made_operator<Charged>(problem.type, problem.op);
   } else {

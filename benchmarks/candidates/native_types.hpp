@@ -20,7 +20,7 @@ std::vector<int> to_ints(const std::vector<std::size_t>& numbers, const char* wh
 MPI_Datatype datatype(Type type);
 
 /// How MPI's functions are told of a problem's elements: so many of a type, and an operator for it.
-/// Elements that lie apart are one of a derived type; MPI's own operators do not take such, and
+/// Non-contiguous elements are one of a derived type; MPI's own operators do not take such, and
 /// then it is a user's.
 struct NativeElements {
   int n = 0;

@@ -45,7 +45,7 @@ template <class In, class Out> class Maker {
   }
 
   /// Of blocks that differ.
-  Persistent uneven(Collective collective, const Uneven& u) const {
+  Persistent irregular(Collective collective, const Irregular& u) const {
     const papcoll::blocks sent = u.given(u.sent);
     const papcoll::blocks received = u.given(u.received);
     switch (collective) {
@@ -122,16 +122,16 @@ std::function<void()> persistent_call(const Problem& problem, const Buffers& buf
   const auto call = with_type(problem.type, [&]<class T>(std::type_identity<T>) {
     const T* const in = reinterpret_cast<const T*>(buffers.input());
     T* const out = reinterpret_cast<T*>(buffers.output());
-    if (problem.layout.is_apart()) {
+    if (problem.layout.is_noncontiguous()) {
       const Maker maker{problem, problem.layout.of(in, problem.input_count()),
                         problem.layout.of(out, problem.output_count()), comm, algorithm};
       return std::make_shared<Persistent>(even(maker, problem));
     }
     const Maker maker{problem, std::span{in, problem.input_extent()},
                       std::span{out, problem.output_extent()}, comm, algorithm};
-    return std::make_shared<Persistent>(problem.uneven != nullptr
-                                            ? maker.uneven(problem.collective, *problem.uneven)
-                                            : even(maker, problem));
+    return std::make_shared<Persistent>(
+        problem.irregular != nullptr ? maker.irregular(problem.collective, *problem.irregular)
+                                     : even(maker, problem));
   });
   return [call] { (*call)(); };
 }

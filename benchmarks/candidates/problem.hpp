@@ -1,7 +1,7 @@
 #pragma once
 
+#include "candidates/irregular.hpp"
 #include "candidates/layout.hpp"
-#include "candidates/uneven.hpp"
 
 #include <papcoll/base/collective.hpp>
 
@@ -47,8 +47,8 @@ inline std::size_t size_of(Type type) {
 }
 
 /// The name of a collective, or of its form whose blocks differ in length.
-inline std::string name_of_form(Collective collective, bool is_uneven) {
-  return std::string(papcoll::name_of(collective)) + (is_uneven ? "v" : "");
+inline std::string name_of_form(Collective collective, bool is_irregular) {
+  return std::string(papcoll::name_of(collective)) + (is_irregular ? "v" : "");
 }
 
 /// One call to be timed, whoever carries it out: the arguments that all ranks agree on. `count` is
@@ -63,12 +63,12 @@ struct Problem {
   bool in_place = false;
   int rank = 0;
   int ranks = 1;
-  Layout layout{};                         ///< of both buffers
-  std::shared_ptr<const Uneven> uneven{};  ///< null: blocks of one length
+  Layout layout{};                               ///< of both buffers
+  std::shared_ptr<const Irregular> irregular{};  ///< null: blocks of one length
 
   bool is_root() const { return rank == root; }
   std::size_t bytes() const { return count * size_of(type); }
-  std::string name() const { return name_of_form(collective, uneven != nullptr); }
+  std::string name() const { return name_of_form(collective, irregular != nullptr); }
 
   /// Elements this rank passes in, in a buffer of its own; 0 where the output holds them. Gaps
   /// between blocks that differ count, those of a layout do not.
@@ -94,9 +94,9 @@ struct Problem {
   std::size_t held(papcoll::Holds what) const {
     using papcoll::Holds;
     if (what == Holds::nothing || !papcoll::has_data(collective)) return 0;
-    if (uneven != nullptr) {
-      if (what == Holds::own_block) return uneven->lengths[static_cast<std::size_t>(rank)];
-      return (what == Holds::blocks_from_all ? uneven->received : uneven->sent).extent;
+    if (irregular != nullptr) {
+      if (what == Holds::own_block) return irregular->lengths[static_cast<std::size_t>(rank)];
+      return (what == Holds::blocks_from_all ? irregular->received : irregular->sent).extent;
     }
     return what == Holds::own_block || papcoll::is_elementwise(collective)
                ? count

@@ -107,7 +107,7 @@ bool check_results(GpuRank& rank) {
         .add("ranks", rank.comm.size())
         .add("pairs", check.pairs)
         .add("wrong", check.wrong)
-        .add("no_ipc", rank.comm.no_ipc())
+        .add("no_ipc", rank.comm.why_no_ipc())
         .print();
   }
   return check.wrong == 0;

@@ -60,10 +60,10 @@ bool time_through_host(GpuRank& rank, std::size_t most_bytes) {
         .add("bytes", bytes)
         .add("seconds", seconds)
         .add("bound", host_bound(bytes, comm.size(), rates.duplex))
-        .add("was_refused", !comm.no_ipc().empty())
+        .add("was_refused", !comm.why_no_ipc().empty())
         .print();
   }
-  return rank.on_all(!comm.no_ipc().empty());
+  return rank.on_all(!comm.why_no_ipc().empty());
 }
 
 }  // namespace bench

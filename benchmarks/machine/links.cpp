@@ -106,7 +106,7 @@ void print(const std::string& link, const LinkCost& cost) {
 /// One pair of ranks of the first node for each level on which they part.
 void measure_inside(const Placement& placement) {
   papcoll::Communicator comm{placement.comm()};
-  const papcoll::Machine* const machine = &comm.core().surroundings().machine->get();
+  const papcoll::Machine* const machine = &comm.core().environment().machine->get();
   const std::array<const char*, 5> parted{"one core", "one L3", "one NUMA domain", "one package",
                                           "one node"};
   for (int level = machine->depth(); level > machine->network().levels(); --level) {

@@ -47,10 +47,10 @@ void measure_node_costs(const Options& options, const Placement& placement) {
   together(placement.comm(), [&] {
     if (!problem.empty()) throw usage_error(problem);
     if (placement.rank() != 0) return;
-    if (!costs.near.known) costs.near = before.near;
-    if (!costs.apart.known) costs.apart = before.apart;
-    print("near", costs.near);
-    print("apart", costs.apart);
+    if (!costs.same_l3.known) costs.same_l3 = before.same_l3;
+    if (!costs.cross_l3.known) costs.cross_l3 = before.cross_l3;
+    print("near", costs.same_l3);
+    print("apart", costs.cross_l3);
     write_file(file, papcoll::tool::node_costs_json(costs).dump(2) + "\n");
   });
 }

@@ -98,8 +98,8 @@ int main(int argc, char** argv) {
   }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  std::vector<Block> near;
-  std::vector<Block> apart;
+  std::vector<Block> same_l3;
+  std::vector<Block> cross_l3;
   {
     papcoll::Communicator comm{MPI_COMM_WORLD};
     const papcoll::Algorithm chosen = papcoll::algorithm("auto+Reproducible");
@@ -136,13 +136,13 @@ int main(int argc, char** argv) {
         const std::size_t way = b % 2 == 0 ? k : ways - 1 - k;
         times[way] = time_of(way);
       }
-      constexpr double near_at_most = 235;
-      if (b >= 0) (times[by_type] < near_at_most ? near : apart).push_back(times);
+      constexpr double same_l3_at_most = 235;
+      if (b >= 0) (times[by_type] < same_l3_at_most ? same_l3 : cross_l3).push_back(times);
     }
   }
   if (rank == 0) {
-    print("near", near);
-    print("apart", apart);
+    print("near", same_l3);
+    print("apart", cross_l3);
   }
   MPI_Finalize();
   return 0;

@@ -58,10 +58,10 @@ struct Traffic {
 };
 
 /// Of an alltoallv.
-inline Traffic uneven_alltoall(const Workload& w, double all) {
+inline Traffic irregular_alltoall(const Workload& w, double all) {
   const auto p = static_cast<std::size_t>(w.ranks);
   double own = 0;      // of all ranks, from each to itself
-  double least = all;  // what moves once the rank has come for which that is least
+  double least = all;  // what moves once the rank has arrived for which that is least
   for (std::size_t r = 0; r < p; ++r) {
     const double itself = w.blocks[r * p + r];
     double moved = w.in_place ? -2 * itself : -itself;
@@ -76,10 +76,10 @@ inline Traffic uneven_alltoall(const Workload& w, double all) {
 
 /// Of blocks that differ. Which rank comes last is not known, so the one counts for which that is
 /// least; nor is it counted what nodes send each other.
-inline Traffic uneven_traffic(const Workload& w) {
+inline Traffic irregular_traffic(const Workload& w) {
   using papcoll::Collective;
   const double all = std::accumulate(w.blocks.begin(), w.blocks.end(), 0.0);
-  if (w.collective == Collective::alltoall) return uneven_alltoall(w, all);
+  if (w.collective == Collective::alltoall) return irregular_alltoall(w, all);
   const double least = *std::min_element(w.blocks.begin(), w.blocks.end());
   const double most = *std::max_element(w.blocks.begin(), w.blocks.end());
   if (w.collective == Collective::allgather) {
@@ -97,7 +97,7 @@ inline Traffic uneven_traffic(const Workload& w) {
 /// node does not have must reach it. Intermediate results and second readings are not counted.
 inline Traffic least_traffic(const Workload& w) {
   using papcoll::Collective;
-  if (!w.blocks.empty()) return uneven_traffic(w);
+  if (!w.blocks.empty()) return irregular_traffic(w);
   const double n = w.bytes;
   const double p = w.ranks;
   const double own = w.in_place ? 1 : 0;  // a rank's own block already stands in its output

@@ -12,8 +12,8 @@
 
 namespace bench {
 
-/// Whether two processors share a cache, as a signal between them tells.
-enum class Neighbourhood : unsigned char { none, near, apart, mixed };
+/// Whether two processors share an L3 cache, as a signal between them shows.
+enum class Neighbourhood : unsigned char { none, same_l3, cross_l3, mixed };
 
 inline constexpr std::array<std::string_view, 4> neighbourhood_names{"none", "near", "apart",
                                                                      "mixed"};
@@ -32,18 +32,18 @@ struct Signal {
 inline Signal signal_of(std::span<const double> readings) {
   // Processors that share an L3 cache take 27 to 77 ns (AMD EPYC) or 102 to 112 (Intel Xeon),
   // others 250 to 285. This is as many times the one as the other is of it.
-  constexpr double near_below = 170e-9;
+  constexpr double same_l3_below = 170e-9;
   // Two sockets take half a microsecond. What is longer waited for a processor.
   constexpr double disturbed = 1e-6;
   std::vector<double> good;
   std::copy_if(readings.begin(), readings.end(), std::back_inserter(good),
                [](double s) { return s > 0 && s < disturbed; });
   if (good.empty()) return {};
-  const auto near =
-      std::count_if(good.begin(), good.end(), [](double s) { return s < near_below; });
+  const auto same =
+      std::count_if(good.begin(), good.end(), [](double s) { return s < same_l3_below; });
   Signal signal{.seconds = papcoll::median(good), .where = Neighbourhood::mixed};
-  if (near == 0) signal.where = Neighbourhood::apart;
-  if (near == std::ssize(good)) signal.where = Neighbourhood::near;
+  if (same == 0) signal.where = Neighbourhood::cross_l3;
+  if (same == std::ssize(good)) signal.where = Neighbourhood::same_l3;
   return signal;
 }
 

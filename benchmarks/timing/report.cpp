@@ -29,7 +29,7 @@ Json row(const Options& options, const Placement& placement, const std::string& 
   const bool barrier = options.collective == Collective::barrier;
   const bool reduction = is_reduction(options.collective);
   return {
-      {"collective", name_of_form(options.collective, options.uneven)},
+      {"collective", name_of_form(options.collective, options.irregular)},
       {"algorithm", r.algorithm},
       {"resolved", r.resolved},
       {"ranks", placement.ranks()},
@@ -39,9 +39,9 @@ Json row(const Options& options, const Placement& placement, const std::string& 
       {"op", reduction ? name_of(options.op) : "none"},
       {"root", is_rooted(options.collective) ? Json(options.root) : Json(nullptr)},
       {"in_place", options.in_place},
-      {"counts", options.uneven ? Json(name_of(options.counts)) : Json(nullptr)},
-      {"gap", options.uneven ? Json(options.gap) : Json(nullptr)},
-      {"layout", options.layout.is_apart() ? Json(options.layout_text) : Json(nullptr)},
+      {"counts", options.irregular ? Json(name_of(options.counts)) : Json(nullptr)},
+      {"gap", options.irregular ? Json(options.gap) : Json(nullptr)},
+      {"layout", options.layout.is_noncontiguous() ? Json(options.layout_text) : Json(nullptr)},
       {"buffers", name_of(options.buffers)},
       {"arena", options.buffers == BufferKind::arena},
       {"machine", options.machine.empty() ? Json(nullptr) : Json(options.machine)},
@@ -207,15 +207,16 @@ class Report::Table : public Report::Writer {
   void head() const {
     const Placement& p = placement_;
     std::string what =
-        fmt::format("# papcoll-bench {}", name_of_form(options_.collective, options_.uneven));
+        fmt::format("# papcoll-bench {}", name_of_form(options_.collective, options_.irregular));
     if (options_.collective != Collective::barrier)
       what += fmt::format(" {}", name_of(options_.type));
     if (is_reduction(options_.collective)) what += fmt::format(" {}", name_of(options_.op));
     if (is_rooted(options_.collective)) what += fmt::format(", root {}", options_.root);
     if (options_.in_place) what += ", in place";
-    if (options_.uneven) what += fmt::format(", counts: {}", name_of(options_.counts));
-    if (options_.uneven && options_.gap > 0) what += fmt::format(", gaps of {}", options_.gap);
-    if (options_.layout.is_apart()) what += fmt::format(", layout {}", options_.layout_text);
+    if (options_.irregular) what += fmt::format(", counts: {}", name_of(options_.counts));
+    if (options_.irregular && options_.gap > 0) what += fmt::format(", gaps of {}", options_.gap);
+    if (options_.layout.is_noncontiguous())
+      what += fmt::format(", layout {}", options_.layout_text);
     if (options_.buffers != BufferKind::ordinary) {
       what += fmt::format(", buffers: {}", name_of(options_.buffers));
     }

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-// LastCombines: whoever comes last does all the work
+// LastCombines: whoever arrives last does all the work
 // --------------------------------------------------
 // Phases   1. Each rank writes its contribution to its chunk buffers, announces itself and draws a
 //             ticket.
@@ -28,7 +28,7 @@
 struct LastCombines {
   using policy_kind = papcoll::SchedulePolicyKind;
   static constexpr std::string_view name = "LastCombines";
-  static constexpr std::string_view sentence = "Whoever comes last combines all contributions.";
+  static constexpr std::string_view sentence = "Whoever arrives last combines all contributions.";
   // What the arrival policy and the transport have to offer.
   static constexpr unsigned needs = papcoll::capability::tickets | papcoll::capability::node_memory;
   static constexpr auto contract = papcoll::NumericalContract::reproducible;
@@ -97,7 +97,7 @@ struct LastCombines {
 
     template <papcoll::CallContext S> bool follow(S& s, const papcoll::Call& c) {
       if (!s.released(done_ + 1)) return false;
-      s.note_all_arrived();  // says the one who came last
+      s.note_all_arrived();  // says the one who arrived last
       take_next(s, c);
       if (has_room(s)) {
         write_next(s, c);

@@ -39,7 +39,7 @@ template <> struct CallOfUnknownBlocks<Collective::allgather> {
     std::vector<std::size_t> lengths(caller.ranks());
     allgather(comm, &n, lengths.data(), 1);
     auto all = room_for<typename P::T>(caller, sum_of(lengths));
-    call_uneven<Collective::allgather, Ps...>(comm, in, all, counts{lengths}, algorithm...);
+    call_irregular<Collective::allgather, Ps...>(comm, in, all, counts{lengths}, algorithm...);
     return all;
   }
 };
@@ -67,6 +67,6 @@ template <> struct CallOfUnknownBlocks<Collective::allgather> {
 ///
 ///     const std::vector<int> mine(static_cast<std::size_t>(comm.rank()), 7);
 ///     const std::vector<int> all = papcoll::allgatherv(comm, mine);    // 0 + 1 + … + P−1 elements
-PAPCOLL_UNEVEN_COLLECTIVE(allgatherv, allgather)  // papcoll: (comm, in, out, counts{n})
+PAPCOLL_IRREGULAR_COLLECTIVE(allgatherv, allgather)  // papcoll: (comm, in, out, counts{n})
 
 }  // namespace papcoll::inline PAPCOLL_ABI

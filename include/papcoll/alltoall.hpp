@@ -43,14 +43,14 @@ template <> struct CallOfUnknownBlocks<Collective::alltoall> {
     using T = typename P::T;
     const Caller caller{core_of(comm), Collective::alltoall, false, true};
     ReceivedBlocks<T> result;
-    // Checked before the others hear of them.
+    // Checked before they are exchanged.
     const std::vector<std::size_t> given =
         checked_lengths(caller, sent, std::ranges::size(in), sizeof(T), std::ranges::data(in));
     result.counts.resize(caller.ranks());
     alltoall(comm, given.data(), result.counts.data(), 1);
     result.data = room_for<T>(caller, sum_of(result.counts));
-    call_uneven<Collective::alltoall, Ps...>(comm, in, sent, result.data, counts{result.counts},
-                                             algorithm...);
+    call_irregular<Collective::alltoall, Ps...>(comm, in, sent, result.data, counts{result.counts},
+                                                algorithm...);
     return result;
   }
 };
@@ -84,6 +84,6 @@ template <> struct CallOfUnknownBlocks<Collective::alltoall> {
 ///     const std::vector<double> to_each(lengths.size() * static_cast<std::size_t>(comm.rank()));
 ///     const auto got = papcoll::alltoallv(comm, to_each, papcoll::counts{lengths},
 ///                                         papcoll::unknown_counts);    // got.counts[r] is r
-PAPCOLL_UNEVEN_COLLECTIVE(alltoallv, alltoall)  // papcoll: (comm, in, counts{n}, out, counts{m})
+PAPCOLL_IRREGULAR_COLLECTIVE(alltoallv, alltoall)  // papcoll: (comm, in, counts{n}, out, counts{m})
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -10,7 +10,7 @@
 #include <papcoll/call/persistent.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/run_hierarchical.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/runtime/memory/arena.hpp>
@@ -32,9 +32,9 @@ struct ChosenAlgorithm {
   ChosenAlgorithm(const Caller& caller, const AlgorithmSpec& given, Call& call,
                   const Chooser& chooser)
       : transport(given.transport == nullptr && given.transport_name.empty()
-                      ? default_transport(caller.core.surroundings())
+                      ? default_transport(caller.core.environment())
                       : transport_for(caller, given, call.memory)) {
-    state_contract(call, given);
+    apply_contract(call, given);
     spec.transport = &transport;
     spec.order = given.order;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
@@ -68,7 +68,8 @@ struct ChosenAlgorithm {
   }
   const auto run = [&] {
     if (h != nullptr) {
-      with_neighbours(core, call, [&](const Call& c) { run_hierarchical(core, *h, c, chooser); });
+      with_contiguous_buffers(core, call,
+                              [&](const Call& c) { run_hierarchical(core, *h, c, chooser); });
     } else {
       run_checked(caller, chosen.spec, chosen.transport, call);
     }
@@ -88,17 +89,17 @@ struct ChosenAlgorithm {
   TeamCore& core = caller.core;
   const bool remembers = given.is_free() && core.on_one_node();
   if (remembers) {
-    state_contract(call, given);
+    apply_contract(call, given);
     const SelectionCache& choices = selection_of(core).choices;
     const ArrivalAlgorithm* const before =
         choices.find(call, core.node.generation(), core.next_epoch());
     if (before != nullptr) {
-      if (!call.apart) [[likely]]
+      if (!call.is_noncontiguous) [[likely]]
         return core.run(*before, call);
-      return with_neighbours(core, call, [&](const Call& c) { core.run(*before, c); });
+      return with_contiguous_buffers(core, call, [&](const Call& c) { core.run(*before, c); });
     }
     if (choices.goes_by_caches(call, core.node.generation(), core.next_epoch())) {
-      return with_neighbours(core, call, [&](const Call& c) {
+      return with_contiguous_buffers(core, call, [&](const Call& c) {
         run_hierarchical(core, chooser.by_caches(), c, chooser);
       });
     }
@@ -113,8 +114,9 @@ struct ChosenAlgorithm {
   return start_checked(caller, chosen.spec, chosen.transport, call, std::move(owned));
 }
 
-[[gnu::noinline]] inline Settled settle_chosen(const Caller& caller, const AlgorithmSpec& spec,
-                                               Call& call, const Chooser& chooser) {
+[[gnu::noinline]] inline ResolvedAlgorithm resolve_chosen(const Caller& caller,
+                                                          const AlgorithmSpec& spec, Call& call,
+                                                          const Chooser& chooser) {
   const ChosenAlgorithm chosen{caller, spec, call, chooser};
   if (chosen.spec.hierarchical != nullptr || chosen.spec.order) return {};
   if (chosen.spec.arrival == nullptr) return {nullptr, chosen.spec.schedule};
@@ -132,8 +134,8 @@ Request Chosen<C>::start(const Caller& caller, const AlgorithmSpec& spec, Call& 
   return start_chosen(caller, spec, call, std::move(owned), ChooserOf<C>::value);
 }
 template <Collective C>
-Settled Chosen<C>::settle(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
-  return settle_chosen(caller, spec, call, ChooserOf<C>::value);
+ResolvedAlgorithm Chosen<C>::resolve(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
+  return resolve_chosen(caller, spec, call, ChooserOf<C>::value);
 }
 
 #define PAPCOLL_ONCE_FOR(c) PAPCOLL_COMPILE_ONCE(struct Chosen<Collective::c>)

@@ -22,7 +22,7 @@ struct CommFacts {
   const std::string& substitution;
   /// Returns the reason why calls under ArrivalOrder over RmaTransport run in predicted order (a
   /// ticket would take too long); empty if they do not, or if there was no such call.
-  const std::string& no_tickets;
+  const std::string& why_no_tickets;
   bool broken;
   MPI_Comm mpi_comm;
 };
@@ -32,7 +32,7 @@ struct CommFacts {
 PAPCOLL_DECL Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
 /// All transports over MPI, of which a communicator begins with that of its messages.
 PAPCOLL_DECL void offer_mpi_transports(TeamCore& core);
-PAPCOLL_DECL void offer_told_mpi_messages(TeamCore& core);
+PAPCOLL_DECL void offer_notifying_mpi_messages(TeamCore& core);
 PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept;
 
 struct Shrunk;  ///< see recovery.hpp
@@ -85,21 +85,21 @@ class Communicator {
   const Options& options() const noexcept { return facts().options; }
   /// Returns the reason why ShmTransport is unavailable on this communicator; empty if it is
   /// available.
-  const std::string& no_shared_memory() const noexcept { return facts().why_no_shared_memory; }
+  const std::string& why_no_shared_memory() const noexcept { return facts().why_no_shared_memory; }
   /// Returns the reason why the ranks of a node cannot copy from each other's private memory
   /// (cross-memory attach), as they would under PeerAccess::copied, or for messages too long for
   /// the library's part of the arena; empty if they can.
-  const std::string& no_cross_memory() const noexcept { return facts().why_no_cma; }
+  const std::string& why_no_cma() const noexcept { return facts().why_no_cma; }
   /// Returns the reason why calls over MpiTransport run by the MPI library's own collectives (it
   /// has no communicator left for papcoll); empty if they do not.
   const std::string& mpi_substitution() const noexcept { return facts().substitution; }
   /// Why calls under ArrivalOrder over RmaTransport run in predicted order (a ticket would take too
   /// long), or nothing if they do not, or if there were none.
-  const std::string& no_tickets() const noexcept { return facts().no_tickets; }
+  const std::string& why_no_tickets() const noexcept { return facts().why_no_tickets; }
   /// Returns the reason why messages between GPU buffers go through the host (IPC or peer access is
   /// refused on some rank), equal on all ranks; empty if they do not, or if there was no such
   /// message.
-  const std::string& no_ipc() const noexcept { return detail::no_ipc_of(*core_); }
+  const std::string& why_no_ipc() const noexcept { return detail::why_no_ipc_of(*core_); }
   /// Returns true if every further call throws broken_communicator: a peer was lost, the deadline
   /// passed, or calls did not match while messages were in flight.
   bool broken() const noexcept { return facts().broken; }
@@ -109,7 +109,9 @@ class Communicator {
   /// For the library, see TeamOf.
   static void offer_transports(TeamCore& core) { detail::offer_mpi_transports(core); }
   /// For the library, see TeamOf.
-  static void offer_told_messages(TeamCore& core) { detail::offer_told_mpi_messages(core); }
+  static void offer_notifying_messages(TeamCore& core) {
+    detail::offer_notifying_mpi_messages(core);
+  }
 
  private:
   friend struct detail::Shrunk;
@@ -133,7 +135,9 @@ template <> struct TeamOf<MPI_Comm> {
   /// For the library.
   static void offer_transports(TeamCore& core) { detail::offer_mpi_transports(core); }
   /// For the library.
-  static void offer_told_messages(TeamCore& core) { detail::offer_told_mpi_messages(core); }
+  static void offer_notifying_messages(TeamCore& core) {
+    detail::offer_notifying_mpi_messages(core);
+  }
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI
@@ -164,22 +168,22 @@ PAPCOLL_DECL void offer_mpi_transports(TeamCore& core) {
   core.offer_transports(all);
 }
 
-PAPCOLL_DECL void offer_told_mpi_messages(TeamCore& core) {
-  MpiLink* const link = core.surroundings().mpi;
-  if (simulated || core.surroundings().messages) return;
-  core.offer_messages([link](std::function<void(const TransportOp&)> told) {
-    return std::unique_ptr<Endpoint>(new NotifyingMpiEndpoint(*link, std::move(told)));
+PAPCOLL_DECL void offer_notifying_mpi_messages(TeamCore& core) {
+  MpiLink* const link = core.environment().mpi;
+  if (simulated || core.environment().messages) return;
+  core.offer_messages([link](std::function<void(const TransportOp&)> notify) {
+    return std::unique_ptr<Endpoint>(new NotifyingMpiEndpoint(*link, std::move(notify)));
   });
 }
 
 PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept {
-  const TeamEnvironment& s = core.surroundings();
+  const TeamEnvironment& s = core.environment();
   return {s.nodes,
           core.options(),
           s.why_no_shared_memory,
           s.why_no_cma,
           core.connections.substitution(),
-          core.no_tickets(),
+          core.why_no_tickets(),
           core.broken(),
           s.mpi->user()};
 }

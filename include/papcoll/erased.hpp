@@ -224,8 +224,8 @@ struct ErasedCall : CallArguments, Pinned {
   ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks& s, void* out_,
              const blocks& r, const ErasedElements& e, papcoll::root at = papcoll::root{0}) noexcept
       : ErasedCall(comm, c, in_, out_, e, at) {
-    differing_ = {maker_of_uneven(c), s, r};
-    uneven = &differing_;
+    differing_ = {maker_of_irregular(c), s, r};
+    irregular = &differing_;
   }
   /// One without elements.
   ErasedCall(erased::Comm comm, Collective c) noexcept : CallArguments(c), core(comm.core()) {}
@@ -246,7 +246,7 @@ struct ErasedCall : CallArguments, Pinned {
   }
 
   ErasedLayouts laid_{{.lay = lay_erased, .is_counted = true}};
-  UnevenArguments differing_;
+  IrregularArguments differing_;
 };
 
 /// Runs a call of that collective.

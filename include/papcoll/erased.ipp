@@ -155,8 +155,8 @@ PAPCOLL_DECL void lay_erased(const Caller& caller, LayoutArguments& arguments, C
   CallBlocks& views = blocks_of(caller);
   call.in_view = view_of_erased(caller, "input", given.in, in_count, size, in_place, views.in);
   call.out_view = view_of_erased(caller, "output", given.out, out_count, size, true, views.out);
-  call.apart = call.in_view != nullptr || call.out_view != nullptr;
-  if (!in_place) return check_apart(caller, call, in_count, out_count);
+  call.is_noncontiguous = call.in_view != nullptr || call.out_view != nullptr;
+  if (!in_place) return check_disjoint(caller, call, in_count, out_count);
   caller.require(lie_alike(call.in_view, call.out_view),
                  "input and output are one buffer with two layouts: pass the same one for both "
                  "(in place), or two buffers");
@@ -185,7 +185,7 @@ const Route& erased_route(CollectiveList<Cs...>, Collective c) noexcept {
 
 [[gnu::noinline]] inline void run_erased_call(ErasedCall& c, const Algorithm& algorithm,
                                               const Route& route) {
-  check_erased({c.core, c.collective, false, c.uneven != nullptr}, c);
+  check_erased({c.core, c.collective, false, c.irregular != nullptr}, c);
   c.algorithm = &algorithm;
   run_call(c.core, c, route);
 }
@@ -196,14 +196,14 @@ template <Collective C> void run_erased(ErasedCall&& c, const Algorithm& algorit
 }
 
 PAPCOLL_DECL Request start_erased(ErasedCall&& c, const Algorithm& algorithm) {
-  check_erased({c.core, c.collective, true, c.uneven != nullptr}, c);
+  check_erased({c.core, c.collective, true, c.irregular != nullptr}, c);
   c.algorithm = &algorithm;
   return start_call(c.core, c, erased_route<Way::non_blocking>(AllCollectives{}, c.collective),
                     nullptr);
 }
 
 PAPCOLL_DECL Persistent prepare_erased(ErasedCall&& c, const Algorithm& algorithm) {
-  check_erased({c.core, c.collective, false, c.uneven != nullptr}, c);
+  check_erased({c.core, c.collective, false, c.irregular != nullptr}, c);
   c.algorithm = &algorithm;
   return prepare_call(c.core, c, erased_route<Way::persistent>(AllCollectives{}, c.collective),
                       nullptr);

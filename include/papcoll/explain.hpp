@@ -48,9 +48,9 @@ template <Team C> std::vector<AlgorithmCount> algorithm_counts(C&& comm) {
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
-#include <papcoll/choice/selection/caches.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/learner.hpp>
+#include <papcoll/choice/selection/selection_cache.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -107,8 +107,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   TeamFacts facts;
   facts.transport = &transport_of(team, given);
   facts.on_one_node = team.on_one_node();
-  facts.why_no_shared_memory = team.surroundings().why_no_shared_memory;
-  facts.memory = memory_of(team.surroundings(), team.surroundings().node);
+  facts.why_no_shared_memory = team.environment().why_no_shared_memory;
+  facts.memory = memory_of(team.environment(), team.environment().node);
   facts.inputs = inputs_of(team, call, by_messages, any_transport);
   if (given.order) facts.inputs.learner = nullptr;
   const SelectionState& state = selection_of(team);
@@ -129,8 +129,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   }
   if (team.on_one_node()) facts.memory += costs_of(*facts.inputs.costs);
   facts.inputs.suara = nullptr;  // another thread's call may be at it, and at the others
-  if (const auto& machine = team.surroundings().machine) facts.machine = &machine->get();
-  MachineOrders orders{team.surroundings().machine};
+  if (const auto& machine = team.environment().machine) facts.machine = &machine->get();
+  MachineOrders orders{team.environment().machine};
   PlanCache plans;
   if (facts.inputs.orders != nullptr) {
     orders.begins(collective, call.root);  // as after a call with this root

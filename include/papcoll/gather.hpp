@@ -46,7 +46,7 @@ template <> struct CallOfUnknownBlocks<Collective::gather> {
     gather(comm, &n, lengths.data(), 1, to);
     auto all = room_for<typename P::T>(caller, sum_of(lengths));
     const counts each = is_root ? counts{lengths} : counts{};
-    call_uneven<Collective::gather, Ps...>(comm, in, all, each, to, algorithm...);
+    call_irregular<Collective::gather, Ps...>(comm, in, all, each, to, algorithm...);
     return all;
   }
 };
@@ -78,6 +78,6 @@ template <> struct CallOfUnknownBlocks<Collective::gather> {
 ///
 ///     const std::vector<int> mine(static_cast<std::size_t>(comm.rank()), 7);
 ///     const std::vector<int> all = papcoll::gatherv(comm, mine, papcoll::root{0});
-PAPCOLL_UNEVEN_COLLECTIVE(gatherv, gather)  // papcoll: (comm, in, out, counts{n}, root{0})
+PAPCOLL_IRREGULAR_COLLECTIVE(gatherv, gather)  // papcoll: (comm, in, out, counts{n}, root{0})
 
 }  // namespace papcoll::inline PAPCOLL_ABI

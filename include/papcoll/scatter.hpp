@@ -51,7 +51,7 @@ template <> struct CallOfUnknownBlocks<Collective::scatter> {
     auto part = room_for<T>(caller, own);
     // Where they are not looked at, they need not be right.
     const blocks mine = is_root ? each : blocks{counts{}};
-    call_uneven<Collective::scatter, Ps...>(comm, in, part, mine, from, algorithm...);
+    call_irregular<Collective::scatter, Ps...>(comm, in, part, mine, from, algorithm...);
     return part;
   }
 };
@@ -86,6 +86,6 @@ template <> struct CallOfUnknownBlocks<Collective::scatter> {
 ///     const std::vector<double> all(3 * each.size());
 ///     const std::vector<double> mine = papcoll::scatterv(
 ///         comm, all, papcoll::counts{each}, papcoll::unknown_counts, papcoll::root{0});
-PAPCOLL_UNEVEN_COLLECTIVE(scatterv, scatter)  // papcoll: (comm, in, out, counts{n}, root{0})
+PAPCOLL_IRREGULAR_COLLECTIVE(scatterv, scatter)  // papcoll: (comm, in, out, counts{n}, root{0})
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -42,8 +42,8 @@ class ThreadTeam {
     /// Returns the number of ranks of the team.
     int size() const noexcept { return size_; }
     /// Returns the reason why messages between GPU buffers go through the host, as
-    /// Communicator::no_ipc().
-    const std::string& no_ipc() const noexcept { return detail::no_ipc_of(*core_); }
+    /// Communicator::why_no_ipc().
+    const std::string& why_no_ipc() const noexcept { return detail::why_no_ipc_of(*core_); }
     /// For the library: what collectives work on.
     TeamCore& core() noexcept { return *core_; }
 

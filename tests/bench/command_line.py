@@ -98,7 +98,7 @@ def check_refusals(directory, refused):
             "strided:2:4", "--bytes", "8")
     refused("--layout: alltoallv has none", "alltoallv", "--layout", "column")
     refused("--layout: barrier has none", "barrier", "--layout", "column")
-    refused("mpi:packed packs what lies apart: it needs --layout", "allreduce", "--algorithm",
+    refused("mpi:packed packs what is not contiguous: it needs --layout", "allreduce", "--algorithm",
             "mpi:packed")
     refused("--arrival uniform needs --mif or --spread", "allreduce", "--arrival", "uniform")
     refused("balanced arrivals have neither", "allreduce", "--mif", "3")

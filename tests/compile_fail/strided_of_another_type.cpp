@@ -1,4 +1,4 @@
-// Elements that lie apart, of another type than the input's.
+// Non-contiguous elements, of another type than the input's.
 #include <papcoll/core.hpp>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Elements that lie apart and may not be written, as an output.
+// Non-contiguous elements that may not be written, as an output.
 #include <papcoll/core.hpp>
 
 #include <vector>

@@ -40,7 +40,7 @@ class Algorithm {
   constexpr std::uint8_t id() const noexcept { return traits_->id; }
   bool serves(Collective c) const noexcept { return traits_->serves(c); }
   /// Do ranks read and write each other's buffers in it?
-  constexpr bool lends_buffers() const noexcept { return traits_->lends_buffers; }
+  constexpr bool exposes_buffers() const noexcept { return traits_->exposes_buffers; }
   /// Does it serve blocks that differ in size?
   constexpr bool takes_counts() const noexcept { return traits_->takes_counts; }
   /// Does it combine in rank order if the call asks for that?

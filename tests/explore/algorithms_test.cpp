@@ -87,7 +87,7 @@ TEST_CASE("Four ranks: random schedules", "[explore]") {
 TEST_CASE("Buffers that peers cannot reach go through pools or chunk buffers", "[explore]") {
   const auto scripts = [](int ranks, auto&& f) {
     for_all_calls(ranks, 5, [&](const CallSpec& call) {
-      if (!call.algorithm.lends_buffers()) return;
+      if (!call.algorithm.exposes_buffers()) return;
       for (const Reach reach : {Reach::pools, Reach::chunk_buffers}) {
         // Pools are found to be there by what all had `epoch_slots` calls before.
         Script script{ranks, {call, call, call, call}};
@@ -120,7 +120,7 @@ TEST_CASE("Buffers that peers cannot reach go through pools or chunk buffers", "
 TEST_CASE("Each rank shows its blocks in another way", "[explore]") {
   for (const int ranks : {3, 4}) {
     for_all_calls(ranks, 5, [&](const CallSpec& call) {
-      if (!call.algorithm.lends_buffers()) return;
+      if (!call.algorithm.exposes_buffers()) return;
       for (const int kind : {0, 1, 2}) {
         Script script{ranks, {call, call}};
         script.reach = Reach::mixed;
@@ -137,7 +137,7 @@ TEST_CASE("Each rank shows its blocks in another way", "[explore]") {
 
 TEST_CASE("Who lends its input is not let go by who waits for pieces of others", "[explore]") {
   CallSpec call{explored<papcoll::StaticOrder, papcoll::BlockCopies>, Collective::alltoall, 20};
-  call.uneven = true;
+  call.irregular = true;
   for (const int kind : {0, 1, 2}) {
     Script script{4, {call, call}};
     script.reach = Reach::mixed;
@@ -157,7 +157,7 @@ TEST_CASE("Stores that are seen late", "[explore]") {
     for (const int ranks : {2, 3, 4}) {
       for_all_calls(ranks, 5, [&](const CallSpec& call) {
         for (const Reach reach : {Reach::all, Reach::pools, Reach::chunk_buffers, Reach::mixed}) {
-          if (reach != Reach::all && !call.algorithm.lends_buffers()) break;
+          if (reach != Reach::all && !call.algorithm.exposes_buffers()) break;
           Script script{ranks, {call, call, call}};
           script.reach = reach;
           INFO(call.describe() << ", reach " << static_cast<int>(reach));
@@ -178,7 +178,7 @@ TEST_CASE("Deeper: every schedule with three preemptions", "[explore]") {
       INFO(call.describe());
       World<TightControlBlock> world{{2, {call, call, call}}};
       // Those that lend buffers touch several times as many words.
-      require_complete(depth_first(world, a.lends_buffers() ? 2 : 3));
+      require_complete(depth_first(world, a.exposes_buffers() ? 2 : 3));
     }
   }
 }

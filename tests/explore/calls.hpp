@@ -18,7 +18,7 @@ inline papcoll::CallFingerprint fingerprint_of(const CallSpec& s) {
   if (s.invalid) return {0, papcoll::CallFingerprint::invalid};
   return papcoll::CallFingerprint::of(
       s.count, s.collective, s.algorithm.id(), static_cast<std::uint32_t>(s.root),
-      static_cast<std::uint32_t>(s.rank_order) | static_cast<std::uint32_t>(s.uneven) << 1 |
+      static_cast<std::uint32_t>(s.rank_order) | static_cast<std::uint32_t>(s.irregular) << 1 |
           static_cast<std::uint32_t>(s.reproducible) << 2);
 }
 
@@ -85,7 +85,7 @@ inline std::string problem_of(const Script& script, std::size_t i, int rank, con
     const std::size_t blocks =
         spec.collective == Collective::scatter ? static_cast<std::size_t>(script.ranks) : 1;
     const bool chunked = blocks * spec.count * reducer_of(spec).size > script.chunk;
-    const bool partly = (of_root && chunked) || spec.algorithm.lends_buffers();
+    const bool partly = (of_root && chunked) || spec.algorithm.exposes_buffers();
     if (partly ? buffers.confined() : buffers.untouched()) return {};
     return call + " failed, but wrote to its memory";
   }

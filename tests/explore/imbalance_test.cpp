@@ -37,7 +37,7 @@ std::uint64_t arrival(std::uint32_t epoch, int rank) {
 
 struct Sane {
   static constexpr int notes_ahead = 0;
-  static constexpr int looks_ahead = 0;
+  static constexpr int evaluates_ahead = 0;
   static constexpr bool notes_when_gone = false;
   static constexpr bool costs_when_gone = false;
 };
@@ -48,7 +48,7 @@ struct Costs final : papcoll::CostListener {
   void add(const papcoll::CallCost& cost) noexcept override {
     sum = sum * 31 + cost.in_call + cost.after_last;
   }
-  void settle(std::uint32_t) noexcept override { sum = sum * 31 + 1; }
+  void evaluate(std::uint32_t) noexcept override { sum = sum * 31 + 1; }
 };
 
 /// What a rank knows after a look.
@@ -123,9 +123,9 @@ template <class Fault> class Calls {
     wait([&] { return context.enter(); });
     const std::uint32_t epoch = context.epoch();
     if (!Fault::notes_when_gone) note(watch, epoch + Fault::notes_ahead, rank);
-    if (watch.looks(epoch)) {
+    if (watch.evaluates_at(epoch)) {
       Costs costs;
-      watch.look(epoch + Fault::looks_ahead, &costs);
+      watch.evaluate(epoch + Fault::evaluates_ahead, &costs);
       seen_[static_cast<std::size_t>(rank)].push_back({watch.of(kind), costs.sum});
     }
     context.announce(nullptr, 0, 0);
@@ -157,9 +157,9 @@ template <class Fault> class Calls {
         note(of_rank, e + Fault::notes_ahead, r);
         note_cost(of_rank, e, r);
       }
-      if (!watch.looks(e)) continue;
+      if (!watch.evaluates_at(e)) continue;
       Costs costs;
-      watch.look(e, &costs);
+      watch.evaluate(e, &costs);
       seen.push_back({watch.of(kind), costs.sum});
     }
     return seen;
@@ -176,7 +176,7 @@ template <class Fault> class Calls {
 
 /// Words of calls that not all ranks have left.
 struct LooksTooSoon : Sane {
-  static constexpr int looks_ahead = 2;
+  static constexpr int evaluates_ahead = 2;
 };
 /// As if the control block remembered fewer calls than it has to.
 struct ForgetsTooSoon : Sane {

@@ -37,7 +37,7 @@ std::vector<CallSpec> wrong_calls(const CallSpec& call, int ranks) {
     wrong.push_back(w);
   }
   for (const Algorithm a : algorithms()) {
-    if (a.lends_buffers()) continue;
+    if (a.exposes_buffers()) continue;
     for (const Collective c : {Collective::allreduce, Collective::reduce, Collective::bcast,
                                Collective::allgather, Collective::barrier}) {
       if ((a == call.algorithm && c == call.collective) || !a.serves(c)) continue;
@@ -45,10 +45,10 @@ std::vector<CallSpec> wrong_calls(const CallSpec& call, int ranks) {
     }
   }
   wrong.push_back({multi_leader, Collective::allreduce, 80});
-  if (!call.algorithm.lends_buffers()) return wrong;
+  if (!call.algorithm.exposes_buffers()) return wrong;
   // Those that find each other's tickets and work words.
   for (const Algorithm a : algorithms()) {
-    if (a == call.algorithm || !a.lends_buffers()) continue;
+    if (a == call.algorithm || !a.exposes_buffers()) continue;
     for (const Collective c :
          {Collective::allreduce, Collective::reduce, Collective::bcast, Collective::allgather}) {
       if (a.serves(c)) wrong.push_back({a, c, call.count, call.root});
@@ -132,9 +132,9 @@ TEST_CASE("A rank that still has to tell of a mismatch gives nothing in that cal
   constexpr Algorithm block_copies = explored<papcoll::StaticOrder, papcoll::BlockCopies>;
   for (const Collective c : {Collective::gather, Collective::scatter, Collective::alltoall}) {
     for (const std::size_t earlier : {3U, 16U, 38U}) {
-      CallSpec uneven{block_copies, c, 16, 0};
-      uneven.uneven = true;
-      explore_calls({block_copies, c, earlier, 0}, uneven, Reach::all);
+      CallSpec irregular{block_copies, c, 16, 0};
+      irregular.irregular = true;
+      explore_calls({block_copies, c, earlier, 0}, irregular, Reach::all);
     }
   }
 }

@@ -35,7 +35,7 @@ struct CallSpec {
   bool of_a_pair = false;
   bool invalid = false;  ///< a call that its rank refuses by itself
   /// With counts: nothing for rank 0, twice for the last; of an alltoall all kinds of pairs.
-  bool uneven = false;
+  bool irregular = false;
   bool reproducible = false;  ///< see papcoll::Call
 
   friend bool operator==(const CallSpec&, const CallSpec&) = default;
@@ -44,7 +44,7 @@ struct CallSpec {
     return std::string(algorithm.name()) + " " + std::string(papcoll::name_of(collective)) +
            " of " + std::to_string(count) + ", root " + std::to_string(root) +
            (in_place ? ", in place" : "") + (rank_order ? ", rank order" : "") +
-           (reproducible ? ", reproducible" : "") + (uneven ? ", uneven" : "");
+           (reproducible ? ", reproducible" : "") + (irregular ? ", uneven" : "");
   }
 };
 
@@ -140,7 +140,7 @@ class Buffers {
     c.in = memory_ + in_at_;
     c.out = memory_ + (is_in_place_ && spec_.collective == Collective::scatter ? in_at_ : out_at_);
     c.count = spec_.count;
-    if (spec_.uneven) prepare_counts(c);
+    if (spec_.irregular) prepare_counts(c);
     c.reducer = reducer_of(spec_);
     c.root = spec_.root;
     c.input_in_output = is_in_place_;
@@ -174,12 +174,12 @@ class Buffers {
   // --- what belongs to whom, in elements
 
   std::size_t share(int r) const noexcept {
-    if (!spec_.uneven || ranks_ == 1) return spec_.count;
+    if (!spec_.irregular || ranks_ == 1) return spec_.count;
     return r == 0 ? 0 : r + 1 == ranks_ ? 2 * spec_.count : spec_.count;
   }
   /// In place, two ranks have as much for each other.
   std::size_t pair(int from, int to) const noexcept {
-    return spec_.uneven ? spec_.count * static_cast<std::size_t>((from + to) % 3) : spec_.count;
+    return spec_.irregular ? spec_.count * static_cast<std::size_t>((from + to) % 3) : spec_.count;
   }
   std::size_t first_of(int rank) const noexcept {
     std::size_t n = 0;
@@ -274,9 +274,9 @@ class Buffers {
     const bool all_know =
         spec_.collective == Collective::reduce_scatter || spec_.collective == Collective::allgather;
     c.count = all_know ? first_of(ranks_) : 1;
-    c.own_counts = !all_know;
+    c.local_counts = !all_know;
     c.counts = counts_.data();
-    c.places = places_.data();
+    c.displacements = places_.data();
   }
 
   CallSpec spec_;

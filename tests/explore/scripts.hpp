@@ -41,7 +41,7 @@ inline std::vector<CallSpec> all_calls(Algorithm a, Collective c, int ranks, std
             call.reproducible = false;
           }
           if (c != Collective::reduce_scatter && !a.takes_counts()) continue;
-          call.uneven = true;
+          call.irregular = true;
           calls.push_back(call);
         }
       }

@@ -45,9 +45,9 @@ std::vector<CallSpec> kinds(int ranks) {
     }
     if (a.serves(Collective::alltoall)) {
       calls.push_back({a, Collective::alltoall, 20});
-      CallSpec uneven{a, Collective::alltoall, 7, 0, true};
-      uneven.uneven = true;
-      calls.push_back(uneven);
+      CallSpec irregular{a, Collective::alltoall, 7, 0, true};
+      irregular.irregular = true;
+      calls.push_back(irregular);
       calls.push_back({a, Collective::gather, 38, ranks - 1});
       calls.push_back({a, Collective::scatter, 20, ranks - 1});
     }

@@ -151,7 +151,7 @@ class World {
     return complete;
   }
 
-  /// As take_back_what_is_lent() does. Nobody rings when a reader is done.
+  /// As wait_for_readers() does. Nobody rings when a reader is done.
   void await_readers(const Context& context) {
     for (int r = context.reader(); r >= 0; r = context.reader()) {
       shared_model().publish_stores();

@@ -75,7 +75,7 @@ bool lazy_buffers_fail(const char* algorithm, off_t spare, const papcoll::GroupC
   if (!groups.empty()) options.chunk_bytes = 16384;  // there are more control blocks
   papcoll::Communicator comm{world.get(), options};
   const int me = comm.rank();
-  if (!comm.no_shared_memory().empty()) return complain(me, algorithm, "no shared memory");
+  if (!comm.why_no_shared_memory().empty()) return complain(me, algorithm, "no shared memory");
   if (me == 0) fill(spare);
   MPI_Barrier(MPI_COMM_WORLD);
   const auto add = [&](std::size_t n, const char* name) {
@@ -114,7 +114,7 @@ bool making_refuses() {
   {
     papcoll::Communicator comm{world.get()};
     const int me = comm.rank();
-    const std::string why = comm.no_shared_memory();
+    const std::string why = comm.why_no_shared_memory();
     if (why.find("/dev/shm") == std::string::npos) {
       right = complain(me, "making", "no reason", {"", why});
     }
@@ -171,7 +171,7 @@ int main(int argc, char** argv) {
     papcoll::Communicator comm{MPI_COMM_WORLD};
     if (comm.rank() == 0) fill();
     MPI_Barrier(MPI_COMM_WORLD);
-    right = comm.no_shared_memory().empty() && registration_fails(comm);
+    right = comm.why_no_shared_memory().empty() && registration_fails(comm);
     right = fails(comm, "Linear+ShmTransport") && right;
     MPI_Barrier(MPI_COMM_WORLD);
     if (comm.rank() == 0) unlink(filler);

@@ -65,7 +65,7 @@ constexpr milliseconds dies_after{100};  ///< less than that
 constexpr milliseconds deadline{500};
 constexpr milliseconds soon{10'000};  ///< however busy the machine is
 constexpr int most_calls = 100'000;
-constexpr int until_they_agree = 20;  ///< calls after which an agreement is under way
+constexpr int until_they_agree = 20;  ///< calls after which an exchange is under way
 
 /// A sum in the midst of which the process gets a signal.
 struct FatefulSum {
@@ -325,7 +325,7 @@ int main(int argc, char** argv) {
     if (!by_ticket) continue;
     Series{p.comm[0], p.algorithm, what, bytes}.run(1);
     if (!p.comm[0].core().draws_tickets()) {
-      file << "SKIPPED: " << p.comm[0].no_tickets() << std::endl;
+      file << "SKIPPED: " << p.comm[0].why_no_tickets() << std::endl;
       _exit(EXIT_SUCCESS);
     }
   }

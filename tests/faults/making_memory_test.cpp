@@ -124,7 +124,7 @@ Made make(int rank, int size, const std::string& when, Ranks ranks) {
   MPI_Allreduce(&mine, &made.fine, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (made.fine == size) {
     if (papcoll::allreduce(*comm, 1) != size) complain(rank, when, "a wrong sum");
-    made.no_shared_memory = comm->no_shared_memory();
+    made.no_shared_memory = comm->why_no_shared_memory();
   }
   comm.reset();
   // The MPI communicator of one that failed may have collectives under way: it stays.

@@ -102,7 +102,7 @@ TEST_CASE("collectives between processes that each have devices", "[gpu]") {
     CAPTURE(n);
     Process p{4};
     const bool right = collectives_are_right(p.comm(), p.device(), n);
-    CHECK(p.comm().no_ipc().empty() == (p.comm().nodes() == 1));
+    CHECK(p.comm().why_no_ipc().empty() == (p.comm().nodes() == 1));
     CHECK(p.problem(right) == "");
   }
 }
@@ -131,7 +131,7 @@ TEST_CASE("processes of which one may not share memory go through the host", "[g
     bool right = allreduces_are_right(p, n);
     right &= collectives_are_right(p.comm(), p.device(), n);
     // On several nodes only those of the rank's own know.
-    const bool told = p.comm().no_ipc().find("on rank 1: ") != std::string::npos;
+    const bool told = p.comm().why_no_ipc().find("on rank 1: ") != std::string::npos;
     if (p.comm().nodes() == 1) CHECK(told);
     CHECK(p.problem(right) == "");
   }

@@ -63,8 +63,8 @@ class FatefulApi final : public papcoll::gpu::Api {
   void copy(void* to, const void* from, std::size_t bytes, Stream stream) override {
     next().copy(to, from, bytes, stream);
   }
-  std::uint64_t tell() override { return api_.tell(); }
-  void hear(std::uint64_t told) override { api_.hear(told); }
+  std::uint64_t publish() override { return api_.publish(); }
+  void on_published(std::uint64_t published) override { api_.on_published(published); }
   void combine(const papcoll::gpu::Operands& operands, std::size_t n,
                const papcoll::gpu::DeviceReducer& reducer, Stream stream) override {
     next().combine(operands, n, reducer, stream);

@@ -34,9 +34,9 @@ struct Letter {
   std::uint64_t physical_device = 0;
 };
 
-class ControlMessage {
+class LetterSocket {
  public:
-  explicit ControlMessage(int end) : end_(end) {}
+  explicit LetterSocket(int end) : end_(end) {}
   void send(const Letter& letter) {
     EXPECT(::write(end_, &letter, sizeof letter) == sizeof letter);
   }
@@ -192,27 +192,27 @@ void check_streams(gpu::Api& api) {
 }
 
 /// Both processes: one fills a window of its own, the other adds to it.
-void give(gpu::Api& api, ControlMessage& mail) {
+void give(gpu::Api& api, LetterSocket& letters) {
   const gpu::OwnedStream stream(api, api.make_stream(0));
   const gpu::OwnedMemory window(api, api.allocate(0, bytes));
   const gpu::OwnedEvent filled(api, api.make_event(0, true));
   const std::vector<float> ones(n, 1);
   api.copy(window.get(), ones.data(), bytes, stream.get());
   api.record(filled.get(), stream.get());
-  mail.send(
+  letters.send(
       {api.export_memory(window.get()), api.export_event(filled.get()), api.physical_device(0)});
-  const std::optional<Letter> answer = mail.receive();
+  const std::optional<Letter> answer = letters.receive();
   if (!EXPECT(answer)) return;
   EXPECT(answer->physical_device == api.physical_device(0));
   const gpu::OwnedEvent added(api, api.import_event(0, answer->event));
   api.wait(stream.get(), added.get());
   EXPECT(to_host(api, window.get(), stream.get(), 0) == std::vector<float>(n, 2));
-  mail.send({});
-  EXPECT(mail.receive());  // it has closed the window
+  letters.send({});
+  EXPECT(letters.receive());  // it has closed the window
 }
 
-void take(gpu::Api& api, ControlMessage& mail) {
-  const std::optional<Letter> letter = mail.receive();
+void take(gpu::Api& api, LetterSocket& letters) {
+  const std::optional<Letter> letter = letters.receive();
   if (!EXPECT(letter)) return;
   const gpu::OwnedStream stream(api, api.make_stream(0));
   const gpu::OwnedEvent added(api, api.make_event(0, true));
@@ -223,12 +223,12 @@ void take(gpu::Api& api, ControlMessage& mail) {
     EXPECT(to_host(api, window.get(), stream.get(), 0) == std::vector<float>(n, 1));
     add(api, window.get(), window.get(), stream.get());
     api.record(added.get(), stream.get());
-    mail.send({{}, api.export_event(added.get()), api.physical_device(0)});
-    EXPECT(mail.receive());
+    letters.send({{}, api.export_event(added.get()), api.physical_device(0)});
+    EXPECT(letters.receive());
     finish(api, stream.get(), 0);
   }
   EXPECT(fault_of([&] { api.import_memory(0, {}); }) == Fault::ipc_refused);
-  mail.send({});
+  letters.send({});
 }
 
 int without_gpu(const gpu::device_error& e) {
@@ -252,18 +252,18 @@ int main() {
   if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return 1;
   const pid_t child = ::fork();
   ::close(ends[child == 0 ? 0 : 1]);
-  ControlMessage mail(ends[child == 0 ? 1 : 0]);
+  LetterSocket letters(ends[child == 0 ? 1 : 0]);
   try {
     gpu::CudaRuntime cuda;
     if (child == 0) {
-      take(cuda, mail);
+      take(cuda, letters);
       std::fflush(stdout);
       std::_Exit(failures == 0 ? 0 : 1);
     }
     check_devices(cuda);
     check_memory(cuda);
     check_streams(cuda);
-    give(cuda, mail);
+    give(cuda, letters);
   } catch (const gpu::device_error& e) {
     if (child == 0) std::_Exit(1);
     if (e.fault == Fault::no_gpu) {

@@ -306,24 +306,26 @@ TEST_CASE("rank 0's tuning file counts", "[automatic][selection_file]") {
   {
     const OwnComm other;
     const TuningFile file{file_with(4711 + other.rank())};
-    papcoll::Communicator comm{other.get(), {.tuning = file.name()}};
+    papcoll::Communicator comm{other.get(), {.tuning_file = file.name()}};
     CHECK(papcoll::detail::selection_of(comm.core()).thresholds.network.gap_ns == 4711);
     // Nor do others read theirs: not even when the same ranks make another communicator.
     const OwnComm again;
     const std::string none = "/no/such/file";
-    papcoll::Communicator known{again.get(), {.tuning = again.rank() == 0 ? file.name() : none}};
+    papcoll::Communicator known{again.get(),
+                                {.tuning_file = again.rank() == 0 ? file.name() : none}};
     CHECK(papcoll::detail::selection_of(known.core()).thresholds.network.gap_ns == 4711);
   }
   const TuningFile good{file_with(1)};
-  CHECK(mentions(refusal_of(own.get(), {.tuning = own.rank() == 0 ? "/no/such/file" : good.name()}),
-                 "cannot read the tuning file /no/such/file"));
+  CHECK(mentions(
+      refusal_of(own.get(), {.tuning_file = own.rank() == 0 ? "/no/such/file" : good.name()}),
+      "cannot read the tuning file /no/such/file"));
 }
 
 TEST_CASE("a tuning file is read when first an algorithm is chosen",
           "[automatic][selection_file]") {
   const OwnComm own;
   const TuningFile corrupt{"{\n\"papcoll\": 1}"};
-  papcoll::Communicator comm{own.get(), {.tuning = corrupt.name()}};
+  papcoll::Communicator comm{own.get(), {.tuning_file = corrupt.name()}};
   papcoll::barrier<papcoll::Dissemination>(comm);
   std::string refusal;
   try {

@@ -35,11 +35,11 @@ constexpr bool is_mpich = false;
 const papcoll::Options patient{.deadline = std::chrono::seconds{20}};
 
 /// Does this hold on all ranks, on none, or on some?
-struct BackgroundAllgather {
+struct Votes {
   bool all;
   bool none;
 };
-BackgroundAllgather agreement(bool mine) {
+Votes votes_of(bool mine) {
   int sum = mine ? 1 : 0;
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -89,14 +89,14 @@ void run(const std::string& name, const Mistake<Communicator>& mistake, int wron
     if (arrival || compared) CHECK(mine.says(mistake.says));
   }
   const bool may_write =
-      arrival && (mistake.uneven || mistakes::may_have_blocks(mistake.collective));
+      arrival && (mistake.irregular || mistakes::may_have_blocks(mistake.collective));
   if ((arrival || compared) && !mine.is_fine() && !may_write) CHECK(buffers.untouched());
 
   if (arrival) CHECK(!mistakes::heard(comm, mine).is_fine());
   for (int again = 0; again < 2; ++again) {
     const Outcome after = outcome_of([&] { mistakes::work(comm); });
     CAPTURE(again, after);
-    const BackgroundAllgather works = agreement(after.is_fine());
+    const Votes works = votes_of(after.is_fine());
     if (arrival || compared) {
       CHECK(works.all);
     } else {
@@ -382,10 +382,10 @@ TEST_CASE("shared memory across nodes", "[bad input]") {
   const OwnComm own;
   Communicator comm{own.get(), patient};
   if (comm.nodes() == 1) {
-    CHECK(comm.no_shared_memory() == "");
+    CHECK(comm.why_no_shared_memory() == "");
     return;
   }
-  CHECK(comm.no_shared_memory().find("nodes") != std::string::npos);
+  CHECK(comm.why_no_shared_memory().find("nodes") != std::string::npos);
   std::vector<int> data(10, 1);
   for (const char* name : {"ShmTransport", "Ring+ShmTransport", "DynamicLeader",
                            "Exchange+ShmTransport", "MultiLeader"}) {
@@ -424,7 +424,7 @@ TEST_CASE("an invalid non-blocking call on one rank", "[bad input]") {
       });
       CAPTURE(transport, test, o);
       CHECK(o.kind == (comm.rank() == 1 ? "argument_error" : "peer_error"));
-      CHECK(agreement(outcome_of([&] { papcoll::barrier(comm); }).is_fine()).none);
+      CHECK(votes_of(outcome_of([&] { papcoll::barrier(comm); }).is_fine()).none);
     }
   }
 }
@@ -445,8 +445,7 @@ TEST_CASE("non-blocking calls of different lengths", "[bad input]") {
     CHECK(o.kind == "peer_error");
     // Those who compare have sent nothing else yet.
     const bool compared = papcoll::assertion_level >= 2;
-    const BackgroundAllgather works =
-        agreement(outcome_of([&] { papcoll::barrier(comm); }).is_fine());
+    const Votes works = votes_of(outcome_of([&] { papcoll::barrier(comm); }).is_fine());
     CHECK((compared ? works.all : works.none));
   }
 }
@@ -464,6 +463,6 @@ TEST_CASE("an exception destroys a request", "[bad input]") {
     });
     CAPTURE(transport, o);
     CHECK(o.kind == (comm.rank() == 1 ? "other" : "peer_error"));
-    CHECK(agreement(outcome_of([&] { papcoll::barrier(comm); }).kind == "broken_communicator").all);
+    CHECK(votes_of(outcome_of([&] { papcoll::barrier(comm); }).kind == "broken_communicator").all);
   }
 }

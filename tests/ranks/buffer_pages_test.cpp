@@ -64,7 +64,7 @@ class Pages {
   Communicator& comm() { return comm_; }
   /// Why the test cannot run here, or nothing.
   std::string problem() const {
-    if (!comm_.no_shared_memory().empty()) return comm_.no_shared_memory();
+    if (!comm_.why_no_shared_memory().empty()) return comm_.why_no_shared_memory();
     return comm_.nodes() > 1 ? "the ranks are on several nodes" : "";
   }
 
@@ -83,7 +83,7 @@ class Pages {
   }
 
  private:
-  const papcoll::Node& node() { return *comm_.core().surroundings().node; }
+  const papcoll::Node& node() { return *comm_.core().environment().node; }
 
   OwnComm own_;
   Communicator comm_;

@@ -66,15 +66,15 @@ TEST_CASE("options that cannot be, or differ among the ranks", "[communicator]")
     return outcome_of([&] { Communicator{own.get(), options}; });
   };
   CHECK(made_with({.chunk_bytes = 1000}).kind == "argument_error");
-  CHECK(made_with({.window = 3}).kind == "argument_error");
+  CHECK(made_with({.pipeline_depth = 3}).kind == "argument_error");
   if (own.size() > 1) {
     const bool odd = own.rank() == own.size() - 1;
     const Outcome differ = made_with({.chunk_bytes = odd ? 4096U : 8192U});
     CHECK(differ.kind == "argument_error");
     CHECK(differ.says("rank " + std::to_string(own.size() - 1)));
-    const Outcome one_wrong = made_with({.window = odd ? 0U : 4U});
+    const Outcome one_wrong = made_with({.pipeline_depth = odd ? 0U : 4U});
     CHECK(one_wrong.kind == "argument_error");
-    CHECK(one_wrong.says("window is 0"));
+    CHECK(one_wrong.says("pipeline_depth is 0"));
   }
   Communicator comm{own.get()};
   CHECK(papcoll::allreduce(comm, 1) == own.size());

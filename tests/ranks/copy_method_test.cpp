@@ -40,8 +40,8 @@ TEST_CASE("however ranks copy for each other, what they compute is the same") {
                                   CopyMethod::streamed, CopyMethod::probed}) {
     const OwnComm own;
     Communicator comm{own.get(), {.copy_method = method}};
-    if (!comm.no_shared_memory().empty()) {
-      WARN("SKIPPED: copies for each other need one node: " << comm.no_shared_memory());
+    if (!comm.why_no_shared_memory().empty()) {
+      WARN("SKIPPED: copies for each other need one node: " << comm.why_no_shared_memory());
       return;
     }
     CAPTURE(papcoll::name_of(method));

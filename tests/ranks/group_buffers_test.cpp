@@ -79,11 +79,11 @@ TEST_CASE("a group reaches its ranks' buffers where they are", "[hierarchical]")
     papcoll::make_teams_of(comm.core());
     if (papcoll::TeamCore* const group = comm.core().intra()) {
       REQUIRE(group->on_one_node());
-      const papcoll::PeerMemory& peers = group->surroundings().node->peers;
+      const papcoll::PeerMemory& peers = group->environment().node->peers;
       CHECK((peers.place(shared.data(), bytes).mapped != 0) == (access != PeerAccess::staged));
       const Values mine(1000);
       CHECK(peers.place(mine.data(), bytes).mapped == 0);
-      CHECK(peers.pulls() == comm.no_cross_memory().empty());
+      CHECK(peers.pulls() == comm.why_no_cma().empty());
       CHECK(peers.prefers_pulls() == (peers.pulls() && access == PeerAccess::copied));
     }
     if (comm.nodes() > 1 && comm.core().intra() != nullptr) {

@@ -74,7 +74,7 @@ TEST_CASE("hierarchical: counts that differ", "[hierarchical]") {
   REQUIRE(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL) == MPI_SUCCESS);
 }
 
-TEST_CASE("hierarchical: a rank that does not come", "[hierarchical]") {
+TEST_CASE("hierarchical: a rank that does not arrive", "[hierarchical]") {
   const OwnComm own;
   papcoll::Options options = divided(own);
   options.deadline = std::chrono::milliseconds{300};

@@ -68,8 +68,8 @@ int sum_of(MPI_Comm comm, int mine) {
 
 bool shares_memory(const OwnComm& comm) {
   Communicator c{comm.get()};
-  if (c.no_shared_memory().empty()) return true;
-  WARN("SKIPPED: " << c.no_shared_memory());
+  if (c.why_no_shared_memory().empty()) return true;
+  WARN("SKIPPED: " << c.why_no_shared_memory());
   return false;
 }
 
@@ -133,21 +133,21 @@ TEST_CASE("where one rank cannot have the memory of a further communicator, all 
   const OwnComm first;
   if (!shares_memory(first)) return;
   Communicator comm{first.get()};
-  const papcoll::Node* const before = comm.core().surroundings().node;
+  const papcoll::Node* const before = comm.core().environment().node;
   for (const int victim : {comm.size() - 1, comm.size() / 2, 0}) {
     const OwnComm second;
     {
       const AddressSpaceLimit limit{comm.rank() == victim};
       Communicator without{second.get()};
       CHECK(sum_of(first.get(), papcoll::allreduce(without, 1) != comm.size()) == 0);
-      if (victim != 0) CHECK_FALSE(without.no_shared_memory().empty());
+      if (victim != 0) CHECK_FALSE(without.why_no_shared_memory().empty());
     }
     // The next one has again all that the first has.
     const OwnComm third;
     Communicator again{third.get()};
-    CHECK(again.no_shared_memory().empty());
-    CHECK(again.no_cross_memory() == comm.no_cross_memory());
-    const papcoll::Node* const node = again.core().surroundings().node;
+    CHECK(again.why_no_shared_memory().empty());
+    CHECK(again.why_no_cma() == comm.why_no_cma());
+    const papcoll::Node* const node = again.core().environment().node;
     REQUIRE(node != nullptr);
     CHECK(node->arena == before->arena);
     CHECK(node->peers.pulls() == before->peers.pulls());
@@ -194,19 +194,19 @@ TEST_CASE("that a program which computes had the processor is known to communica
   const OwnComm mpi;
   if (!shares_memory(mpi)) return;
   const auto process = papcoll::detail::MpiProcess::get();
-  process->keep_lost_slice();
+  process->record_preemption();
   {
     const OwnComm other;
     Communicator comm{other.get()};
     const papcoll::Waiter& waiter = comm.core().waiter();
-    const bool is_known = process->lost_a_slice_lately();  // still
-    if (is_known && !waiter.oversubscribed) CHECK(waiter.lost_a_slice());
+    const bool is_known = process->was_preempted_lately();  // still
+    if (is_known && !waiter.oversubscribed) CHECK(waiter.was_preempted());
   }
   std::this_thread::sleep_for(std::chrono::milliseconds{1100});
   const OwnComm other;
   Communicator comm{other.get()};
-  const bool is_known = process->lost_a_slice_lately();  // by what has happened since
-  if (!is_known) CHECK_FALSE(comm.core().waiter().lost_a_slice());
+  const bool is_known = process->was_preempted_lately();  // by what has happened since
+  if (!is_known) CHECK_FALSE(comm.core().waiter().was_preempted());
 }
 
 TEST_CASE("what is kept for communicators to come can be given back", "[known]") {
@@ -365,7 +365,7 @@ TEST_CASE("other orders of ranks and parts of them have memory of their own", "[
         MPI_Comm_split(MPI_COMM_WORLD, colour, key, &made);
         {
           Communicator comm{made};
-          wrong += comm.no_shared_memory().empty() ? errors_of_use(comm, i) : 0;
+          wrong += comm.why_no_shared_memory().empty() ? errors_of_use(comm, i) : 0;
         }
         MPI_Comm_free(&made);
       }
@@ -394,7 +394,7 @@ TEST_CASE("threads make communicators of the same ranks at once", "[known]") {
         for (const auto& own : comms[t]) {
           Communicator comm{own->get()};
           wrong[t] +=
-              comm.no_shared_memory().empty() ? errors_of_use(comm, static_cast<int>(t)) : 0;
+              comm.why_no_shared_memory().empty() ? errors_of_use(comm, static_cast<int>(t)) : 0;
         }
       });
     }

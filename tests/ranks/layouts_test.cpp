@@ -1,4 +1,4 @@
-// Calls of all collectives on elements that lie apart, processes as ranks.
+// Calls of all collectives on non-contiguous elements, processes as ranks.
 
 #include "layout_calls.hpp"
 #include "own_comm.hpp"
@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-TEST_CASE("every collective takes elements that lie apart", "[layouts]") {
+TEST_CASE("every collective takes non-contiguous elements", "[layouts]") {
   const OwnComm own;
   papcoll::Communicator comm{own.get()};
   layout_calls::Runner calls{comm};

@@ -85,8 +85,8 @@ std::string network_of_hosts(const OwnComm& own) {
 TEST_CASE("every rank knows where all sit", "[topology]") {
   const OwnComm own;
   papcoll::Communicator comm{own.get(), with_machine({})};
-  REQUIRE(comm.core().surroundings().machine != nullptr);
-  const papcoll::Machine* const machine = &comm.core().surroundings().machine->get();
+  REQUIRE(comm.core().environment().machine != nullptr);
+  const papcoll::Machine* const machine = &comm.core().environment().machine->get();
   CHECK(machine->size() == own.size());
   CHECK(machine->source == "Linux");
   CHECK(machine->network().nodes() == comm.nodes());
@@ -118,7 +118,7 @@ TEST_CASE("a network file is read on rank 0 and told to all", "[topology]") {
   file.name().copy(name.data(), name.size() - 1);
   MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, own.get());
   papcoll::Communicator comm{own.get(), with_machine(papcoll::network_file(name.data()))};
-  const papcoll::Machine* const machine = &comm.core().surroundings().machine->get();
+  const papcoll::Machine* const machine = &comm.core().environment().machine->get();
   CHECK(says(machine->source, "Linux, and "));
   CHECK(machine->size() == own.size());
 }
@@ -130,7 +130,7 @@ TEST_CASE("hosts that a network file does not name count as on one switch", "[to
   file.name().copy(name.data(), name.size() - 1);
   MPI_Bcast(name.data(), static_cast<int>(name.size()), MPI_CHAR, 0, own.get());
   papcoll::Communicator comm{own.get(), with_machine(papcoll::network_file(name.data()))};
-  CHECK(says(comm.core().surroundings().machine->get().source, "does not name the host of rank 0"));
+  CHECK(says(comm.core().environment().machine->get().source, "does not name the host of rank 0"));
 }
 
 TEST_CASE("a network file that cannot be read is refused on all ranks", "[topology]") {

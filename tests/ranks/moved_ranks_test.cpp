@@ -85,7 +85,7 @@ class OnOneProcessor {
 bool have_processors() {
   const OwnComm own;
   Communicator comm{own.get(), others()};
-  if (papcoll::detail::simulated || comm.size() < 2 || !comm.no_shared_memory().empty()) {
+  if (papcoll::detail::simulated || comm.size() < 2 || !comm.why_no_shared_memory().empty()) {
     return false;
   }
   if (!is_oversubscribed(comm)) return true;
@@ -125,8 +125,8 @@ TEST_CASE("where there may be more than 1024 processors, ranks know theirs", "[p
   CHECK(ProcessorSet::of_this_thread() == before);
   kernel = Kernel::own;
   CHECK(is_oversubscribed(large) == is_oversubscribed(comm));
-  CHECK(large.core().surroundings().machine->places().front() ==
-        comm.core().surroundings().machine->places().front());
+  CHECK(large.core().environment().machine->places().front() ==
+        comm.core().environment().machine->places().front());
 }
 
 TEST_CASE("where nothing tells how many processors there are, they are not none", "[processors]") {
@@ -151,7 +151,7 @@ TEST_CASE("ranks that are bound elsewhere are counted anew by communicators to c
     CHECK(is_oversubscribed(made) == oversubscribed);
     CHECK(papcoll::allreduce(made, 1) == made.size());
     // What the ranks share is what they shared.
-    CHECK(made.core().surroundings().node->arena == comm.core().surroundings().node->arena);
+    CHECK(made.core().environment().node->arena == comm.core().environment().node->arena);
   };
   again(false);
   {

@@ -96,8 +96,8 @@ std::vector<int> nodes_of_pages(const void* data, std::size_t bytes) {
 class Placed {
  public:
   explicit Placed(Communicator& comm, MPI_Comm all) {
-    if (!comm.no_shared_memory().empty()) {
-      problem_ = "the ranks share no memory: " + comm.no_shared_memory();
+    if (!comm.why_no_shared_memory().empty()) {
+      problem_ = "the ranks share no memory: " + comm.why_no_shared_memory();
       return;
     }
     const std::vector<int> nodes = allowed_nodes();
@@ -156,7 +156,7 @@ TEST_CASE("a rank's chunk buffers are on its node", "[numa]") {
   }
   const papcoll::TeamCore& core = comm.core();
   const papcoll::NodeControlBlock control =
-      papcoll::detail::control_block_of(*core.surroundings().node, core.options().chunk_bytes);
+      papcoll::detail::control_block_of(*core.environment().node, core.options().chunk_bytes);
   // The second writes to peers' chunk buffers; its chunks need all results and four ranks' chunk
   // buffers.
   for (const bool first : {true, false}) {

@@ -60,7 +60,7 @@ TEST_CASE("slices in two levels, by two caches of two ranks and more", "[topolog
   options.chunk_bytes = 256;
   options.machine = papcoll::Machine::of_cores(1, 1, 2, (own.size() + 1) / 2);
   papcoll::Communicator comm{own.get(), options};
-  if (!comm.no_shared_memory().empty()) return;
+  if (!comm.why_no_shared_memory().empty()) return;
   const std::vector<std::size_t> counts{1, 17, 500, 1000};
   matrix::Runner runner{comm};
   for (const matrix::Candidate& c : matrix::candidates("ShmTransport")) {

@@ -100,7 +100,7 @@ template <class In, class Out> void check_moves(Communicator& comm, In in, Out o
 /// Those whose ranks may leave a reduce before its root comes, since partial results stay behind.
 std::vector<std::string> names_left_early() {
   return arrival_names([](const papcoll::ArrivalTraits& a) {
-    return a.lends_results && a.serves(papcoll::Collective::reduce);
+    return a.exposes_results && a.serves(papcoll::Collective::reduce);
   });
 }
 
@@ -112,8 +112,8 @@ TEST_CASE("long private blocks and prefixes, call by call through pools or by th
     Options options;
     options.peer_access = access;
     Communicator comm{own.get(), options};
-    if (!comm.no_shared_memory().empty()) {
-      WARN("SKIPPED: the algorithms need one node: " << comm.no_shared_memory());
+    if (!comm.why_no_shared_memory().empty()) {
+      WARN("SKIPPED: the algorithms need one node: " << comm.why_no_shared_memory());
       return;
     }
     const auto ranks = static_cast<std::size_t>(comm.size());
@@ -160,12 +160,12 @@ TEST_CASE("large buffers, wherever they are") {
     Options options;
     options.peer_access = access;
     Communicator comm{own.get(), options};
-    if (!comm.no_shared_memory().empty()) {
-      WARN("SKIPPED: the algorithms need one node: " << comm.no_shared_memory());
+    if (!comm.why_no_shared_memory().empty()) {
+      WARN("SKIPPED: the algorithms need one node: " << comm.why_no_shared_memory());
       return;
     }
-    CHECK((access == PeerAccess::best || access == PeerAccess::copied ||
-           !comm.no_cross_memory().empty()));
+    CHECK(
+        (access == PeerAccess::best || access == PeerAccess::copied || !comm.why_no_cma().empty()));
     const shared_allocator<std::int64_t> arena{comm};
     for (const std::size_t count : {std::size_t{5}, std::size_t{20'000}, std::size_t{100'000}}) {
       const std::vector<std::int64_t> mine(count);
@@ -219,8 +219,8 @@ TEST_CASE("what a rank leaves for late ones outlives its communicator") {
   {
     const OwnComm own;
     Communicator comm{own.get()};
-    reason = comm.size() < 3 ? "fewer than three ranks" : comm.no_shared_memory();
-    if (reason.empty()) reason = comm.no_cross_memory();
+    reason = comm.size() < 3 ? "fewer than three ranks" : comm.why_no_shared_memory();
+    if (reason.empty()) reason = comm.why_no_cma();
   }
   if (!reason.empty()) {
     WARN("SKIPPED: needs three ranks that copy from each other: " << reason);
@@ -250,7 +250,7 @@ TEST_CASE("ranks leave a reduce before its root comes, though the kernel copies 
   options.peer_access = PeerAccess::without_cma;
   options.deadline = std::chrono::seconds{20};
   Communicator comm{own.get(), options};
-  if (comm.size() < 3 || !comm.no_shared_memory().empty()) {
+  if (comm.size() < 3 || !comm.why_no_shared_memory().empty()) {
     WARN("SKIPPED: needs three ranks of one node");
     return;
   }
@@ -274,7 +274,7 @@ TEST_CASE("ranks leave a reduce before its root comes, though the kernel copies 
 TEST_CASE("in place in the arena, between ranks whose private data are on their way") {
   const OwnComm own;
   Communicator comm{own.get()};
-  if (comm.size() < 4 || !comm.no_shared_memory().empty()) {
+  if (comm.size() < 4 || !comm.why_no_shared_memory().empty()) {
     WARN("SKIPPED: needs four ranks of one node");
     return;
   }
@@ -304,9 +304,9 @@ TEST_CASE("in place in the arena, between ranks whose private data are on their 
 TEST_CASE("a buffer half inside the arena is one outside of it") {
   const OwnComm own;
   Communicator comm{own.get()};
-  const papcoll::Node* const node = comm.core().surroundings().node;
+  const papcoll::Node* const node = comm.core().environment().node;
   if (node == nullptr) {
-    WARN("SKIPPED: the ranks share no memory: " << comm.no_shared_memory());
+    WARN("SKIPPED: the ranks share no memory: " << comm.why_no_shared_memory());
     return;
   }
   CHECK(node->peers.place(node->arena->memory(), 64).mapped == 1);
@@ -323,7 +323,7 @@ TEST_CASE("the arena has an end, and its memory outlives the communicator") {
   shared_vector<char> kept = [&] {
     Communicator comm{own.get(), options};
     shared_allocator<char> arena{comm};
-    if (comm.core().surroundings().node != nullptr) {
+    if (comm.core().environment().node != nullptr) {
       CHECK_THROWS_AS(arena.allocate(std::size_t{8} << 20U), std::bad_alloc);
     }
     for (int i = 0; i < 100; ++i) {  // what is freed is used again
@@ -340,9 +340,9 @@ TEST_CASE("a small arena is no less an arena") {
   Options options;
   options.arena_bytes = 65536;
   Communicator comm{own.get(), options};
-  const papcoll::Node* const node = comm.core().surroundings().node;
+  const papcoll::Node* const node = comm.core().environment().node;
   if (node == nullptr) {
-    WARN("SKIPPED: the ranks share no memory: " << comm.no_shared_memory());
+    WARN("SKIPPED: the ranks share no memory: " << comm.why_no_shared_memory());
     return;
   }
   shared_allocator<std::byte> arena{comm};

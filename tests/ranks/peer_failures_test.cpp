@@ -53,7 +53,7 @@ struct FailingSum {
 TEST_CASE("nobody writes to the output of a rank that has thrown", "[peers]") {
   const OwnComm own;
   Communicator comm{own.get()};
-  if (comm.size() < 2 || !comm.no_shared_memory().empty()) {
+  if (comm.size() < 2 || !comm.why_no_shared_memory().empty()) {
     WARN("SKIPPED: needs two ranks of one node");
     return;
   }
@@ -86,7 +86,7 @@ TEST_CASE("a message that nobody took breaks the communicator before another cal
   papcoll::Options options;
   options.deadline = std::chrono::seconds{20};
   Communicator comm{own.get(), options};
-  if (comm.size() < 2 || !comm.no_shared_memory().empty()) {
+  if (comm.size() < 2 || !comm.why_no_shared_memory().empty()) {
     WARN("SKIPPED: needs two ranks of one node");
     return;
   }
@@ -115,8 +115,8 @@ TEST_CASE("what is freed in the arena of a broken communicator is not used again
   papcoll::Options options;
   options.arena_bytes = std::size_t{8} << 20U;
   Communicator comm{own.get(), options};
-  if (!comm.no_shared_memory().empty()) {
-    WARN("SKIPPED: needs one node: " << comm.no_shared_memory());
+  if (!comm.why_no_shared_memory().empty()) {
+    WARN("SKIPPED: needs one node: " << comm.why_no_shared_memory());
     return;
   }
   const shared_allocator<char> arena{comm};

@@ -80,7 +80,7 @@ TEST_CASE("a persistent call whose communicator is freed while it is under way",
   Persistent sum = papcoll::allreduce_init(mpi, data);
   sum();
   sum.start();
-  const bool began = sum.under_way();
+  const bool began = sum.is_active();
   MPI_Comm_free(&mpi);
   const Outcome o = outcome_of([&] { sum.wait(); });
   CHECK(o.kind == (began ? "broken_communicator" : "fine"));

@@ -653,7 +653,7 @@ TEST_CASE("ten thousand registrations, calls and ends leave nothing", "[registra
     // Longer than the holes that small buffers leave.
     const papcoll::shared_vector<char> x(std::size_t{1} << 20U,
                                          papcoll::shared_allocator<char>{comm});
-    const papcoll::Node* const node = comm.core().surroundings().node;
+    const papcoll::Node* const node = comm.core().environment().node;
     const auto* const at = reinterpret_cast<const std::byte*>(x.data());
     return node == nullptr ? std::ptrdiff_t{0} : at - node->arena->memory();
   };
@@ -716,7 +716,7 @@ TEST_CASE("calls that name nothing come to use registered memory", "[registratio
   const OwnComm own;
   Communicator comm{own.get()};
   NEEDS_REGISTRATION(comm)
-  if (comm.size() < 2 || comm.core().surroundings().node == nullptr) return;
+  if (comm.size() < 2 || comm.core().environment().node == nullptr) return;
   std::vector<double> data(100'000);
   const Registration r{comm, data};
   for (int i = 0; i < 40; ++i) check_allreduce(comm, data);

@@ -33,12 +33,12 @@ TEST_CASE("tickets by RMA, if they are fast, whether or not, and never", "[rma]"
     const OwnComm own;
     papcoll::Communicator comm{
         own.get(), {.deadline = half_a_minute, .tickets = tickets, .first_epoch = 0xffffffe0U}};
-    INFO("tickets " << static_cast<int>(tickets) << ", " << comm.no_tickets());
+    INFO("tickets " << static_cast<int>(tickets) << ", " << comm.why_no_tickets());
     CHECK(tickets::calls_by_ticket(comm, short_segments(), 300, 3) == "");
     const bool draws = comm.core().draws_tickets();
-    CHECK((comm.size() == 1 || draws != !comm.no_tickets().empty()));
+    CHECK((comm.size() == 1 || draws != !comm.why_no_tickets().empty()));
     // Across nodes Open MPI 4.1 may find no way to have a window.
-    const bool has_window = comm.no_tickets().find("MPI_Win_allocate") == std::string::npos;
+    const bool has_window = comm.why_no_tickets().find("MPI_Win_allocate") == std::string::npos;
     const bool is_sure = comm.nodes() == 1 || (tickets == RemoteTickets::always && has_window);
     if (tickets == RemoteTickets::never) {
       CHECK_FALSE(draws);
@@ -48,7 +48,7 @@ TEST_CASE("tickets by RMA, if they are fast, whether or not, and never", "[rma]"
     // All ranks the same.
     CHECK(papcoll::allreduce(comm, draws ? 1 : 0) == (draws ? comm.size() : 0));
     if (draws || comm.size() == 1) continue;
-    CHECK(comm.no_tickets().find("calls run in predicted order: ") != std::string::npos);
+    CHECK(comm.why_no_tickets().find("calls run in predicted order: ") != std::string::npos);
     CHECK(comm.core().predictions(papcoll::PredictedOrder<>::predictor()).forecast().is_known());
   }
 }
@@ -109,7 +109,7 @@ TEST_CASE("communicators that have no rank in common get their tickets at the sa
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(tickets::calls_by_ticket(comm, short_segments(), 10, 7) == "");
     if (papcoll::detail::mixes_windows_up && comm.nodes() > 1 && comm.size() > comm.nodes()) {
-      CHECK(comm.no_tickets().find("can give communicators") != std::string::npos);
+      CHECK(comm.why_no_tickets().find("can give communicators") != std::string::npos);
     }
     MPI_Barrier(MPI_COMM_WORLD);
   }

@@ -29,9 +29,9 @@ using papcoll::SelectionFile;
 constexpr std::size_t bytes = 4096;
 
 /// Of an allreduce, after so many of them, on ranks with files of these names.
-papcoll::Explanation explained(const std::string& file, int calls, std::size_t window) {
+papcoll::Explanation explained(const std::string& file, int calls, std::size_t depth) {
   const OwnComm own;
-  papcoll::Communicator comm{own.get(), {.window = window, .learn = file}};
+  papcoll::Communicator comm{own.get(), {.pipeline_depth = depth, .learn = file}};
   std::vector<double> x(bytes / sizeof(double), 1);
   for (int i = 0; i < calls; ++i) papcoll::allreduce(comm, std::span{x}, papcoll::Max{});
   return papcoll::explain(comm, Collective::allreduce, bytes);
@@ -123,7 +123,7 @@ TEST_CASE("what calls by messages have learned is kept, too", "[selection_file]"
   bool is_on_node = false;
   {
     const OwnComm another;
-    papcoll::Communicator comm{another.get(), {.window = 8, .learn = file.name()}};
+    papcoll::Communicator comm{another.get(), {.pipeline_depth = 8, .learn = file.name()}};
     is_on_node = comm.nodes() == 1;
     call(comm, 20'000);
   }
@@ -136,7 +136,7 @@ TEST_CASE("what calls by messages have learned is kept, too", "[selection_file]"
     std::ofstream{file.name()} << papcoll::detail::text_of<>(says);
   }
   const OwnComm another;
-  papcoll::Communicator comm{another.get(), {.window = 16, .learn = file.name()}};
+  papcoll::Communicator comm{another.get(), {.pipeline_depth = 16, .learn = file.name()}};
   call(comm, 8);
   if (!is_on_node) return;  // they may have been late, or not
   for (const papcoll::AlgorithmCount& a : papcoll::algorithm_counts(comm)) {

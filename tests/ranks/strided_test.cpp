@@ -1,4 +1,4 @@
-// Blocking calls on elements that lie apart, processes as ranks.
+// Blocking calls on non-contiguous elements, processes as ranks.
 
 #include "own_comm.hpp"
 #include "strided_calls.hpp"
@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <string>
 
-TEST_CASE("elements that lie apart are combined wherever they lie", "[strided]") {
+TEST_CASE("non-contiguous elements are combined wherever they lie", "[strided]") {
   const OwnComm own;
   papcoll::Communicator comm{own.get()};
   StridedCalls calls{comm};

@@ -50,7 +50,7 @@ def main():
     for name, time in again.items():  # but for rounding: simulated clocks have come further
         expect(f"the same again, {name}", time, checked[name] * 1e-6)
 
-    # Each of the four combines and passes on all segments; half of the ranks come late.
+    # Each of the four combines and passes on all segments; half of the ranks arrive late.
     one = times(4, "reduce", "--algorithm", "PipelinedChain:65536", "--arrival", "one-late",
                 "--spread", "2ms", gamma=GAMMA)
     segments = BYTES / 65536

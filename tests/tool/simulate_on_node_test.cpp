@@ -127,7 +127,7 @@ TEST_CASE("a file of node costs says what was written to it") {
   costs.code["Exchange"] = 1.5e-8;
   const Written file{papcoll::tool::node_costs_json(costs).dump()};
   CHECK(papcoll::tool::read_node_costs(file.name()) == costs);
-  costs.apart = {};
+  costs.cross_l3 = {};
   const Written one{papcoll::tool::node_costs_json(costs).dump()};
   CHECK(papcoll::tool::read_node_costs(one.name()) == costs);
 }

@@ -5,7 +5,7 @@
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
@@ -105,7 +105,7 @@ class ExplainCommand final : public Command {
   /// The exit status; throws argument_error and system_error.
   int run() override {
     CallTraits traits;
-    const Collective collective = read_collective(traits.uneven);
+    const Collective collective = read_collective(traits.irregular);
     traits.element_size = type_sizes[place_of(type_, type_names, "--type")];
     traits.commutative = place_of(op_, op_names, "--op") + 1 < op_names.size();
     traits.non_blocking = non_blocking_;
@@ -120,7 +120,7 @@ class ExplainCommand final : public Command {
     if (buffers_ == "device") return show_on_device(collective, traits.commutative);
     const Call call = detail::described_call(collective, bytes_, traits);
     Options options;
-    options.tuning = tuning_;
+    options.tuning_file = tuning_;
     const std::string files = detail::read_selection_files(options);
     detail::KeptChoices kept;
     const SelectionFile tuning =
@@ -131,7 +131,7 @@ class ExplainCommand final : public Command {
     if (!kept.calls.empty()) take_learned(kept, call, learner, team.inputs);
     Explanation e = detail::explain_choice(team, call, traits);
     e.kept = kept.note;
-    show({collective, non_blocking_, traits.uneven}, call, e);
+    show({collective, non_blocking_, traits.irregular}, call, e);
     return all_well;
   }
 
@@ -164,13 +164,13 @@ class ExplainCommand final : public Command {
     return names;
   }();
 
-  /// `uneven`: it is that of blocks that differ.
-  Collective read_collective(bool& uneven) const {
+  /// `irregular`: it is that of blocks that differ.
+  Collective read_collective(bool& irregular) const {
     std::string name = plain_name(collective_);
     for (const Collective c :
          {Collective::allgather, Collective::gather, Collective::scatter, Collective::alltoall}) {
-      uneven = name == std::string(name_of(c)) + "v";
-      if (uneven) return c;
+      irregular = name == std::string(name_of(c)) + "v";
+      if (irregular) return c;
     }
     return static_cast<Collective>(place_of(collective_, collective_names, "collective"));
   }
@@ -187,7 +187,7 @@ class ExplainCommand final : public Command {
     });
     if (at != names.end()) return static_cast<std::size_t>(at - names.begin());
     throw argument_error("papcoll: " + std::string(what) + ": there is no " + written + ": " +
-                         detail::near_names(plain, {names.begin(), names.end()}));
+                         detail::similar_names(plain, {names.begin(), names.end()}));
   }
 
   void require_sense(Collective collective, std::size_t element_size) const {
@@ -264,7 +264,7 @@ class ExplainCommand final : public Command {
                                                   std::string_view::npos);
     }
     const std::uint32_t before = learner.changes();
-    kept.tell(learner, like, kind, call, detail::names_of(chooser, kind));
+    kept.teach(learner, like, kind, call, detail::names_of(chooser, kind));
     const PeerCosts* const costs = kept.costs_of(like);
     if (costs != nullptr && nodes_ == 1 && call.by_conditions()) s.costs = costs;
     s.learner = &learner;

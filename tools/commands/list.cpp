@@ -156,7 +156,7 @@ class Wanted {
       if (at == known.end()) at = std::find(known.begin(), known.end(), plain_name(name));
       if (at == known.end()) {
         throw argument_error("papcoll: '" + name + "' is no algorithm, policy or collective: " +
-                             detail::near_names(name, std::move(known)));
+                             detail::similar_names(name, std::move(known)));
       }
       const auto i = static_cast<std::size_t>(at - known.begin());
       if (i < collective_count) {

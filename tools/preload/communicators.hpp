@@ -240,7 +240,7 @@ class Communicators {
         any(c, {!settings_->ignores_gpu && has_gpu_driver(), !problem.empty()});
     if (has_gpu) return Fate::gpu;
     if (has_problem) {
-      say(c, problem);
+      warn_once(c, problem);
       return Fate::no_state;
     }
     return make(c) ? Fate::taken_over : Fate::no_state;
@@ -298,7 +298,7 @@ class Communicators {
       papcoll::Options options;
       options.arena_bytes = c.size == ranks_ ? arenas_.of_all_ranks : arenas_.of_others;
       made = std::make_unique<papcoll::Communicator>(c.handle, options);
-      if (made->nodes() == 1) problem = without_prefix(made->no_shared_memory());
+      if (made->nodes() == 1) problem = without_prefix(made->why_no_shared_memory());
       // What is wrong in a tuning file only the first call would say.
       if (problem.empty()) static_cast<void>(papcoll::detail::selection_of(made->core()));
     } catch (const std::exception& e) {
@@ -307,7 +307,7 @@ class Communicators {
     }
     // What went wrong on one rank alone counts for all.
     if (any(c, {false, !problem.empty()}).second) {
-      say(c, problem);
+      warn_once(c, problem);
       return false;
     }
     c.team = std::move(made);
@@ -328,7 +328,7 @@ class Communicators {
 
   /// Some rank has a problem, as all know: the first one's is sent to rank 0, which prints it, each
   /// reason once.
-  void say(const Communicator& c, const std::string& problem) {
+  void warn_once(const Communicator& c, const std::string& problem) {
     std::array<char, 512> text{};
     problem.copy(text.data(), text.size() - 1);
     int mine = problem.empty() ? c.size : c.rank;

@@ -70,7 +70,7 @@ class ReductionCopy {
 /// Returns true if papcoll may write the output in place. It may not write to a part of the input:
 /// the result of a reduce_scatter in place begins where the input does, and a rank whose own block
 /// of the input is its output is wrong, but not refused by every MPI.
-inline bool has_output_apart(const Reduction& r) noexcept {
+inline bool has_separate_output(const Reduction& r) noexcept {
   if (r.out.count == 0 || (r.in.address == r.out.address && r.in.count == r.out.count)) return true;
   return !meet(r.in.address, r.in.bytes(), r.out.address, r.out.bytes());
 }
@@ -87,7 +87,7 @@ template <class Call>
                             static_cast<std::uint32_t>(name) + 1);
   const void* in = r.in.address;
   void* out = r.out.count == 0 ? nullptr : const_cast<void*>(r.out.address);
-  const bool apart = has_output_apart(r);
+  const bool separate = has_separate_output(r);
   const bool copies = !lies_together(r.in);
   std::byte* copy_of_out = nullptr;
   if (copies) {
@@ -95,7 +95,7 @@ template <class Call>
     ReductionCopy::fill(r.in, copy);
     in = copy;
     if (r.out.count != 0) out = copy_of_out = receive_scratch().get(ReductionCopy::bytes(r.out));
-  } else if (!apart) {
+  } else if (!separate) {
     out = copy_of_out = receive_scratch().get(ReductionCopy::bytes(r.out));
   }
   const int code = perform(
@@ -111,7 +111,7 @@ int combine(Communicator& c, const Reduction& r, const Left& left, const Call& c
   const OperatorName name = operators().name_of(r.op);
   if (!fits(name, r.in.type->group)) return leave_one(r.function, Fate::operator_unfit, left);
   const erased::Operator* const kernel = operators().kernel(name, *r.in.type);
-  if (kernel == nullptr || !has_output_apart(r)) {
+  if (kernel == nullptr || !has_separate_output(r)) {
     int commutes = 1;
     if (name == OperatorName::users && MPI_Op_commutative(r.op, &commutes) != MPI_SUCCESS) {
       return leave_one(r.function, Fate::arguments, left);

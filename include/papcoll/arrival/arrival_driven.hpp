@@ -26,8 +26,8 @@ struct ArrivalAlgorithm;
 /// default-constructible, `bool step(CallContext&, const Call&)` moves the call and says whether it
 /// is done; `name`, as in the catalogue; `keeps_order_on_request`, whether Call::rank_order makes
 /// it reproducible. Optional: `sentence`, where the schedule's says something else; `ByTicket`,
-/// what it is over transports that have tickets for ranks without common memory; `lends_buffers`,
-/// `lends_results`, `takes_counts` and `combines_in_groups`, see ArrivalTraits. A specialisation
+/// what it is over transports that have tickets for ranks without common memory; `exposes_buffers`,
+/// `exposes_results`, `takes_counts` and `combines_in_groups`, see ArrivalTraits. A specialisation
 /// ends with
 ///
 ///     static_assert(papcoll::arrival_driven<Arrival, Schedule>);
@@ -51,9 +51,10 @@ struct ArrivalTraits {
   std::string_view sentence;    ///< about it, for listings
   NumericalContract contract;   ///< the strongest it keeps by itself
   bool keeps_order_on_request;  ///< Call::rank_order makes it reproducible
-  bool lends_buffers;  ///< ranks read and write each other's buffers, or pools, where they are
-  bool lends_results;  ///< partial results lie in outputs: a call that fails may have written there
-  bool takes_counts;   ///< it serves calls whose blocks differ in size, see Call::is_uneven()
+  bool exposes_buffers;  ///< ranks read and write each other's buffers, or pools, where they are
+  bool exposes_results;  ///< partial results lie in outputs: a call that fails may have written
+                         ///< there
+  bool takes_counts;     ///< it serves calls whose blocks differ in size, see Call::is_irregular()
   bool combines_in_groups;  ///< of ranks that share a cache first, so that bits depend on these
   int most_ranks;           ///< of a team that it serves
   bool (*serves)(Collective) noexcept;  ///< whether it serves the collective
@@ -81,8 +82,8 @@ template <class Driven> constexpr std::string_view sentence_of() noexcept {
 
 template <class Driven> constexpr ArrivalTraits arrival_traits_of() noexcept {
   using Schedule = typename Driven::Schedule;
-  constexpr bool buffers = requires { requires Driven::lends_buffers; };
-  constexpr bool results = requires { requires Driven::lends_results; };
+  constexpr bool buffers = requires { requires Driven::exposes_buffers; };
+  constexpr bool results = requires { requires Driven::exposes_results; };
   constexpr bool counts = requires { requires Driven::takes_counts; };
   constexpr bool groups = requires { requires Driven::combines_in_groups; };
   return {.name = Driven::name,
@@ -90,8 +91,8 @@ template <class Driven> constexpr ArrivalTraits arrival_traits_of() noexcept {
           .sentence = sentence_of<Driven>(),
           .contract = Schedule::contract,
           .keeps_order_on_request = Driven::keeps_order_on_request,
-          .lends_buffers = buffers,
-          .lends_results = results,
+          .exposes_buffers = buffers,
+          .exposes_results = results,
           .takes_counts = counts,
           .combines_in_groups = groups,
           .most_ranks = most_ranks_of<Schedule>(),

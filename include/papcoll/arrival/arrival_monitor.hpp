@@ -47,7 +47,7 @@ class CostListener {
  public:
   virtual void add(const CallCost& cost) noexcept = 0;
   /// All that is known by now was added; so many periods have gone since the last time.
-  virtual void settle(std::uint32_t periods) noexcept = 0;
+  virtual void evaluate(std::uint32_t periods) noexcept = 0;
   /// Returns true if the next calls are to try a candidate.
   bool is_trying() const noexcept { return is_trying_; }
   /// How often that has led to another choice.
@@ -128,11 +128,11 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
         CostWord{epoch, trial, ns, block_bits}.packed(), std::memory_order_relaxed);
   }
 
-  bool looks(std::uint32_t epoch) const noexcept { return epoch % (period * stride_) == 0; }
+  bool evaluates_at(std::uint32_t epoch) const noexcept { return epoch % (period * stride_) == 0; }
 
   /// Called in such a call, after it could be entered. `costs`, unless null, is notified of what
   /// calls cost.
-  [[gnu::noinline]] void look(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
+  [[gnu::noinline]] void evaluate(std::uint32_t epoch, CostListener* costs = nullptr) noexcept {
     const auto changes = [&] { return generation_ + (costs != nullptr ? costs->changes() : 0); };
     const std::uint32_t before = changes();
     const std::uint32_t end = epoch - static_cast<std::uint32_t>(ControlBlock::epoch_slots);
@@ -142,22 +142,23 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
       learn(e, costs);
     }
     for (detail::RecentCalls& r : recent_) {
-      if (r.settle()) ++generation_;
+      if (r.update()) ++generation_;
     }
-    if (costs != nullptr) costs->settle(stride_);
-    ++looks_;
+    if (costs != nullptr) costs->evaluate(stride_);
+    ++evaluations_;
     // What was changed elsewhere does not count: not all ranks need have come to that.
-    if (changes() != before || (costs != nullptr && costs->is_trying())) calm_from_ = looks_ + 64;
-    stride_ = looks_ - calm_from_ < UINT32_MAX / 2 ? 4 : 1;
+    if (changes() != before || (costs != nullptr && costs->is_trying()))
+      calm_from_ = evaluations_ + 64;
+    stride_ = evaluations_ - calm_from_ < UINT32_MAX / 2 ? 4 : 1;
   }
 
   /// What is agreed on for calls of a kind.
   const Imbalance& of(ArrivalClass kind) const noexcept { return recent_[kind.index].agreed(); }
-  std::uint32_t looks() const noexcept { return looks_; }
+  std::uint32_t evaluations() const noexcept { return evaluations_; }
   /// Returns true if a call has been seen whose cost all ranks have recorded. All ranks agree on
   /// it, too.
   bool has_costs() const noexcept { return has_costs_; }
-  /// Changes whenever a look has led to another view.
+  /// Changes whenever an evaluation has led to another view.
   std::uint32_t generation() const noexcept { return generation_; }
   /// How many calls were watched that were not small: agreed on, too.
   std::uint32_t longer_calls() const noexcept { return longer_calls_; }
@@ -280,11 +281,11 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
   int rank_;
   std::uint64_t noted_ = 0;  ///< the calls that this rank has noted, and not learnt from
   bool has_costs_ = false;
-  std::uint32_t looks_ = 0;
+  std::uint32_t evaluations_ = 0;
   std::uint32_t generation_ = 0;
   std::uint32_t longer_calls_ = 0;
-  std::uint32_t calm_from_ = 64;                 ///< if nothing changes until that look
-  std::uint32_t stride_ = 1;                     ///< periods between looks
+  std::uint32_t calm_from_ = 64;                 ///< if nothing changes until that evaluation
+  std::uint32_t stride_ = 1;                     ///< periods between evaluations
   std::array<detail::RecentCalls, 8> recent_{};  ///< as many as a word can name
 };
 using ArrivalMonitor = BasicArrivalMonitor<NodeControlBlock>;

@@ -92,7 +92,7 @@ Imbalance imbalance_of(int ranks, auto&& at) noexcept {
   return i;
 }
 
-/// Which node came last, and how long after the mean of the others: nodes come with their last
+/// Which node arrived last, and how long after the mean of the others: nodes come with their last
 /// ranks. None, if there is one node only, or if the one before it was nearer to it than to them.
 /// `at` as in imbalance_of(); `node_of` each rank, from 0 on; `nodes`: memory for a number each.
 void find_late_node(Imbalance& call, std::span<const int> node_of, std::span<std::int64_t> nodes,
@@ -126,7 +126,7 @@ class RecentCalls {
   }
 
   /// Returns whether any of what calls go by is another.
-  bool settle() noexcept {
+  bool update() noexcept {
     if (!changed_) return false;
     changed_ = false;
     const Imbalance before = agreed_;

@@ -157,11 +157,11 @@ class Predictions {
         history_(predictor_.new_history()),
         common_clock_(common_clock),
         turns_(period),
-        agreement_(rank, size, 1) {}
+        allgather_(rank, size, 1) {}
 
   const AnyPredictor& predictor() const noexcept { return predictor_; }
   const ArrivalForecast& forecast() const noexcept { return forecast_; }
-  BackgroundAllgather& agreement() noexcept { return agreement_; }
+  BackgroundAllgather& allgather() noexcept { return allgather_; }
 
   /// How often a forecast came into force, on all ranks alike.
   std::uint32_t generation() const noexcept { return generation_; }
@@ -177,7 +177,7 @@ class Predictions {
     if (!common_clock_ && all_have_come) observe(arrival - Clock::now());
   }
 
-  /// Counts a call. True: if an agreement is under way, it is to be completed and adopted; then the
+  /// Counts a call. True: if an exchange is under way, it is to be completed and adopted; then the
   /// next one is to begin.
   bool count_call() noexcept { return turns_.count(); }
 
@@ -185,12 +185,12 @@ class Predictions {
   void begin(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
              std::uint32_t sequence) {
     const std::int64_t mine = prediction();
-    agreement_.start(endpoint, rings, exchange, plans, {&mine, 1}, sequence);
+    allgather_.start(endpoint, rings, exchange, plans, {&mine, 1}, sequence);
   }
 
   /// From here on the figures just exchanged are in force. `ranks`: as of ArrivalForecast.
   [[gnu::cold]] void adopt(PlanCache& plans, std::span<const int> ranks = {}) {
-    ArrivalForecast next{agreement_.take(), ranks};
+    ArrivalForecast next{allgather_.take(), ranks};
     ++generation_;
     if (next.is_like(forecast_)) return;
     plans.forget(forecast_.inward());
@@ -204,7 +204,7 @@ class Predictions {
       return detail::joined(
           {"rank order, since no arrivals have been agreed on: ", predictor_.name(), " has ",
            (observed_ ? "seen" : "no history; it has seen"), " ", turns_.calls(),
-           " calls, and agreements take effect every ", turns_.period()});
+           " calls, and exchanges take effect every ", turns_.period()});
     }
     std::string text = detail::joined({"by ", predictor_.name(), ", the first to arrive first:"});
     for (const int r : forecast_.ranks()) text.append(" ").append(std::to_string(r));
@@ -229,7 +229,7 @@ class Predictions {
   bool observed_ = false;
   bool common_clock_;
   ExchangePeriods turns_;
-  BackgroundAllgather agreement_;
+  BackgroundAllgather allgather_;
   ArrivalForecast forecast_;
   std::uint32_t generation_ = 0;
 };

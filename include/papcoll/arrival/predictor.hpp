@@ -57,7 +57,7 @@ static_assert(Predictor<LastValue>);
 /// Follows a change after `window` calls.
 struct MovingAverage {
   static constexpr std::string_view name = "MovingAverage";
-  /// Calls. Half of the calls between two agreements, so that each one is about the present.
+  /// Calls. Half of the calls between two exchanges, so that each one is about the present.
   std::uint32_t window = 8;
 
   class History {

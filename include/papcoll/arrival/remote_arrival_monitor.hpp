@@ -34,7 +34,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// its start until it was found complete. Only starts count, and only those for which a learner was
 /// asked. All ranks start the same ones in the same order, and a rank that alone starts none,
 /// because its call is invalid, breaks the team; so all count alike. At every period-th start, and
-/// nowhere else, what the last exchange has told takes effect, and the next one begins. Hence it
+/// nowhere else, what the last exchange has brought takes effect, and the next one begins. Hence it
 /// takes effect at the same place of the common order of calls on all ranks, blocking ones
 /// included: every call before it, and none after it, is chosen without it. A start may have to
 /// wait there, for the exchange that began a period before: for ranks that are 1,024 requests
@@ -42,7 +42,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// round, so that it asks for nobody's attention once all have begun it.
 class RemoteArrivalMonitor {
  public:
-  static constexpr std::size_t most_kept = 16;  ///< what a learner can take between two settle()
+  static constexpr std::size_t most_kept = 16;  ///< what a learner can take between two evaluate()
   static constexpr std::uint32_t period_of_requests = 1024;
 
   /// `node_of`: the node, or group, of each rank, counted from 0. `kept`: the most calls whose
@@ -54,11 +54,11 @@ class RemoteArrivalMonitor {
         node_of_(std::move(node_of)),
         nodes_(static_cast<std::size_t>(*std::max_element(node_of_.begin(), node_of_.end())) + 1),
         turns_(period),
-        agreement_(rank, size_, kept) {
+        allgather_(rank, size_, kept) {
     mine_.fill(unknown);
   }
 
-  BackgroundAllgather& agreement() noexcept { return agreement_; }
+  BackgroundAllgather& allgather() noexcept { return allgather_; }
   const Imbalance& view() const noexcept { return recent_.agreed(); }
 
   /// Records how long this rank was in the present call. All ranks record the same calls. Of more
@@ -94,23 +94,23 @@ class RemoteArrivalMonitor {
   /// As BackgroundAllgather::start().
   void begin(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
              std::uint32_t sequence) {
-    agreement_.start(endpoint, rings, exchange, plans, tell(), sequence);
+    allgather_.start(endpoint, rings, exchange, plans, take_notes(), sequence);
   }
   /// From here on the times just exchanged are in force. `costs`, unless null, is notified of what
   /// calls cost.
-  void adopt(CostListener* costs) noexcept { hear(agreement_.take(), costs); }
+  void adopt(CostListener* costs) noexcept { learn_from_all(allgather_.take(), costs); }
 
   /// Returns what this rank sends, as all ranks do at the same call.
-  std::span<const std::int64_t> tell() noexcept {
-    told_ = calls_;
-    told_count_ = std::min(noted_, kept_);
+  std::span<const std::int64_t> take_notes() noexcept {
+    exchanged_ = calls_;
+    exchanged_count_ = std::min(noted_, kept_);
     noted_ = 0;
     return {mine_.data(), kept_};
   }
   /// Reads what all ranks sent last, rank by rank. Nothing is known of a request that one of them
   /// has not found complete.
-  void hear(std::span<const std::int64_t> all, CostListener* costs) noexcept {
-    for (std::size_t i = 0; i < told_count_; ++i) {
+  void learn_from_all(std::span<const std::int64_t> all, CostListener* costs) noexcept {
+    for (std::size_t i = 0; i < exchanged_count_; ++i) {
       const auto in_call = [&](int r) { return all[static_cast<std::size_t>(r) * kept_ + i]; };
       std::int64_t least = in_call(0);
       std::int64_t most = least;
@@ -119,27 +119,27 @@ class RemoteArrivalMonitor {
         most = std::max(most, in_call(r));
       }
       if (least == unknown) continue;
-      const Told& told = told_[i];
-      if (costs != nullptr && told.trial.kind != 0) {
-        const std::int64_t after_last = told.synchronizes ? least : most;
-        costs->add(
-            {told.trial, static_cast<std::uint64_t>(most), static_cast<std::uint64_t>(after_last)});
+      const NotedCall& noted = exchanged_[i];
+      if (costs != nullptr && noted.trial.kind != 0) {
+        const std::int64_t after_last = noted.synchronizes ? least : most;
+        costs->add({noted.trial, static_cast<std::uint64_t>(most),
+                    static_cast<std::uint64_t>(after_last)});
       }
-      if (!told.is_watched) continue;
+      if (!noted.is_watched) continue;
       Imbalance call = detail::imbalance_of(size_, [&](int r) { return -in_call(r); });
       call.own = static_cast<std::uint64_t>(least);
-      call.own_ps_a_byte = call.own * 1000 / std::max<std::size_t>(told.bytes, 1);
+      call.own_ps_a_byte = call.own * 1000 / std::max<std::size_t>(noted.bytes, 1);
       detail::find_late_node(call, node_of_, nodes_, [&](int r) { return -in_call(r); });
       recent_.add(call);
     }
-    recent_.settle();
+    recent_.update();
   }
 
  private:
   static constexpr std::int64_t unknown = -1;
 
   /// A call whose times are exchanged.
-  struct Told {
+  struct NotedCall {
     CallTrial trial;
     std::size_t bytes = 0;
     std::uint32_t request = 0;  ///< its number among those that count
@@ -158,12 +158,12 @@ class RemoteArrivalMonitor {
   std::vector<int> node_of_;
   detail::Vector<std::int64_t> nodes_;  ///< when each came
   ExchangePeriods turns_;
-  BackgroundAllgather agreement_;
+  BackgroundAllgather allgather_;
   std::size_t noted_ = 0;  ///< calls since the last exchange began
   std::array<std::int64_t, most_kept> mine_{};
-  std::array<Told, most_kept> calls_{};
-  std::array<Told, most_kept> told_{};  ///< that the exchange is about
-  std::size_t told_count_ = 0;
+  std::array<NotedCall, most_kept> calls_{};
+  std::array<NotedCall, most_kept> exchanged_{};  ///< that the exchange is about
+  std::size_t exchanged_count_ = 0;
   detail::RecentCalls recent_;
 };
 

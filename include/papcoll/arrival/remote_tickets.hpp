@@ -34,7 +34,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 /// Cost: four operations at home, of which one is waited for before the rank has its ticket and two
 /// before it knows its predecessor; one more where nothing in the last `epoch_slots` calls showed
-/// that all had come.
+/// that all had arrived.
 class RemoteTicketCounter {
  public:
   static constexpr std::uint64_t epoch_slots = 4;
@@ -76,12 +76,12 @@ class RemoteTicketCounter {
       case State::find_before:
         if (!is_of_call(seen)) return ask_later(), false;
         before_ = holder_in(seen);
-        ask(State::tell_before);
+        ask(State::notify_before);
         return true;
-      case State::tell_before:
-        ask(root_needs_to_hear() ? State::tell_root : State::leave);
+      case State::notify_before:
+        ask(root_must_be_notified() ? State::notify_root : State::leave);
         return false;
-      case State::tell_root: ask(State::leave); return false;
+      case State::notify_root: ask(State::leave); return false;
       case State::leave:
         wanted_ = next;
         ask(ticket_ + 1 < size_ ? State::await : State::done);
@@ -136,8 +136,8 @@ class RemoteTicketCounter {
     draw,
     sign,
     find_before,
-    tell_before,
-    tell_root,
+    notify_before,
+    notify_root,
     leave,
     await,
     find,
@@ -149,7 +149,7 @@ class RemoteTicketCounter {
   bool knows_epoch_slot_is_free() const noexcept {
     return call_ < epoch_slots || call_ - epoch_slots < all_left_before_;
   }
-  bool root_needs_to_hear() const noexcept {
+  bool root_must_be_notified() const noexcept {
     return root_ >= 0 && ticket_ == size_ - 1 && root_ != rank_ && root_ != before_;
   }
 
@@ -183,9 +183,9 @@ class RemoteTicketCounter {
       case State::draw: return words_->start(0, word(drawn), Change::add, 1);
       case State::sign: return words_->start(0, holder(ticket_), Change::replace, tagged_rank());
       case State::find_before: return words_->start(0, holder(ticket_ - 1), Change::none, 0);
-      case State::tell_before:
+      case State::notify_before:
         return words_->start(before_, word(next), Change::replace, tagged_rank());
-      case State::tell_root:
+      case State::notify_root:
         return words_->start(root_, word(last_holder), Change::replace, tagged_rank());
       case State::leave: return words_->start(0, word(left), Change::add, 1);
       case State::find: return words_->start(rank_, word(wanted_), Change::none, 0);

@@ -108,14 +108,14 @@ struct blocks {
   /// Blocks one after the other, in rank order.
   blocks(counts lengths) noexcept  // NOLINT(google-explicit-constructor): lengths alone will do
       : sizes(lengths) {}
-  /// Block r begins `displacements[r]` elements after the buffer's address.
+  /// Block r begins `starts[r]` elements after the buffer's address.
   template <class Sizes, class Displacements>
-  blocks(const Sizes& lengths, const Displacements& displacements) noexcept
-      : sizes(counts(lengths)), places(counts(displacements)), anywhere(true) {}
+  blocks(const Sizes& lengths, const Displacements& starts) noexcept
+      : sizes(counts(lengths)), displacements(counts(starts)), anywhere(true) {}
 
   counts sizes;           ///< elements, by rank
-  counts places;          ///< first elements, by rank
-  bool anywhere = false;  ///< `places` says where they are
+  counts displacements;   ///< first elements, by rank
+  bool anywhere = false;  ///< `displacements` says where they are
 };
 
 /// Where the elements of a buffer are: at strides in dimensions, or in a list of blocks. All that
@@ -125,17 +125,17 @@ struct BufferLayout {
   std::size_t dimensions = 0;  ///< of `extents` and `strides`; the last is the fastest
   std::array<std::size_t, BufferView::most_dimensions> extents{};     ///< elements
   std::array<std::ptrdiff_t, BufferView::most_dimensions> strides{};  ///< units
-  bool is_list = false;    ///< `lengths` and `places` say it
+  bool is_list = false;    ///< `lengths` and `displacements` say it
   bool is_regular = true;  ///< false: an mdspan that has no strides
   counts lengths{};        ///< of a list: elements of each block
-  counts places{};         ///< of a list: units from the address to each block; may be negative
-  std::size_t unit = 0;    ///< bytes that strides and places count in; 0: those of an element
+  counts displacements{};  ///< of a list: signed units from the address to each block
+  std::size_t unit = 0;    ///< bytes that strides and displacements count; 0: an element's
   const BufferView* made = nullptr;  ///< of a list that has its view, from the address on
 };
 
 /// How calls read a buffer that is not contiguous. A type is one if it has a member `data`, from
-/// which strides and places are counted, and a function layout() as below; otherwise specialise
-/// this template.
+/// which strides and displacements are counted, and a function layout() as below; otherwise
+/// specialise this template.
 template <class B> struct BufferTraits {
   /// The address.
   static auto* data(const B& buffer) noexcept { return buffer.data; }
@@ -203,13 +203,13 @@ StridedArray<T> strided(T* data, const N (&extents)[D], const S (&strides)[D]) n
 
 /// A buffer given by a list of blocks, each with a length and a place. Made by indexed().
 template <class T> struct Indexed {
-  T* data;         ///< what displacements are counted from
-  counts lengths;  ///< elements of each block
-  counts places;   ///< elements from `data` to the first of each block
+  T* data;               ///< what displacements are counted from
+  counts lengths;        ///< elements of each block
+  counts displacements;  ///< elements from `data` to the first of each block
 
   /// For the library.
   BufferLayout layout() const noexcept {
-    return {.is_list = true, .lengths = lengths, .places = places};
+    return {.is_list = true, .lengths = lengths, .displacements = displacements};
   }
 };
 

@@ -86,18 +86,18 @@ struct Call {
   /// Where the blocks begin in the buffer that has them, in elements, in the order of `counts`.
   /// Null: one after the other; always there where arrival-driven algorithms run blocks that
   /// differ.
-  const std::size_t* places = nullptr;
+  const std::size_t* displacements = nullptr;
   Reducer reducer{};             ///< bytes of an element, and the operator if there is one
   int root = 0;                  ///< a rank; 0 where there is no root
   bool input_in_output = false;  ///< in place, although `in` does not begin where `out` does
   bool rank_order = false;  ///< combine in rank order: the operator or the contract asks for it
   /// What is promised of the bits of the result.
   NumericalContract contract = default_contract;
-  bool own_counts = false;  ///< each rank knows the counts of its own blocks only; `count` is 1
-  bool knows_all_counts = false;  ///< of own_counts: this rank knows those of the others as well
+  bool local_counts = false;  ///< each rank knows the counts of its own blocks only; `count` is 1
+  bool knows_all_counts = false;  ///< of local_counts: this rank knows those of the others as well
   /// The elements are not contiguous: static schedules read them by the views, all else runs a
   /// packed copy.
-  bool apart = false;
+  bool is_noncontiguous = false;
   /// Identifies operator and element type, so that mismatched calls are found. Bit 0: the operator
   /// commutes. Bits 1–17: the operator. Bits 18–38: the element type. Bit 39: the buffers are in
   /// device memory.
@@ -118,7 +118,7 @@ struct Call {
   bool in_place() const noexcept { return input_in_output || in == out; }
   /// Returns true if the lengths of blocks may differ between ranks. In a reduce_scatter every rank
   /// knows all of them.
-  bool is_uneven() const noexcept {
+  bool is_irregular() const noexcept {
     return counts != nullptr && collective != Collective::reduce_scatter;
   }
   /// Returns true if the bits, and the algorithm, may depend on who arrives when.
@@ -202,7 +202,7 @@ class PackedLayout {
   Call pack(std::byte* memory) const {
     const std::size_t size = call_.reducer.size;
     Call packed = call_;
-    packed.apart = false;
+    packed.is_noncontiguous = false;
     packed.in_view = packed.out_view = nullptr;
     if (call_.in_view != nullptr) {
       std::byte* const to = memory + first_ * size;

@@ -70,8 +70,8 @@ struct CollectiveTraits {
   enum Flag : unsigned {
     rooted = 1,
     one_buffer = 2,    ///< in and out are the same memory wherever a rank has both
-    inward = 4,        ///< early ranks have something to pass on before the last one has come
-    synchronizes = 8,  ///< no rank leaves before all have come, whatever the counts
+    inward = 4,        ///< early ranks have something to pass on before the last one has arrived
+    synchronizes = 8,  ///< no rank leaves before all have arrived, whatever the counts
   };
 
   std::string_view name;  ///< as in the API and on command lines
@@ -199,11 +199,11 @@ constexpr CollectiveTraits::Buffers buffers_of(Collective c, bool is_root) noexc
 struct Called {
   Collective collective;      ///< of which kind
   bool non_blocking = false;  ///< it returns a request
-  bool uneven = false;        ///< its v-form, if it has one
+  bool irregular = false;     ///< its v-form, if it has one
 
   /// "alltoallv".
   [[gnu::cold]] std::string name() const {
-    const bool v = uneven && collective != Collective::reduce_scatter;
+    const bool v = irregular && collective != Collective::reduce_scatter;
     return detail::joined({name_of(collective), v ? "v" : ""});
   }
 };

@@ -97,32 +97,32 @@ constexpr char lower(char c) noexcept {
 
 /// "did you mean A, B or C?" with the names that are close to what was written, the closest first;
 /// or, if none is, all names.
-[[gnu::cold]] inline std::string near_names(std::string_view written,
-                                            std::vector<std::string_view> names) {
+[[gnu::cold]] inline std::string similar_names(std::string_view written,
+                                               std::vector<std::string_view> names) {
   constexpr std::size_t most = 3;
   heap_sort(names.data(), names.size());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  Vector<std::pair<std::size_t, std::string_view>> near;
+  Vector<std::pair<std::size_t, std::string_view>> similar;
   for (const std::string_view name : names) {
-    const std::size_t most_apart = std::max<std::size_t>(2, name.size() / 4);
-    if (written.size() > name.size() + most_apart) continue;
+    const std::size_t max_distance = std::max<std::size_t>(2, name.size() / 4);
+    if (written.size() > name.size() + max_distance) continue;
     const std::size_t distance = edit_distance(written, name);
     const bool begins = written.size() >= 3 && written.size() < name.size() &&
                         edit_distance(written, name.substr(0, written.size())) == 0;
-    if (distance <= most_apart || begins) {
-      near.emplace_back(begins ? 1 : distance, name);
+    if (distance <= max_distance || begins) {
+      similar.emplace_back(begins ? 1 : distance, name);
     }
   }
-  heap_sort(near.data(), near.size());
-  if (near.size() > most) near.resize(most);
-  if (near.empty()) {
-    for (const std::string_view name : names) near.emplace_back(0, name);
+  heap_sort(similar.data(), similar.size());
+  if (similar.size() > most) similar.resize(most);
+  if (similar.empty()) {
+    for (const std::string_view name : names) similar.emplace_back(0, name);
   }
-  const bool guess = near.size() <= most;
+  const bool guess = similar.size() <= most;
   std::string text = guess ? "did you mean " : "there are ";
-  for (std::size_t i = 0; i < near.size(); ++i) {
-    if (i > 0) text += i + 1 < near.size() ? ", " : guess ? " or " : " and ";
-    text += near[i].second;
+  for (std::size_t i = 0; i < similar.size(); ++i) {
+    if (i > 0) text += i + 1 < similar.size() ? ", " : guess ? " or " : " and ";
+    text += similar[i].second;
   }
   return text + (guess ? "?" : "");
 }

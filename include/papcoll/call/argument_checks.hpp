@@ -64,7 +64,7 @@ template <class T> consteval std::uint32_t type_hash() noexcept {
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;
-PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept;
+PAPCOLL_DECL const std::string& why_no_ipc_of(const TeamCore& core) noexcept;
 /// Where the ranks of a team on several nodes sit; null if they are on one.
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept;
 
@@ -73,9 +73,9 @@ struct Caller {
   TeamCore& core;
   Collective collective;
   bool non_blocking = false;
-  bool uneven = false;  ///< of a v-form
+  bool irregular = false;  ///< of a v-form
 
-  Called called() const noexcept { return {collective, non_blocking, uneven}; }
+  Called called() const noexcept { return {collective, non_blocking, irregular}; }
   /// TeamCore::refuse.
   [[noreturn]] void refuse(const std::string& what) const;
   /// Refuses a buffer: `what` must be so, and it has `found` elements instead of `needed`.

@@ -78,7 +78,7 @@ enum class Mistake : unsigned char {
 /// The forms that a function has.
 struct Forms {
   Collective collective;
-  bool uneven;  ///< a v-form: ranks' blocks differ
+  bool irregular;  ///< a v-form: ranks' blocks differ
   Way way;
 };
 
@@ -206,7 +206,7 @@ template <std::size_t N> constexpr Match match_even(const Forms& f, ArgumentRead
 /// in, out, blocks | data, blocks; of an alltoallv: in, blocks, out, blocks; or a blocking call
 /// that finds out how much comes.
 template <std::size_t N>
-constexpr Match match_uneven(const Forms& f, ArgumentReader<N> r) noexcept {
+constexpr Match match_irregular(const Forms& f, ArgumentReader<N> r) noexcept {
   using enum Mistake;
   Match m;
   m.by_pointer = r.has(Kind::pointer);
@@ -245,7 +245,7 @@ constexpr Match match_uneven(const Forms& f, ArgumentReader<N> r) noexcept {
 template <std::size_t N>
 constexpr Match match(const Forms& f, const std::array<Argument, N>& arguments) noexcept {
   const ArgumentReader<N> reader{arguments};
-  return f.uneven ? match_uneven(f, reader) : match_even(f, reader);
+  return f.irregular ? match_irregular(f, reader) : match_even(f, reader);
 }
 
 // -- The types of the arguments: which form they have, or why none takes them.
@@ -316,8 +316,8 @@ requires(number > 0) struct NthType<number, A, As...> : NthType<number - 1, As..
 };
 
 /// What the arguments of a call are.
-template <Collective C, bool Uneven, Way W, class... As> struct Pack {
-  static constexpr Forms forms{C, Uneven, W};
+template <Collective C, bool Irregular, Way W, class... As> struct Pack {
+  static constexpr Forms forms{C, Irregular, W};
 
   static constexpr Match by_kinds =
       match(forms, std::array<Argument, sizeof...(As)>{argument_of<As>(W)...});
@@ -360,13 +360,13 @@ template <Collective C, bool Uneven, Way W, class... As> struct Pack {
   }
 };
 
-template <Collective C, bool Uneven, Way W, class... As>
-inline constexpr Mistake mistake_of = Pack<C, Uneven, W, As...>::mistake();
+template <Collective C, bool Irregular, Way W, class... As>
+inline constexpr Mistake mistake_of = Pack<C, Irregular, W, As...>::mistake();
 
 /// As mistake_of, with the first argument checked, too.
-template <class Comm, Collective C, bool Uneven, Way W, class... As>
+template <class Comm, Collective C, bool Irregular, Way W, class... As>
 inline constexpr Mistake mistake_of_call =
-    Team<Comm> ? mistake_of<C, Uneven, W, As...>
+    Team<Comm> ? mistake_of<C, Irregular, W, As...>
                : Mistake::the_first_argument_is_a_Communicator_or_a_ThreadTeam_Rank_or_an_MPI_Comm;
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -15,15 +15,15 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Notifies the other ranks that this one has no room for so many elements; they are in the call
 /// that moves them, or will be.
-PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
-                               const std::exception& problem);
+PAPCOLL_DECL void report_no_room(const Caller& caller, std::size_t elements,
+                                 const std::exception& problem);
 
 /// Memory for what comes, once this rank knows how much that is.
 template <class T> std::vector<T> room_for(const Caller& caller, std::size_t elements) {
   try {
     return std::vector<T>(elements);
   } catch (const std::exception& problem) {
-    tell_no_room(caller, elements, problem);
+    report_no_room(caller, elements, problem);
     throw;
   }
 }
@@ -53,7 +53,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// A buffer that has a block for each rank, as the caller passed it.
 struct BlockedBuffer {
   const char* name;        ///< for messages: "input"
-  blocks given;            ///< lengths and places
+  blocks given;            ///< lengths and displacements
   std::size_t length = 0;  ///< elements, or any_length
   bool is_written = false;
 };
@@ -61,13 +61,13 @@ struct BlockedBuffer {
 /// The numbers of one buffer's blocks, in CallBlocks::numbers.
 struct BlockNumbersOfBuffer {
   std::size_t* counts;
-  std::size_t* places;
+  std::size_t* displacements;
   std::size_t total = 0;   ///< elements of all blocks
   bool one_by_one = true;  ///< the blocks stand one after the other from the beginning
 };
 
-/// Makes room for the numbers of so many buffers: 2·size() each, counts of all and then places of
-/// all.
+/// Makes room for the numbers of so many buffers: 2·size() each, counts of all and then
+/// displacements of all.
 inline std::size_t* room_for_blocks(const Caller& caller, CallBlocks& blocks, std::size_t buffers) {
   const std::size_t needed = 2 * buffers * caller.ranks();
   if (blocks.numbers.size() < needed) blocks.numbers.resize(needed);
@@ -99,22 +99,25 @@ inline void copy_numbers(const Caller& caller, const BlockedBuffer& buffer, cons
 /// The blocks as the list that they are.
 inline BufferLayout list_of(const char* name, const BlockNumbersOfBuffer& n, std::size_t ranks) {
   const std::span<const std::size_t> lengths{n.counts, ranks};
-  const std::span<const std::size_t> places{n.places, ranks};
-  return {.name = name, .is_list = true, .lengths = counts{lengths}, .places = counts{places}};
+  const std::span<const std::size_t> displacements{n.displacements, ranks};
+  return {.name = name,
+          .is_list = true,
+          .lengths = counts{lengths},
+          .displacements = counts{displacements}};
 }
 
 /// Copies and checks the numbers of a buffer. Refuses counts that are negative or too few, whose
 /// sum is too much, that do not fit the buffer, and blocks of an output that overlap.
 inline BlockNumbersOfBuffer check_blocks(const Caller& caller, const BlockedBuffer& buffer,
                                          std::size_t element_size, std::size_t* counts,
-                                         std::size_t* places) {
-  BlockNumbersOfBuffer n{counts, places};
+                                         std::size_t* displacements) {
+  BlockNumbersOfBuffer n{counts, displacements};
   const std::size_t ranks = caller.ranks();
   copy_numbers(caller, buffer, buffer.given.sizes, "count", counts);
   const std::size_t most = PTRDIFF_MAX / element_size;
   bool too_much = false;
   for (std::size_t r = 0; r < ranks; ++r) {
-    places[r] = n.total;
+    displacements[r] = n.total;
     too_much = too_much || __builtin_add_overflow(n.total, counts[r], &n.total) || n.total > most;
   }
   if (too_much) caller.refuse_sum({counts, ranks}, element_size);
@@ -128,25 +131,26 @@ inline BlockNumbersOfBuffer check_blocks(const Caller& caller, const BlockedBuff
   }
   std::size_t next = 0;
   bool ascending = true;
-  copy_numbers(caller, buffer, buffer.given.places, "displacement", places);
+  copy_numbers(caller, buffer, buffer.given.displacements, "displacement", displacements);
   for (std::size_t r = 0; r < ranks; ++r) {
     if (counts[r] == 0) {
-      places[r] = 0;  // whatever was passed: nobody looks there
+      displacements[r] = 0;  // whatever was passed: nobody looks there
       continue;
     }
     std::size_t end = 0;
-    if (__builtin_add_overflow(places[r], counts[r], &end) || end > most || end > buffer.length) {
+    if (__builtin_add_overflow(displacements[r], counts[r], &end) || end > most ||
+        end > buffer.length) {
       caller.refuse(joined({"the block of rank ", r, " in the ", buffer.name, ", ", counts[r],
-                            " elements from ", places[r],
+                            " elements from ", displacements[r],
                             " on, ends past the buffer: pass a longer buffer, or other "
                             "displacements"}));
     }
-    n.one_by_one = n.one_by_one && places[r] == next;
-    ascending = ascending && places[r] >= next;
+    n.one_by_one = n.one_by_one && displacements[r] == next;
+    ascending = ascending && displacements[r] >= next;
     next = end;
   }
   if (!ascending && buffer.is_written) {
-    check_list_apart(caller, list_of(buffer.name, n, ranks), element_size);
+    check_list_disjoint(caller, list_of(buffer.name, n, ranks), element_size);
   }
   return n;
 }
@@ -173,7 +177,8 @@ inline void check_own_block(const Caller& caller, const BlockNumbersOfBuffer& in
 inline void check_blocks_in_place(const Caller& caller, const BlockNumbersOfBuffer& in,
                                   const BlockNumbersOfBuffer& out) {
   for (std::size_t r = 0; r < caller.ranks(); ++r) {
-    if (in.counts[r] == out.counts[r] && (in.counts[r] == 0 || in.places[r] == out.places[r])) {
+    if (in.counts[r] == out.counts[r] &&
+        (in.counts[r] == 0 || in.displacements[r] == out.displacements[r])) {
       continue;
     }
     caller.refuse(joined({"input and output are one buffer, where the blocks of rank ", r,
@@ -182,17 +187,17 @@ inline void check_blocks_in_place(const Caller& caller, const BlockNumbersOfBuff
   }
 }
 
-PAPCOLL_DECL void tell_no_room(const Caller& caller, std::size_t elements,
-                               const std::exception& problem) {
-  caller.core.invalid.tell(
+PAPCOLL_DECL void report_no_room(const Caller& caller, std::size_t elements,
+                                 const std::exception& problem) {
+  caller.core.invalid.notify_peers(
       caller.non_blocking,
       joined({caller.called().name(), " on rank ", caller.rank(), " of ", caller.size(),
               ": there is no memory for the ", elements, " elements that come: ", problem.what()}));
 }
 
 /// Begins a call whose blocks differ: `n` elements of its vector, or 1.
-inline void begin_uneven_call(const Caller& caller, const CallArguments& a, Call& call,
-                              std::size_t n) {
+inline void begin_irregular_call(const Caller& caller, const CallArguments& a, Call& call,
+                                 std::size_t n) {
   call.collective = caller.collective;
   call.in = a.in;
   call.out = a.out;
@@ -210,16 +215,16 @@ PAPCOLL_DECL void make_alltoallv_call(const Caller& caller, const CallArguments&
   const std::size_t ranks = caller.ranks();
   const std::size_t size = a.reducer.size;
   std::size_t* const counts = room_for_blocks(caller, numbers, 2);
-  std::size_t* const places = counts + 2 * ranks;
-  begin_uneven_call(caller, a, call, 1);
+  std::size_t* const displacements = counts + 2 * ranks;
+  begin_irregular_call(caller, a, call, 1);
   const auto sent =
-      check_blocks(caller, {"input", a.uneven->sent, a.in_length}, size, counts, places);
-  const auto received = check_blocks(caller, {"output", a.uneven->received, a.out_length, true},
-                                     size, counts + ranks, places + ranks);
+      check_blocks(caller, {"input", a.irregular->sent, a.in_length}, size, counts, displacements);
+  const auto received = check_blocks(caller, {"output", a.irregular->received, a.out_length, true},
+                                     size, counts + ranks, displacements + ranks);
   check_pointers(caller, a.in, sent.total, a.out, received.total);
   call.counts = counts;
-  call.places = places;
-  call.own_counts = true;
+  call.displacements = displacements;
+  call.local_counts = true;
   call.out_view = view_of_blocks(caller, received, size, numbers.out);
   call.in_view = view_of_blocks(caller, sent, size, numbers.in);
   if (a.in == a.out) {
@@ -227,7 +232,7 @@ PAPCOLL_DECL void make_alltoallv_call(const Caller& caller, const CallArguments&
     call.input_in_output = true;
   } else {
     check_own_block(caller, sent, received);
-    check_apart(caller, call, sent.total, received.total);
+    check_disjoint(caller, call, sent.total, received.total);
   }
 }
 
@@ -236,23 +241,23 @@ PAPCOLL_DECL void make_allgatherv_call(const Caller& caller, const CallArguments
   const bool in_place = is_in_place(a);
   const std::size_t ranks = caller.ranks();
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
-  std::size_t* const places = sizes + ranks;
+  std::size_t* const displacements = sizes + ranks;
   const auto me = static_cast<std::size_t>(caller.rank());
-  const auto gathered = check_blocks(caller, {"output", a.uneven->received, a.out_length, true},
-                                     a.reducer.size, sizes, places);
+  const auto gathered = check_blocks(caller, {"output", a.irregular->received, a.out_length, true},
+                                     a.reducer.size, sizes, displacements);
   const std::size_t own = sizes[me];
   const bool knows_length = !in_place && a.in_length != any_length;
   caller.require_length(
       knows_length ? a.in_length : own, own,
       "the input must have as many elements as papcoll::counts says of this rank");
-  begin_uneven_call(caller, a, call, gathered.total);
+  begin_irregular_call(caller, a, call, gathered.total);
   check_pointers(caller, a.in, own, a.out, gathered.total);
   call.counts = sizes;
-  call.places = places;
+  call.displacements = displacements;
   call.split = hash_of_counts({sizes, ranks});
   call.out_view = view_of_blocks(caller, gathered, a.reducer.size, numbers.out);
-  if (!in_place) return check_apart(caller, call, own, gathered.total);
-  call.in = call.out + places[me] * a.reducer.size;
+  if (!in_place) return check_disjoint(caller, call, own, gathered.total);
+  call.in = call.out + displacements[me] * a.reducer.size;
   call.input_in_output = true;
   call.in_view = call.out_view;
 }
@@ -262,26 +267,26 @@ PAPCOLL_DECL void make_rooted_call(const Caller& caller, const CallArguments& a,
                                    CallBlocks& numbers) {
   check_root(caller, root{a.root});
   const bool gathers = a.collective == Collective::gather;
-  blocks each = gathers ? a.uneven->received : a.uneven->sent;
+  blocks each = gathers ? a.irregular->received : a.irregular->sent;
   const std::size_t length_of_all = gathers ? a.out_length : a.in_length;
   const std::size_t length_of_own = gathers ? a.in_length : a.out_length;
   const bool in_place = is_in_place(a);
   const std::size_t ranks = caller.ranks();
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
-  std::size_t* const places = sizes + ranks;
+  std::size_t* const displacements = sizes + ranks;
   const auto me = static_cast<std::size_t>(caller.rank());
   const bool is_root = caller.rank() == a.root;
-  BlockNumbersOfBuffer all{sizes, places};
-  begin_uneven_call(caller, a, call, 1);
+  BlockNumbersOfBuffer all{sizes, displacements};
+  begin_irregular_call(caller, a, call, 1);
   call.root = a.root;
   call.counts = sizes;
-  call.places = places;
-  call.own_counts = true;
+  call.displacements = displacements;
+  call.local_counts = true;
   if (is_root || each.sizes.size() != 0) {
     each.anywhere = each.anywhere && is_root;
     all = check_blocks(
         caller, {gathers ? "output" : "input", each, is_root ? length_of_all : any_length, gathers},
-        a.reducer.size, sizes, places);
+        a.reducer.size, sizes, displacements);
     call.knows_all_counts = true;
   } else {
     std::fill_n(sizes, 2 * ranks, 0);
@@ -306,26 +311,26 @@ PAPCOLL_DECL void make_rooted_call(const Caller& caller, const CallArguments& a,
   }
   const BufferView*& view = gathers ? call.out_view : call.in_view;
   view = view_of_blocks(caller, all, a.reducer.size, gathers ? numbers.out : numbers.in);
-  if (!in_place) return check_apart(caller, call, in, out);
+  if (!in_place) return check_disjoint(caller, call, in, out);
   call.input_in_output = true;
   call.in_view = call.out_view = view;
   if (gathers) {
-    call.in = call.out + places[me] * a.reducer.size;
+    call.in = call.out + displacements[me] * a.reducer.size;
   } else {
     call.out = const_cast<std::byte*>(call.in);
   }
 }
 
 /// A reduce_scatter with counts.
-PAPCOLL_DECL void make_uneven_reduce_scatter_call(const Caller& caller, const CallArguments& a,
-                                                  Call& call, CallBlocks& numbers) {
+PAPCOLL_DECL void make_irregular_reduce_scatter_call(const Caller& caller, const CallArguments& a,
+                                                     Call& call, CallBlocks& numbers) {
   CallArguments b = a;
   if (a.layouts != nullptr) a.layouts->count(caller, *a.layouts, b);
-  begin_uneven_call(caller, b, call, 0);
+  begin_irregular_call(caller, b, call, 0);
   std::size_t* const sizes = room_for_blocks(caller, numbers, 1);
-  std::size_t* const places = sizes + caller.ranks();
-  call.count = check_blocks(caller, {"input", b.uneven->received, b.in_length}, b.reducer.size,
-                            sizes, places)
+  std::size_t* const displacements = sizes + caller.ranks();
+  call.count = check_blocks(caller, {"input", b.irregular->received, b.in_length}, b.reducer.size,
+                            sizes, displacements)
                    .total;
   call.counts = sizes;
   call.split = hash_of_counts({sizes, caller.ranks()});

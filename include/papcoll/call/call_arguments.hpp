@@ -36,11 +36,11 @@ struct LayoutArguments {
 
 /// Checks the arguments of a call whose ranks have different numbers of elements, and makes their
 /// call, which borrows `numbers`.
-using MakeUneven = void(const Caller&, const CallArguments&, Call&, CallBlocks& numbers);
+using MakeIrregular = void(const Caller&, const CallArguments&, Call&, CallBlocks& numbers);
 
 /// How many elements each rank has, where that differs.
-struct UnevenArguments {
-  MakeUneven* make = nullptr;
+struct IrregularArguments {
+  MakeIrregular* make = nullptr;
   blocks sent{counts{}};      ///< of the input
   blocks received{counts{}};  ///< of the output
 };
@@ -58,9 +58,9 @@ struct CallArguments : Call {
   bool in_place_if_same = false;  ///< one address for both means in place
   std::size_t in_length = 0;
   std::size_t out_length = 0;
-  LayoutArguments* layouts = nullptr;       ///< null: elements are contiguous
-  const UnevenArguments* uneven = nullptr;  ///< null: all ranks have as many elements
-  const Algorithm* algorithm = nullptr;     ///< null: none was given
+  LayoutArguments* layouts = nullptr;             ///< null: elements are contiguous
+  const IrregularArguments* irregular = nullptr;  ///< null: all ranks have as many elements
+  const Algorithm* algorithm = nullptr;           ///< null: none was given
 };
 
 /// What a request or a prepared call keeps of arguments.
@@ -99,17 +99,18 @@ PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t
 PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a);
 /// Make the calls whose blocks differ in length. In a reduce_scatter the counts are the lengths of
 /// `received`.
-PAPCOLL_DECL MakeUneven make_alltoallv_call, make_allgatherv_call, make_rooted_call,
-    make_uneven_reduce_scatter_call;
+PAPCOLL_DECL MakeIrregular make_alltoallv_call, make_allgatherv_call, make_rooted_call,
+    make_irregular_reduce_scatter_call;
 
-/// UnevenArguments::make of a collective; each by itself, so that a v-form compiles its own alone.
-constexpr MakeUneven* maker_of_uneven(Collective c) noexcept {
+/// IrregularArguments::make of a collective; each by itself, so that a v-form compiles its own
+/// alone.
+constexpr MakeIrregular* maker_of_irregular(Collective c) noexcept {
   switch (c) {
     case Collective::alltoall: return make_alltoallv_call;
     case Collective::allgather: return make_allgatherv_call;
     case Collective::gather:
     case Collective::scatter: return make_rooted_call;
-    default: return make_uneven_reduce_scatter_call;
+    default: return make_irregular_reduce_scatter_call;
   }
 }
 
@@ -333,10 +334,10 @@ inline void run_made_call(const Caller& caller, const CallArguments& a, const Ro
 }
 
 PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route) {
-  const Caller caller{core, a.collective, false, a.uneven != nullptr};
-  if (a.uneven != nullptr) {
+  const Caller caller{core, a.collective, false, a.irregular != nullptr};
+  if (a.irregular != nullptr) {
     Call call;
-    a.uneven->make(caller, a, call, blocks_of(caller));
+    a.irregular->make(caller, a, call, blocks_of(caller));
     return run_made_call(caller, a, route, call);
   }
   if (!has_data(a.collective)) {
@@ -351,23 +352,23 @@ PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route)
 /// Makes a call that outlives the function of its caller: what keeps alive what it borrows.
 inline Shared<const void> make_kept_call(const Caller& caller, CallArguments& a, Call& call,
                                          Shared<KeptArguments> kept) {
-  if (a.uneven == nullptr && has_data(a.collective)) {
+  if (a.irregular == nullptr && has_data(a.collective)) {
     make_even_call(caller, a);
     call = a;
   } else {
     if (kept == nullptr) kept = make_shared<KeptArguments>();
-    if (a.uneven != nullptr) {
-      a.uneven->make(caller, a, call, kept->blocks);
+    if (a.irregular != nullptr) {
+      a.irregular->make(caller, a, call, kept->blocks);
     } else {
       call = barrier_call(&kept->token);
     }
   }
-  return call.apart ? with_views(call, std::move(kept)) : std::move(kept);
+  return call.is_noncontiguous ? with_views(call, std::move(kept)) : std::move(kept);
 }
 
 PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& route,
                                 Shared<KeptArguments> kept) {
-  const Caller caller{core, a.collective, true, a.uneven != nullptr};
+  const Caller caller{core, a.collective, true, a.irregular != nullptr};
   Call call;
   Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
   const AlgorithmSpec& spec = spec_of(caller, a, route);
@@ -376,7 +377,7 @@ PAPCOLL_DECL Request start_call(TeamCore& core, CallArguments& a, const Route& r
 
 PAPCOLL_DECL Persistent prepare_call(TeamCore& core, CallArguments& a, const Route& route,
                                      Shared<KeptArguments> kept) {
-  const Caller caller{core, a.collective, false, a.uneven != nullptr};
+  const Caller caller{core, a.collective, false, a.irregular != nullptr};
   Call call;
   Shared<const void> owned = make_kept_call(caller, a, call, std::move(kept));
   const AlgorithmSpec& spec = spec_of(caller, a, route);

@@ -139,7 +139,7 @@ inline const BufferView* view_of_steps(const BufferLayout& l, std::size_t size, 
   const auto unit = static_cast<std::ptrdiff_t>(bytes_of_unit(l, size));
   std::array<BufferView::Step, BufferView::most_dimensions> steps;
   std::size_t n = 0;
-  std::size_t length = 1;                         // of neighbours
+  std::size_t length = 1;                         // of contiguous elements
   for (std::size_t d = l.dimensions; d-- > 0;) {  // the fastest first
     const std::ptrdiff_t stride = l.strides[d] * unit;
     if (l.extents[d] == 1) continue;
@@ -162,8 +162,8 @@ inline const BufferView* view_of_steps(const BufferLayout& l, std::size_t size, 
 /// The elements of a list; refuses lengths and displacements that make no buffer.
 inline std::size_t check_list(const Caller& caller, const BufferLayout& l, std::size_t size) {
   const std::size_t n = l.lengths.size();
-  if (l.places.size() != n) {
-    caller.refuse(joined({"the ", l.name, " has ", n, " lengths and ", l.places.size(),
+  if (l.displacements.size() != n) {
+    caller.refuse(joined({"the ", l.name, " has ", n, " lengths and ", l.displacements.size(),
                           " displacements: pass one of each for each block"}));
   }
   const std::size_t most = static_cast<std::size_t>(PTRDIFF_MAX) / bytes_of_unit(l, size);
@@ -178,12 +178,13 @@ inline std::size_t check_list(const Caller& caller, const BufferLayout& l, std::
     }
     if (length == 0) continue;
     std::size_t end = 0;
-    const bool is_far = (!l.places.is_negative(i) && l.places[i] > most) ||
+    const bool is_far = (!l.displacements.is_negative(i) && l.displacements[i] > most) ||
                         __builtin_mul_overflow(length, width, &end) ||
-                        __builtin_add_overflow(magnitude(place_of(l, i)), end, &end) || end > most;
+                        __builtin_add_overflow(magnitude(displacement_of(l, i)), end, &end) ||
+                        end > most;
     if (is_far) {
       caller.refuse(joined({"block ", i, " of the ", l.name, ", ", length, " elements from ",
-                            l.unit == 0 ? "" : "byte ", place_of(l, i),
+                            l.unit == 0 ? "" : "byte ", displacement_of(l, i),
                             " on, ends more than PTRDIFF_MAX bytes from its address: pass a "
                             "shorter block, or another displacement"}));
     }
@@ -199,11 +200,11 @@ inline CheckedLayout view_of_checked(const BufferLayout& l, std::size_t count, s
                                      BufferView& room) {
   std::size_t i = 0;
   while (l.lengths[i] == 0) ++i;
-  const std::ptrdiff_t first = place_of(l, i);
+  const std::ptrdiff_t first = displacement_of(l, i);
   room = view_of_list(l, size, first, room.take_runs());
-  const bool are_neighbours = room.runs().size() == 1;
+  const bool are_contiguous = room.runs().size() == 1;
   return {count, first * static_cast<std::ptrdiff_t>(bytes_of_unit(l, size)),
-          are_neighbours ? nullptr : &room};
+          are_contiguous ? nullptr : &room};
 }
 
 /// Checks a layout, whose view is made in `room` unless it has one.
@@ -215,7 +216,7 @@ inline CheckedLayout check_layout(const Caller& caller, const BufferLayout& l, s
   }
   const std::size_t count = check_list(caller, l, size);
   if (count == 0) return {};
-  if (is_written) check_list_apart(caller, l, size);
+  if (is_written) check_list_disjoint(caller, l, size);
   if (l.made != nullptr) return {count, 0, l.made};
   return look_at_blocks(caller, [&] { return view_of_checked(l, count, size, room); });
 }
@@ -261,11 +262,11 @@ PAPCOLL_DECL void lay_passed(const Caller& caller, LayoutArguments& layouts, Cal
   }
   call.in_view = both.in_view;
   call.out_view = both.out_view;
-  call.apart = call.in_view != nullptr || call.out_view != nullptr;
+  call.is_noncontiguous = call.in_view != nullptr || call.out_view != nullptr;
   if (both.in_place) return;
   const bool in_place = call.in == call.out && in_count == out_count &&
                         !has_own_place(call.collective) && lie_alike(call.in_view, call.out_view);
-  if (!in_place) check_apart(caller, call, in_count, out_count);
+  if (!in_place) check_disjoint(caller, call, in_count, out_count);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

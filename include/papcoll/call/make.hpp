@@ -53,9 +53,9 @@ template <class P> struct PackedArguments : CallArguments, Pinned {
     }
     if constexpr (has_layout) layouts = &passed;
     if constexpr (has_blocks) {
-      constexpr auto make = maker_of_uneven(P::forms.collective);
+      constexpr auto make = maker_of_irregular(P::forms.collective);
       given.make = make;
-      uneven = &given;
+      irregular = &given;
     }
   }
 
@@ -116,7 +116,7 @@ template <class P> struct PackedArguments : CallArguments, Pinned {
   }
 
   [[no_unique_address]] std::conditional_t<has_layout, PassedLayouts, NotThere<0>> passed;
-  [[no_unique_address]] std::conditional_t<has_blocks, UnevenArguments, NotThere<1>> given;
+  [[no_unique_address]] std::conditional_t<has_blocks, IrregularArguments, NotThere<1>> given;
 };
 
 template <class P, int... numbers, class... As>
@@ -283,7 +283,7 @@ template <class P, class... Ps, class C, class... As> ResultOf<P> make(C& comm, 
 
 /// The blocking call of a v-form once lengths are known.
 template <Collective C, class... Ps, class Comm, class... As>
-void call_uneven(Comm& comm, As&&... as) {
+void call_irregular(Comm& comm, As&&... as) {
   make<Pack<C, true, Way::blocking, As...>, Ps...>(comm, std::forward<As>(as)...);
 }
 
@@ -313,19 +313,19 @@ struct this_policy_is_made_of_others_and_they_are_missing {};
             class why = detail::this_policy_is_made_of_others_and_they_are_missing<Policy>>       \
   detail::NoResult name(As&&...) = delete;
 
-#define PAPCOLL_FUNCTION(name, collective, uneven, way)                                           \
+#define PAPCOLL_FUNCTION(name, collective, v_form, way)                                           \
   template <class... Ps, Team C, class... As>                                                     \
-  requires(detail::mistake_of<Collective::collective, uneven, detail::Way::way, As...> ==         \
+  requires(detail::mistake_of<Collective::collective, v_form, detail::Way::way, As...> ==         \
            detail::Mistake::none)                                                                 \
   [[nodiscard]] detail::ResultOf<                                                                 \
-      detail::Pack<Collective::collective, uneven, detail::Way::way, As...>>                      \
+      detail::Pack<Collective::collective, v_form, detail::Way::way, As...>>                      \
   name(C&& comm, As&&... arguments) {                                                             \
-    using Pack = detail::Pack<Collective::collective, uneven, detail::Way::way, As...>;           \
+    using Pack = detail::Pack<Collective::collective, v_form, detail::Way::way, As...>;           \
     return detail::make<Pack, Ps...>(comm, std::forward<As>(arguments)...);                       \
   }                                                                                               \
   template <class... Ps, class C, class... As,                                                    \
             detail::Mistake why = detail::mistake_of_call<                                        \
-                C, Collective::collective, uneven, detail::Way::way, As...>>                      \
+                C, Collective::collective, v_form, detail::Way::way, As...>>                      \
   requires(why != detail::Mistake::none)                                                          \
   detail::NoResult name(C&&, As&&...) = delete;                                                   \
   template <class... Ps,                                                                          \
@@ -338,13 +338,13 @@ struct this_policy_is_made_of_others_and_they_are_missing {};
   PAPCOLL_DELETED_FOR_POLICY(name, class, class,)                                                 \
   PAPCOLL_DELETED_FOR_POLICY(name, class, class, class,)
 
-#define PAPCOLL_FUNCTIONS(name, collective, uneven)             \
-  PAPCOLL_FUNCTION(name, collective, uneven, blocking)          \
-  PAPCOLL_FUNCTION(i##name, collective, uneven, non_blocking)   \
-  PAPCOLL_FUNCTION(name##_init, collective, uneven, persistent)
+#define PAPCOLL_FUNCTIONS(name, collective, v_form)             \
+  PAPCOLL_FUNCTION(name, collective, v_form, blocking)          \
+  PAPCOLL_FUNCTION(i##name, collective, v_form, non_blocking)   \
+  PAPCOLL_FUNCTION(name##_init, collective, v_form, persistent)
 
 /// Declares a collective's blocking, non-blocking and persistent function.
 #define PAPCOLL_COLLECTIVE(name) PAPCOLL_FUNCTIONS(name, name, false)
 /// Declares the functions of a v-form of `collective`.
-#define PAPCOLL_UNEVEN_COLLECTIVE(name, collective) PAPCOLL_FUNCTIONS(name, collective, true)
+#define PAPCOLL_IRREGULAR_COLLECTIVE(name, collective) PAPCOLL_FUNCTIONS(name, collective, true)
 // clang-format on

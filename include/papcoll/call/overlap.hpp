@@ -29,7 +29,7 @@ struct Region {
   std::size_t bytes = 0;       ///< of a piece; of a list, all of them
   std::size_t dimensions = 0;  ///< none: it is one piece
   std::array<std::size_t, BufferView::most_dimensions> pieces{};
-  std::array<std::size_t, BufferView::most_dimensions> apart{};  ///< bytes, ascending
+  std::array<std::size_t, BufferView::most_dimensions> strides{};  ///< bytes, ascending
   /// Of a list: runs of elements, from `first` on. Else null.
   const Vector<BufferView::Run>* runs = nullptr;
   std::size_t element_size = 1;  ///< of a list
@@ -42,14 +42,14 @@ struct Region {
       bytes *= n;
     } else {
       pieces[dimensions] = n;
-      apart[dimensions++] = step;
+      strides[dimensions++] = step;
     }
   }
 
   /// Bytes from the first to the end of the last; of pieces.
   std::size_t extent() const noexcept {
     std::size_t n = bytes;
-    for (std::size_t d = 0; d < dimensions; ++d) n += (pieces[d] - 1) * apart[d];
+    for (std::size_t d = 0; d < dimensions; ++d) n += (pieces[d] - 1) * strides[d];
     return n;
   }
 };
@@ -59,10 +59,10 @@ inline bool has_one_of(const Region& r, std::uintptr_t at, std::size_t n) noexce
   if (at < r.first) return at + n > r.first;
   const std::size_t from = at - r.first;
   if (r.dimensions == 0) return from < r.bytes;
-  const std::size_t piece = from / r.apart[0];
+  const std::size_t piece = from / r.strides[0];
   if (piece >= r.pieces[0]) return false;
-  const std::size_t in_piece = from - piece * r.apart[0];
-  return in_piece < r.bytes || (piece + 1 < r.pieces[0] && in_piece + n > r.apart[0]);
+  const std::size_t in_piece = from - piece * r.strides[0];
+  return in_piece < r.bytes || (piece + 1 < r.pieces[0] && in_piece + n > r.strides[0]);
 }
 
 /// Returns true if two regions of pieces share a byte. Columns of one matrix are separated in a few
@@ -71,11 +71,11 @@ inline bool pieces_share_bytes(const Region& a, const Region& b) noexcept {
   if (a.first + a.extent() <= b.first || b.first + b.extent() <= a.first) return false;
   if (a.dimensions == 0 && b.dimensions <= 1) return has_one_of(b, a.first, a.bytes);
   if (b.dimensions == 0 && a.dimensions <= 1) return has_one_of(a, b.first, b.bytes);
-  if (a.dimensions == 1 && b.dimensions == 1 && a.apart[0] == b.apart[0]) {
+  if (a.dimensions == 1 && b.dimensions == 1 && a.strides[0] == b.strides[0]) {
     // Piece i of a and piece j of b lie to each other as a's last and piece j + n − 1 − i, of n.
     Region more = b;
     more.pieces[0] += a.pieces[0] - 1;
-    return has_one_of(more, a.first + (a.pieces[0] - 1) * a.apart[0], a.bytes);
+    return has_one_of(more, a.first + (a.pieces[0] - 1) * a.strides[0], a.bytes);
   }
   const bool halve_a = b.dimensions == 0 || (a.dimensions != 0 && a.extent() >= b.extent());
   Region half = halve_a ? a : b;
@@ -84,7 +84,7 @@ inline bool pieces_share_bytes(const Region& a, const Region& b) noexcept {
   const std::size_t all = half.pieces[d];
   const auto share = [&](std::size_t from, std::size_t n) {
     Region part = half;
-    part.first += from * half.apart[d];
+    part.first += from * half.strides[d];
     part.pieces[d] = n;
     if (n == 1) --part.dimensions;
     return pieces_share_bytes(part, other);
@@ -199,8 +199,8 @@ template <class Look> auto look_at_blocks(const Caller& caller, const Look& look
 }
 
 /// Refuses input and output that have a byte in common; the call knows their views.
-inline void check_apart(const Caller& caller, const Call& call, std::size_t in_count,
-                        std::size_t out_count) {
+inline void check_disjoint(const Caller& caller, const Call& call, std::size_t in_count,
+                           std::size_t out_count) {
   if (assertion_level == 0 || in_count == 0 || out_count == 0) return;
   const std::size_t size = call.reducer.size;
   const bool share = look_at_blocks(caller, [&] {
@@ -215,7 +215,7 @@ inline void check_apart(const Caller& caller, const Call& call, std::size_t in_c
 
 // -- Lists
 
-/// Bytes that places of a layout count in, and units of an element.
+/// Bytes that displacements of a layout count in, and units of an element.
 inline std::size_t bytes_of_unit(const BufferLayout& l, std::size_t size) noexcept {
   return l.unit != 0 ? l.unit : size;
 }
@@ -224,21 +224,21 @@ inline std::size_t units_of_element(const BufferLayout& l, std::size_t size) noe
 }
 
 /// Where block i of a list begins, in units; may be negative.
-inline std::ptrdiff_t place_of(const BufferLayout& l, std::size_t i) noexcept {
-  return static_cast<std::ptrdiff_t>(l.places[i]);
+inline std::ptrdiff_t displacement_of(const BufferLayout& l, std::size_t i) noexcept {
+  return static_cast<std::ptrdiff_t>(l.displacements[i]);
 }
 /// Where it ends; elements have `width` units.
 inline std::ptrdiff_t end_of(const BufferLayout& l, std::size_t i, std::size_t width) noexcept {
-  return place_of(l, i) + static_cast<std::ptrdiff_t>(l.lengths[i] * width);
+  return displacement_of(l, i) + static_cast<std::ptrdiff_t>(l.lengths[i] * width);
 }
 
 /// Refuses a list two of whose blocks have an element in common.
-inline void check_list_apart(const Caller& caller, const BufferLayout& l, std::size_t size) {
+inline void check_list_disjoint(const Caller& caller, const BufferLayout& l, std::size_t size) {
   const auto blocks = look_at_blocks(caller, [&] {
     const std::size_t width = units_of_element(l, size);
     Vector<PlacedBlock> all;
     for (std::size_t i = 0; i < l.lengths.size(); ++i) {
-      if (l.lengths[i] != 0) all.push_back({place_of(l, i), end_of(l, i, width), i});
+      if (l.lengths[i] != 0) all.push_back({displacement_of(l, i), end_of(l, i, width), i});
     }
     sort_by_place(all);
     return all;
@@ -264,7 +264,7 @@ inline BufferView view_of_list(const BufferLayout& l, std::size_t size, std::ptr
   std::ptrdiff_t end = 0;
   for (std::size_t i = 0; i < l.lengths.size(); ++i) {
     if (l.lengths[i] == 0) continue;
-    const std::ptrdiff_t place = place_of(l, i);
+    const std::ptrdiff_t place = displacement_of(l, i);
     if (runs.empty() || place != end) runs.push_back({before, (place - first) * unit});
     before += l.lengths[i];
     end = end_of(l, i, width);

@@ -72,7 +72,7 @@ class Persistent {
   /// Returns when the call that was started is complete. As Request::wait().
   void wait() { request_.wait(); }
   /// Returns true if it was started, and neither test() nor wait() has found it complete since.
-  bool under_way() const noexcept { return !request_.complete(); }
+  bool is_active() const noexcept { return !request_.complete(); }
 
  private:
   detail::PreparedCall& ready_for(const char* what) const;
@@ -85,7 +85,7 @@ namespace detail {
 
 /// The algorithm of a prepared call, as far as it is known before the call. If both members are
 /// empty, each call chooses.
-struct Settled {
+struct ResolvedAlgorithm {
   /// A blocking call's, until ranks know something else of their arrivals.
   const ArrivalAlgorithm* arrival = nullptr;
   AnySchedule schedule;  ///< in the order of the ranks
@@ -167,7 +167,7 @@ class PreparedCall : Pinned {
         owned_(std::move(owned)),
         watch_(core_->buffer_watch()),
         buffers_(watched(call.in), watched(call.out)) {
-    settle();
+    resolve();
     watch_->add(buffers_);
   }
   [[gnu::cold]] ~PreparedCall() { watch_->remove(buffers_); }
@@ -178,19 +178,19 @@ class PreparedCall : Pinned {
   /// What it adds to the algorithm's own time.
   [[gnu::always_inline]] void run() {
     TeamCore& core = *core_;
-    const bool stands = runs_ != nullptr && generation_ == core.node.generation() &&
+    const bool stands = algorithm_ != nullptr && generation_ == core.node.generation() &&
                         registrations_ == registrations(core) && !buffers_.freed();
     if (stands) [[likely]]
-      return core.run(*runs_, fingerprint_, call_);
-    run_anew();
+      return core.run(*algorithm_, fingerprint_, call_);
+    resolve_and_run();
   }
 
   Request start() {
     require_buffers(true);
     Call call = call_;
-    if (!start_is_settled_ && !core_->broken()) {
-      start_plan_ = plan_of(actions_.settle(caller(true), spec_, call));
-      start_is_settled_ = true;
+    if (!start_is_resolved_ && !core_->broken()) {
+      start_plan_ = plan_of(actions_.resolve(caller(true), spec_, call));
+      start_is_resolved_ = true;
       call = call_;
     }
     call.plan = start_plan_.plan == nullptr ? nullptr : &start_plan_;
@@ -219,60 +219,61 @@ class PreparedCall : Pinned {
             "has grown and lies elsewhere: make it anew");
   }
 
-  [[gnu::noinline]] void run_anew() {
+  [[gnu::noinline]] void resolve_and_run() {
     TeamCore& core = *core_;
     require_buffers(false);
     if (core.on_one_node() && !core.broken()) {
-      if (registrations_ != registrations(core) || generation_ != core.node.generation()) settle();
+      if (registrations_ != registrations(core) || generation_ != core.node.generation()) resolve();
     }
-    if (runs_ != nullptr) return core.run(*runs_, fingerprint_, call_);
+    if (algorithm_ != nullptr) return core.run(*algorithm_, fingerprint_, call_);
     Call call = call_;
     actions_.run(caller(), spec_, call);
   }
 
   /// The plan is kept, so that no call makes it again. Empty: the call runs by no plan that is
   /// known before.
-  PlanOf plan_of(const Settled& settled) const noexcept {
-    if (!settled.schedule || is_empty(call_) || !has_data(collective_)) return {};
+  PlanOf plan_of(const ResolvedAlgorithm& resolved) const noexcept {
+    if (!resolved.schedule || is_empty(call_) || !has_data(collective_)) return {};
     try {
-      return core_->plan_runs.plan_of(settled.schedule, call_);
-    } catch (const std::exception&) {  // the call makes it, and can tell its peers if it cannot
+      return core_->plan_runs.plan_of(resolved.schedule, call_);
+    } catch (const std::exception&) {  // the call makes it, and can notify its peers if it cannot
       return {};
     }
   }
 
   /// Finds out what runs, as far as that is known before the call.
-  [[gnu::cold]] void settle() {
+  [[gnu::cold]] void resolve() {
     TeamCore& core = *core_;
-    const Settled settled = actions_.settle(caller(), spec_, call_);
-    runs_ = settled.arrival;
-    plan_ = plan_of(settled);
+    const ResolvedAlgorithm resolved = actions_.resolve(caller(), spec_, call_);
+    algorithm_ = resolved.arrival;
+    plan_ = plan_of(resolved);
     call_.plan = plan_.plan == nullptr ? nullptr : &plan_;
     // Buffers that are not contiguous are packed on the way; and while candidates are tried, calls
     // differ.
-    if (!core.on_one_node() || call_.apart || call_.trial.candidates != 0) runs_ = nullptr;
+    if (!core.on_one_node() || call_.is_noncontiguous || call_.trial.candidates != 0)
+      algorithm_ = nullptr;
     if (core.on_one_node()) generation_ = core.node.generation();
     registrations_ = registrations(core);
-    if (runs_ == nullptr) return;
-    fingerprint_ = fingerprint_of(call_, runs_->id);
+    if (algorithm_ == nullptr) return;
+    fingerprint_ = fingerprint_of(call_, algorithm_->id);
     if (registrations_ == 0) return;
     // A registered buffer is replaced anew for each call, since what it shares pages with changes.
     const CallInArena moved{*core.registrations(), call_, core.rank(), core.size()};
-    if (moved.any()) runs_ = nullptr;
+    if (moved.any()) algorithm_ = nullptr;
   }
 
   // What a call looks at, together.
   Shared<TeamCore> core_;
-  const ArrivalAlgorithm* runs_ = nullptr;  ///< null: that is for actions_.run to find
-  std::uint32_t generation_ = 0;            ///< of what was known when that was last looked at
-  std::uint32_t registrations_ = 0;         ///< when it was settled
-  CallFingerprint fingerprint_;             ///< of call_, by *runs_
+  const ArrivalAlgorithm* algorithm_ = nullptr;  ///< null: that is for actions_.run to find
+  std::uint32_t generation_ = 0;                 ///< of what was known when that was last looked at
+  std::uint32_t registrations_ = 0;              ///< when it was resolved
+  CallFingerprint fingerprint_;                  ///< of call_, by *algorithm_
   Collective collective_;
   Call call_;
 
   PlanOf plan_;        ///< of blocking calls
   PlanOf start_plan_;  ///< of start()
-  bool start_is_settled_ = false;
+  bool start_is_resolved_ = false;
   CallActions actions_;
   Algorithm named_;
   const AlgorithmSpec& spec_;
@@ -281,8 +282,9 @@ class PreparedCall : Pinned {
   WatchedBuffers buffers_;
 };
 
-PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
-  state_contract(call, spec);
+PAPCOLL_DECL ResolvedAlgorithm resolve_spec(const Caller& caller, const AlgorithmSpec& spec,
+                                            Call& call) {
+  apply_contract(call, spec);
   if (spec.hierarchical != nullptr) return {};  // checks itself, phase by phase
   const TransportTable& transport = transport_for(caller, spec, call.memory);
   if (spec.arrival == nullptr) {
@@ -321,7 +323,7 @@ PAPCOLL_DECL detail::PreparedCall& Persistent::ready_for(const char* what) const
          " of a Persistent that is of no call: it was moved from, or is not "
          "what an X_init() returned"});
   }
-  if (under_way()) {
+  if (is_active()) {
     detail::throw_error<argument_error>({"papcoll: rank ", call_->core().rank(), ": ", what,
                                          " of a persistent ", name_of(call_->collective()),
                                          " that is under way: wait() for it first"});
@@ -330,7 +332,7 @@ PAPCOLL_DECL detail::PreparedCall& Persistent::ready_for(const char* what) const
 }
 
 PAPCOLL_DECL void Persistent::operator()() {
-  if (call_ == nullptr || under_way()) [[unlikely]]
+  if (call_ == nullptr || is_active()) [[unlikely]]
     static_cast<void>(ready_for("a call"));
   call_->run();
 }

@@ -193,7 +193,7 @@ PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec,
                 *first_requirement(requirement::blocking_call), {.algorithm = "Hierarchical"});
   }
   const TransportTable& transport = transport_for(caller, spec, call.memory);
-  state_contract(call, spec);
+  apply_contract(call, spec);
   if (spec.arrival != nullptr) check_arrival(caller, *spec.arrival, transport, call);
   check_named_schedule(caller, spec, call);
   return start_checked(caller, spec, transport, call, std::move(owned));
@@ -220,8 +220,8 @@ PAPCOLL_DECL void Request::await() {
 
 PAPCOLL_DECL void Request::end() noexcept {
   if (std::uncaught_exceptions() > exceptions_) {
-    core_->fail_everywhere(detail::joined({"papcoll: an exception on rank ", core_->rank(),
-                                           " destroyed a request before it was complete"}));
+    core_->abort_team(detail::joined({"papcoll: an exception on rank ", core_->rank(),
+                                      " destroyed a request before it was complete"}));
   }
   TeamCore& core = *core_;
   try {
@@ -229,9 +229,9 @@ PAPCOLL_DECL void Request::end() noexcept {
   } catch (const std::exception& problem) {
     // The communicator remembers it, also where this thread may not wait, and so does not know when
     // the buffers are free. What a transport may still read is leaked on purpose.
-    core.fail_everywhere(problem);
+    core.abort_team(problem);
     if (core_ != nullptr) core.requests.forget(*plan_run_);
-    if (core.holds_on()) {
+    if (core.may_still_access_buffers()) {
       static_cast<void>(new (std::nothrow) detail::Shared<const void>(std::move(owned_)));
     }
   }

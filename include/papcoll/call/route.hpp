@@ -31,22 +31,23 @@ PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spe
                                   void (&run)(Endpoint&, std::uint32_t sequence, Waiter&,
                                               const Call&));
 
-struct Settled;
+struct ResolvedAlgorithm;
 
 /// Checks the call against what the spec names, and starts it. `owned` keeps alive what the call's
 /// reducer points to.
 PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
                                 Shared<const void> owned);
 
-/// What a call runs by that is made again and again, of a spec that leaves nothing open.
-PAPCOLL_DECL Settled settle_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+/// The algorithm of a prepared call whose spec leaves nothing open.
+PAPCOLL_DECL ResolvedAlgorithm resolve_spec(const Caller& caller, const AlgorithmSpec& spec,
+                                            Call& call);
 
 /// The functions of a spec that leaves the algorithm open, which automatic.hpp then chooses.
 template <Collective C> struct Chosen {
   static void run(const Caller& caller, const AlgorithmSpec& spec, Call& call);
   static Request start(const Caller& caller, const AlgorithmSpec& spec, Call& call,
                        Shared<const void> owned);
-  static Settled settle(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+  static ResolvedAlgorithm resolve(const Caller& caller, const AlgorithmSpec& spec, Call& call);
 };
 
 /// What a call does when it is asked to, once its collective and what it names are known.
@@ -54,7 +55,7 @@ struct CallActions {
   void (*run)(const Caller&, const AlgorithmSpec&, Call&);
   Request (*start)(const Caller&, const AlgorithmSpec&, Call&, Shared<const void>);
   /// Checks a call, blocking or not as its caller has it.
-  Settled (*settle)(const Caller&, const AlgorithmSpec&, Call&);
+  ResolvedAlgorithm (*resolve)(const Caller&, const AlgorithmSpec&, Call&);
 };
 
 /// True in a file that includes what chooses algorithms (automatic.hpp). Files with
@@ -121,18 +122,18 @@ template <Way W, Collective C, bool Commutes, class... Ps> constexpr Route route
   if constexpr (sizeof...(Ps) != 0) {
     r.policies = spec_of_policies<C, W == Way::non_blocking, Commutes, Ps...>;
   }
-  // One that arrivals drive is settled beforehand, where its run is known.
+  // One that arrivals drive is resolved beforehand, where its run is known.
   constexpr bool names_schedule = named_by<Ps...>() == Named::schedule;
   if constexpr (W == Way::blocking) r.named.run = runner_of<Ps...>();
   if constexpr (W == Way::persistent) r.named.run = names_schedule ? run_schedule : run_spec;
   if constexpr (W != Way::blocking) r.named.start = start_spec;
-  if constexpr (W == Way::persistent) r.named.settle = settle_spec;
+  if constexpr (W == Way::persistent) r.named.resolve = resolve_spec;
   if constexpr (named_by<Ps...>() == Named::nothing) {
     if constexpr (call_can_be_chosen_for<CollectiveTag<C>>::ok) {
       r.chooses = true;
       if constexpr (W != Way::non_blocking) r.chosen.run = Chosen<C>::run;
       if constexpr (W != Way::blocking) r.chosen.start = Chosen<C>::start;
-      if constexpr (W == Way::persistent) r.chosen.settle = Chosen<C>::settle;
+      if constexpr (W == Way::persistent) r.chosen.resolve = Chosen<C>::resolve;
     }
   }
   return r;
@@ -191,11 +192,11 @@ PAPCOLL_DECL bool Caller::are_too_many(std::size_t count, std::size_t bytes_of_o
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept { return core.rank(); }
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept {
-  const TeamEnvironment& s = core.surroundings();
+  const TeamEnvironment& s = core.environment();
   return s.node != nullptr || s.machine == nullptr ? nullptr : &s.machine->get();
 }
 
-[[gnu::cold]] PAPCOLL_DECL const std::string& no_ipc_of(const TeamCore& core) noexcept {
+[[gnu::cold]] PAPCOLL_DECL const std::string& why_no_ipc_of(const TeamCore& core) noexcept {
   return core.connections.why_no_ipc();
 }
 
@@ -207,12 +208,12 @@ PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const Alg
   const TransportTable* transport = s.transport;
   try {
     if (transport == nullptr) {
-      transport = &s.find_transport(core.surroundings(), s.transport_name);
+      transport = &s.find_transport(core.environment(), s.transport_name);
       if (s.transport_name.empty()) return *transport;
     }
     core.connections.require(*transport);
   } catch (const transport_unavailable& problem) {
-    core.invalid.tell(caller.non_blocking, problem.what());
+    core.invalid.notify_peers(caller.non_blocking, problem.what());
     throw;
   }
   if ((transport->offers & capability::device_memory) != 0 && memory == MemoryKind::host) {
@@ -256,8 +257,8 @@ PAPCOLL_DECL void check_named_schedule(const Caller& caller, const AlgorithmSpec
 PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
                               const TransportTable& transport, const Call& call) {
   if (spec.arrival != nullptr) {
-    with_neighbours(caller.core, call,
-                    [&](const Call& c) { caller.core.run(*spec.arrival, transport, c); });
+    with_contiguous_buffers(caller.core, call,
+                            [&](const Call& c) { caller.core.run(*spec.arrival, transport, c); });
   } else {
     caller.core.run(spec.schedule, transport, call, spec.order, spec.tickets != nullptr);
   }
@@ -279,14 +280,14 @@ PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& 
   const auto again = [&](Call& moved) { run_arrival_driven(caller, spec, moved); };
   if (caller.core.registrations() != nullptr && run_in_arena(caller, call, again)) return;
   const TransportTable& transport = transport_for(caller, spec, call.memory);
-  state_contract(call, spec);
+  apply_contract(call, spec);
   check_arrival(caller, *spec.arrival, transport, call);
   run_checked(caller, spec, transport, call);
 }
 
 PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
   const TransportTable& transport = transport_for(caller, spec, call.memory);
-  state_contract(call, spec);
+  apply_contract(call, spec);
   check_schedule(caller, spec.schedule, call);
   caller.core.run_in_rank_order(spec.schedule, transport, call);
 }
@@ -294,7 +295,7 @@ PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, 
 PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spec, Call& call,
                                   std::uint32_t id, std::string_view name, RunAtEndpoint& run) {
   const TransportTable& transport = transport_for(caller, spec, MemoryKind::device);
-  state_contract(call, spec);
+  apply_contract(call, spec);
   if (!name.empty()) caller.core.counts.add(call.collective, name);
   caller.core.scheduled.run_at_endpoint(id, transport, call, run);
 }
@@ -303,14 +304,14 @@ PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call
   if (spec.hierarchical != nullptr) {
     const auto again = [&](Call& moved) { run_spec(caller, spec, moved); };
     if (caller.core.registrations() != nullptr && run_in_arena(caller, call, again)) return;
-    state_contract(call, spec);
-    return with_neighbours(caller.core, call, [&](const Call& c) {
+    apply_contract(call, spec);
+    return with_contiguous_buffers(caller.core, call, [&](const Call& c) {
       spec.run_hierarchical(caller.core, *spec.hierarchical, c);
     });
   }
   if (spec.arrival != nullptr) return run_arrival_driven(caller, spec, call);
   const TransportTable& transport = transport_for(caller, spec, call.memory);
-  state_contract(call, spec);
+  apply_contract(call, spec);
   check_named_schedule(caller, spec, call);
   run_checked(caller, spec, transport, call);
 }

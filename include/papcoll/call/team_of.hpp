@@ -20,10 +20,10 @@ template <class C> struct TeamOf {
   static void offer_transports(TeamCore& core) requires requires { C::offer_transports(core); }
   { C::offer_transports(core); }
   /// Makes messages between devices through the host available.
-  static void offer_told_messages(TeamCore& core) requires requires {
-    C::offer_told_messages(core);
+  static void offer_notifying_messages(TeamCore& core) requires requires {
+    C::offer_notifying_messages(core);
   }
-  { C::offer_told_messages(core); }
+  { C::offer_notifying_messages(core); }
 };
 
 /// What a collective accepts as its first argument.
@@ -47,7 +47,8 @@ template <class C> void offer_transports(TeamCore& core) {
 template <class C> TeamCore& core_for_devices(C&& team) {
   TeamCore& core = core_of(team);
   using Of = TeamOf<std::remove_cvref_t<C>>;
-  if constexpr (requires { Of::offer_told_messages(core); }) Of::offer_told_messages(core);
+  if constexpr (requires { Of::offer_notifying_messages(core); })
+    Of::offer_notifying_messages(core);
   return core;
 }
 

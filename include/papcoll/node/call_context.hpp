@@ -20,7 +20,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///
 ///   rank(), size(), buffers()       as one expects; buffers(): chunks of a rank in use at once, an
 ///                                   even number
-///   groups()                        which ranks are near each other, such as those that share a
+///   groups()                        which ranks are close together, such as those that share a
 ///                                   cache, the same on all ranks; null: all are
 ///   results()                       chunks of the result in use at once, not fewer
 ///   announce(small, n, k)           this rank arrives: n ≤ inline_bytes of payload in its header,

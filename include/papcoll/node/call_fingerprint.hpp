@@ -41,12 +41,12 @@ struct CallFingerprint {
   }
 
   /// `count` of a call whose ranks know the counts of their own blocks only.
-  static constexpr std::size_t own_counts = (std::size_t{1} << 48) - 1;
+  static constexpr std::size_t local_counts = (std::size_t{1} << 48) - 1;
   static constexpr std::uint64_t invalid = ~std::uint64_t{0};  ///< `packed` of a rank that gave up
 
   /// A sentence part for messages: "reduce of 3 elements with root 1".
   [[gnu::cold]] std::string describe() const {
-    if (elements() == own_counts) {
+    if (elements() == local_counts) {
       const std::string name = detail::joined({name_of(collective()), "v"});
       return is_rooted(collective()) ? detail::joined({name, " with root ", root()}) : name;
     }
@@ -82,7 +82,7 @@ struct CallFingerprint {
   }
 
   /// Returns true if each rank knows the counts of its own blocks only.
-  bool has_own_counts() const noexcept { return elements() == own_counts; }
+  bool has_own_counts() const noexcept { return elements() == local_counts; }
 
  private:
   static constexpr std::uint64_t all_elements = (std::uint64_t{1} << 48) - 1;
@@ -103,7 +103,7 @@ struct CallFingerprint {
       return ": all ranks must call the same collectives in the same order";
     }
     if (a.elements() != b.elements()) {
-      return a.elements() == own_counts || b.elements() == own_counts
+      return a.elements() == local_counts || b.elements() == local_counts
                  ? ": all ranks must call the same collectives in the same order"
                  : ": all ranks must pass the same number of elements";
     }

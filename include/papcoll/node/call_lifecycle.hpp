@@ -66,8 +66,8 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   const ControlBlock& control_block() const noexcept { return control_; }
   Bells& bells() noexcept { return bells_; }
 
-  /// What messages call the ranks, if not by their numbers here.
-  [[gnu::cold]] void call_ranks(std::vector<int> names) { names_ = std::move(names); }
+  /// The ranks' numbers in the user's communicator, for messages, where they are not those here.
+  [[gnu::cold]] void set_user_ranks(std::vector<int> ranks) { user_ranks_ = std::move(ranks); }
 
   // --- failures
 
@@ -124,7 +124,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
       return "a call that is invalid on this rank";
     // Groups count for themselves, and their numbers mean nothing to the caller.
     return fingerprint_.describe() +
-           (names_.empty()
+           (user_ranks_.empty()
                 ? detail::joined({" (blocking call ", number(epoch_), " of the communicator)"})
                 : " (among the ranks of a group)");
   }
@@ -134,7 +134,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     const auto unless = [this](auto&& fine) {
       std::vector<int> ranks;
       for (int r = 0; r < control_.ranks(); ++r) {
-        if (r != rank_ && !fine(r)) ranks.push_back(name(r));
+        if (r != rank_ && !fine(r)) ranks.push_back(user_rank(r));
       }
       return ranks;
     };
@@ -147,7 +147,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
                              " before ", describe_call()});
     }
     const auto away = unless([&](int r) { return arrived(r, 0); });
-    return away.empty() ? "" : detail::joined({listed(away), " not come to ", describe_call()});
+    return away.empty() ? "" : detail::joined({listed(away), " not entered ", describe_call()});
   }
 
   /// Compares the calls of all who are there with this rank's own; for ranks that wait long.
@@ -176,8 +176,8 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     const CallFingerprint theirs = fingerprint_of(r);
     fail_with(
         theirs.packed == CallFingerprint::invalid
-            ? detail::joined({"rank ", shown(r), "'s call is invalid; its exception says why"})
-            : CallFingerprint::difference(theirs, name(r), fingerprint_, name(rank_)));
+            ? detail::joined({"rank ", rank_text(r), "'s call is invalid; its exception says why"})
+            : CallFingerprint::difference(theirs, user_rank(r), fingerprint_, user_rank(rank_)));
   }
 
  protected:
@@ -256,7 +256,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   /// The call that used this epoch slot before, for messages.
   [[gnu::cold]] std::string earlier_call() const {
     const std::string which =
-        names_.empty()
+        user_ranks_.empty()
             ? detail::joined({"blocking call ", number(epoch_ - ControlBlock::epoch_slots)})
             : "a call among the ranks of a group";
     return detail::joined({which, ", ", ControlBlock::epoch_slots, " calls ago"});
@@ -323,9 +323,10 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallFingerprint& mine) {
     // A rank that knows both calls may have reported it already, with more than their numbers.
     if (tells_of_earlier(look_at(control_.failure(epoch_).state))) return fail_with("");
-    fail_with(detail::joined(
-        {not_performed, ", because the ranks' calls did not match in ", earlier_call(), ": ",
-         mine.difference(name(rank_), earlier_record(r) & ~knows_failure, name(r), size())}));
+    fail_with(detail::joined({not_performed, ", because the ranks' calls did not match in ",
+                              earlier_call(), ": ",
+                              mine.difference(user_rank(rank_), earlier_record(r) & ~knows_failure,
+                                              user_rank(r), size())}));
   }
 
   static constexpr const char* not_performed = "this call was not performed";
@@ -343,10 +344,10 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     return text + (ranks.size() == 1 ? " has" : " have");
   }
 
-  [[gnu::cold]] int name(int r) const noexcept {
-    return names_.empty() ? r : names_[static_cast<std::size_t>(r)];
+  [[gnu::cold]] int user_rank(int r) const noexcept {
+    return user_ranks_.empty() ? r : user_ranks_[static_cast<std::size_t>(r)];
   }
-  std::string shown(int r) const { return std::to_string(name(r)); }
+  std::string rank_text(int r) const { return std::to_string(user_rank(r)); }
 
   std::uint32_t before_first_;     ///< the epoch before the first call
   std::uint32_t epoch_wraps_ = 0;  ///< how often the epoch has begun again at 0
@@ -366,9 +367,9 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     std::uint32_t epoch = 0;
     CallFingerprint fingerprint;
   };
-  /// Calls that this rank left before all had come.
+  /// Calls that this rank left before all had arrived.
   std::array<UncheckedCall, ControlBlock::epoch_slots> unchecked_;
-  std::vector<int> names_;
+  std::vector<int> user_ranks_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -156,8 +156,8 @@ struct Node {
   std::byte* device_mailboxes =
       nullptr;  ///< of messages between devices: device_mailbox_bytes for each pair of ranks
   /// The memory through which the bytes of those messages go if devices cannot reach each other:
-  /// device_window_bytes() bytes for each pair of ranks.
-  std::byte* device_windows = nullptr;
+  /// device_staging_ring_bytes() bytes for each pair of ranks.
+  std::byte* device_staging_rings = nullptr;
 
   detail::Shared<NodePages> pages{};  ///< keeps all this memory mapped; null: it needs nothing
   PeerMemory peers{};
@@ -204,10 +204,10 @@ inline std::size_t page_aligned(std::size_t bytes) noexcept {
   return (bytes + page_bytes() - 1) / page_bytes() * page_bytes();
 }
 
-/// Bytes of the window from one rank of a node to another, through which their devices' messages
-/// go (gpu/transport/host_staged_part.hpp): whole pages. The more ranks, the fewer, so that those
-/// from one rank take 24 to 48 MB, of which pages are made for what is used.
-inline std::size_t device_window_bytes(int ranks) noexcept {
+/// Bytes of the staging ring from one rank of a node to another, through which their devices'
+/// messages go (gpu/transport/host_staged_part.hpp): whole pages. The more ranks, the fewer, so
+/// that those from one rank take 24 to 48 MB, of which pages are made for what is used.
+inline std::size_t device_staging_ring_bytes(int ranks) noexcept {
   const std::size_t all = std::size_t{24} << 20U;
   const std::size_t each = all / std::bit_ceil(static_cast<std::size_t>(ranks));
   return page_bytes() + page_aligned(std::max(each, std::size_t{1}));

@@ -303,7 +303,7 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
   bool use_pool() { return pool_.use(control_, epoch_); }
 
   /// Before this rank's memory goes: what late peers may still read of its pool stays for ever.
-  void keep_what_is_lent() noexcept { pool_.keep_what_is_lent(control_, epoch_); }
+  void leak_pools_in_use() noexcept { pool_.leak_pools_in_use(control_, epoch_); }
 
  private:
   using Base::bells_;

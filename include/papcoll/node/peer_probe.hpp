@@ -69,7 +69,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 ///     8 ranks, near   0-1  2-3  4-5  6-7
 ///              far    0-4  1-5  2-6  3-7
 ///
-/// No rank waits for long: one whose partner does not come in time has learned nothing, and the
+/// No rank waits for long: one whose partner does not arrive in time has learned nothing, and the
 /// pair continues, the next time, at the step where it stopped. A rank that has enough samples
 /// leaves and announces it, since its partner may have counted otherwise.
 ///

@@ -244,7 +244,7 @@ template <class ControlBlock> class LentPool : public Pool {
     const std::span<const std::byte> wanted = taken();
     bool any = false;
     for (const Use& u : uses_) {
-      if (!is_lent(u, control, epoch)) continue;
+      if (!has_readers(u, control, epoch)) continue;
       any = true;
       if (u.bytes.data() < wanted.data() + wanted.size() &&
           wanted.data() < u.bytes.data() + u.bytes.size()) {
@@ -258,9 +258,9 @@ template <class ControlBlock> class LentPool : public Pool {
   }
 
   /// Before this rank's memory goes: what late peers may still read stays for ever.
-  void keep_what_is_lent(const ControlBlock& control, std::uint32_t epoch) noexcept {
+  void leak_pools_in_use(const ControlBlock& control, std::uint32_t epoch) noexcept {
     for (const Use& u : uses_) {
-      if (is_lent(u, control, epoch)) return leak();
+      if (has_readers(u, control, epoch)) return leak();
     }
   }
 
@@ -272,7 +272,8 @@ template <class ControlBlock> class LentPool : public Pool {
   };
 
   /// Returns true if a rank is still in that call.
-  static bool is_lent(const Use& use, const ControlBlock& control, std::uint32_t epoch) noexcept {
+  static bool has_readers(const Use& use, const ControlBlock& control,
+                          std::uint32_t epoch) noexcept {
     // Calls are entered only when all have left those of `epoch_slots` calls before; and epochs
     // that lie 2^31 apart cannot be compared.
     if (use.bytes.empty() ||

@@ -60,8 +60,8 @@ class AlgorithmCounts {
 
 }  // namespace detail
 
-/// The numbers of a call whose blocks differ, to which Call::counts, Call::places and its views
-/// point. A rank has one that its blocking calls use again and again, so that they allocate
+/// The numbers of a call whose blocks differ, to which Call::counts, Call::displacements and its
+/// views point. A rank has one that its blocking calls use again and again, so that they allocate
 /// nothing.
 struct CallBlocks {
   std::vector<std::size_t> numbers;

@@ -71,7 +71,7 @@ class CallScope : Pinned {
     try {
       team_.node.fail_for_earlier_call();
     } catch (const peer_error& problem) {
-      if (passed_messages) team_.fail_everywhere(problem);
+      if (passed_messages) team_.abort_team(problem);
       throw;
     }
   }
@@ -84,7 +84,7 @@ class CallScope : Pinned {
 /// The user has them back with the exception, to free or to write them; a peer stops after its
 /// present step. A dead peer is not waited for, and a stopped one until the deadline; from then on
 /// the communicator is broken. Called in the handler of what the call threw.
-[[gnu::cold, gnu::noinline]] inline void take_back_what_is_lent(TeamState& team) noexcept {
+[[gnu::cold, gnu::noinline]] inline void wait_for_readers(TeamState& team) noexcept {
   NodeContext& context = team.node.context();
   // From here on no peer begins to work on them. What failed may be known to a team that this one
   // is a part of, and not to the ranks of this one.
@@ -93,24 +93,24 @@ class CallScope : Pinned {
   struct Patience final : WaitHooks {
     explicit Patience(TeamState& of) : team(of) {}
     void watch() override {  // dead readers are forgotten
-      NodeContext& lender = team.node.context();
+      NodeContext& owner = team.node.context();
       TeamHooks& outermost = team.outermost().hooks();
       for (int r = 0; r < team.size(); ++r) {
-        if (lender.is_reading(r) && outermost.is_gone(team.shown(r))) lender.forget_reader(r);
+        if (owner.is_reading(r) && outermost.is_gone(team.user_rank(r))) owner.forget_reader(r);
       }
     }
-    void expired() override { over = true; }
+    void deadline_passed() override { over = true; }
 
     TeamState& team;
     bool over = false;
   } patience{team};
   Waiter waiter = team.waiter();
-  if (!team.surroundings().processes) waiter.deadline = {};
+  if (!team.environment().processes) waiter.deadline = {};
   waiter.hooks = &patience;
   waiter.until([&] { return patience.over || context.reader() < 0; }, Naps::brief);
   if (patience.over) {
-    team.fail_everywhere("a peer is stopped in the midst of a call that failed",
-                         NodeControlBlock::Abort::deadline);
+    team.abort_team("a peer is stopped in the midst of a call that failed",
+                    NodeControlBlock::Abort::deadline);
   }
 }
 
@@ -161,7 +161,7 @@ class TransportContexts final : public TeamPart {
     team_.node.announce_only();
     team_.node.compare();
     own.context = team_.or_break(
-        [&] { return own.transport->make_context(team_.surroundings(), team_.node.context()); });
+        [&] { return own.transport->make_context(team_.environment(), team_.node.context()); });
   }
 
   TeamState& team_;

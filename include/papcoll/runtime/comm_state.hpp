@@ -42,35 +42,35 @@ class CommState final : public Attached, public TeamHooks {
   /// The state of `comm`, made if it is not there. Throws argument_error.
   static Shared<CommState> of(MPI_Comm comm, const Options* options);
 
-  [[gnu::cold]] CommState(CommunicatorSetup& making, const Options& options)
-      : process_(making.process()), link_(making.all_ranks().comm()) {
+  [[gnu::cold]] CommState(CommunicatorSetup& setup, const Options& options)
+      : process_(setup.process()), link_(setup.all_ranks().comm()) {
     moves_mpi = !simulated;  // simulated ranks wait inside MPI
     has_native = true;
-    const PolledCollectives& all_ranks = making.all_ranks();
+    const PolledCollectives& all_ranks = setup.all_ranks();
     static constexpr std::array transports{&transport_table<MpiTransport>};
     TeamEnvironment s;
     s.transports = transports;
     s.rank = all_ranks.rank("making a papcoll::Communicator");
     s.size = all_ranks.size("making a papcoll::Communicator");
     s.mpi = &link_;
-    CommunicatorSetup::Known before = making.join_known();
+    CommunicatorSetup::Known before = setup.adopt_cached();
     Shared<RankSetInfo>& known = before.ranks;
     std::string& problem = before.problem;
     const bool is_new = known == nullptr;
-    if (making.any_moved()) known = find_again(all_ranks, *known);
+    if (setup.any_moved()) known = find_again(all_ranks, *known);
     if (is_new) {
       known = detail::make_shared<RankSetInfo>();
       known->options = options;
       known->files = require_common(all_ranks, options);
-      known->here = find_node(making, s);
+      known->here = find_node(setup, s);
       known->where = find_machine(all_ranks, known->here, options.machine);
-      settle(s, *known, [&](const Groups* caches) {
+      fill_environment(s, *known, [&](const Groups* caches) {
         known->area = NodeMemory::area_of(known->here, options, caches);
         return memory_.make(all_ranks, *known, caches);
       });
     } else if (problem.empty()) {  // which this rank alone may have, here, too
       problem = caught([&] {
-        settle(s, *known, [&](const Groups* caches) {
+        fill_environment(s, *known, [&](const Groups* caches) {
           memory_.lay_out(*known, caches, std::move(before.area));
           return std::string{};
         });
@@ -85,12 +85,14 @@ class CommState final : public Attached, public TeamHooks {
       throw system_error(joined({"papcoll: a papcoll::Communicator could not be made: ", problem}),
                          ENOMEM);
     }
-    making.keep_lost_slice();
+    setup.record_preemption();
     if (is_new) core_->node.try_copies();
-    if (making.lost_a_slice()) core_->waiter().yield_took = all_ranks.yield_took();
-    if (known->share != nullptr && making.is_of_world() && CommunicatorSetup::is_kept(options)) {
+    if (setup.was_preempted()) core_->waiter().yield_took = all_ranks.yield_took();
+    if (known->share != nullptr && setup.is_of_world() &&
+        CommunicatorSetup::is_cacheable(options)) {
       known_ = std::move(known);
-      if ((is_new || making.any_moved()) && !making.fell_back()) keep_known(making.world_ranks());
+      if ((is_new || setup.any_moved()) && !setup.discarded_cached())
+        keep_known(setup.world_ranks());
     }
   }
   [[gnu::cold]] ~CommState() override { close(); }
@@ -114,18 +116,17 @@ class CommState final : public Attached, public TeamHooks {
 
   /// As papcoll::revoke().
   [[gnu::cold]] void revoke() noexcept {
-    core_->fail_everywhere(
-        joined(
-            {"papcoll: rank ", core_->rank(),
-             " has left this communicator by papcoll::shrink, agree or revoke: ", recovery_advice}),
-        NodeControlBlock::Abort::revoked + static_cast<std::uint32_t>(core_->rank()));
+    core_->abort_team(joined({"papcoll: rank ", core_->rank(),
+                              " has left this communicator by papcoll::shrink, agree or revoke: ",
+                              recovery_advice}),
+                      NodeControlBlock::Abort::revoked + static_cast<std::uint32_t>(core_->rank()));
   }
 
   /// Returns true if every rank has passed true. Throws broken_communicator, and what a call may
   /// throw.
   [[gnu::cold]] bool agree(bool mine) {
     core_->require_usable();
-    core_->or_fail_everywhere([&] { mine = link_.agree(mine); });
+    core_->or_abort_team([&] { mine = link_.agree(mine); });
     return mine;
   }
 
@@ -136,9 +137,9 @@ class CommState final : public Attached, public TeamHooks {
     core_->keep_parts();
     core_->close_parts();
     link_.close(core_->broken() || in_use() ||
-                (link_.connected() && mpi_is_usable() && !core_->settle()));
+                (link_.connected() && mpi_is_usable() && !core_->drain_exchanges()));
     if (!core_->broken() && !in_use()) core_->connections.end();
-    core_->give_up("its MPI communicator was freed, or MPI_Finalize was called");
+    core_->mark_broken("its MPI communicator was freed, or MPI_Finalize was called");
     memory_.release();
     process_->known_ranks().give_back(known_);
   }
@@ -169,14 +170,14 @@ class CommState final : public Attached, public TeamHooks {
 
   /// Returns the ranks of this node; this rank alone, and the reason in `s`, if MPI could not find
   /// out.
-  [[gnu::cold]] static NodeRanks find_node(CommunicatorSetup& making, TeamEnvironment& s) {
+  [[gnu::cold]] static NodeRanks find_node(CommunicatorSetup& setup, TeamEnvironment& s) {
     NodeRanks known{{}, 0};
-    if (making.find_known_nodes(known)) return known;
+    if (setup.find_known_nodes(known)) return known;
     NodeRanks here;
-    making.look_before_blocking();
-    const std::string problem = caught<mpi_error>([&] { here = node_ranks(making.all_ranks()); });
+    setup.check_peers();
+    const std::string problem = caught<mpi_error>([&] { here = node_ranks(setup.all_ranks()); });
     s.why_no_shared_memory =
-        first_problem(making.all_ranks(), problem, "finding the ranks of a node");
+        first_problem(setup.all_ranks(), problem, "finding the ranks of a node");
     if (!s.why_no_shared_memory.empty()) return {{s.rank}, s.size};
     return here;
   }
@@ -202,8 +203,8 @@ class CommState final : public Attached, public TeamHooks {
   /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, of
   /// which some share caches, or why they have none.
   template <class TakeMemory>
-  [[gnu::cold]] void settle(TeamEnvironment& s, const RankSetInfo& known,
-                            const TakeMemory& take_memory) {
+  [[gnu::cold]] void fill_environment(TeamEnvironment& s, const RankSetInfo& known,
+                                      const TakeMemory& take_memory) {
     const NodeRanks& here = known.here;
     s.nodes = here.nodes;
     s.machine = known.where.machine;
@@ -242,7 +243,7 @@ class CommState final : public Attached, public TeamHooks {
     core_->set_buffer_watch(known.watch);
     if constexpr (!simulated) link_.connect_by({link_.user(), options.deadline, *core_});
     core_->division = division_.get();
-    const Node* const node = core_->surroundings().node;
+    const Node* const node = core_->environment().node;
     if (node != nullptr) memory_.watch(control_block_of(*node, options.chunk_bytes).abort().reason);
   }
 
@@ -272,12 +273,12 @@ class CommState final : public Attached, public TeamHooks {
                   bare(failure->why())}));
     }
     try {
-      return CommunicatorSetup::run(comm, options, process, [&](CommunicatorSetup& making) {
+      return CommunicatorSetup::run(comm, options, process, [&](CommunicatorSetup& setup) {
         try {
-          return detail::make_shared<CommState>(making, options);
+          return detail::make_shared<CommState>(setup, options);
         } catch (const NotJoined& why) {  // on all ranks
-          making.forget_known(why.keeps);
-          return detail::make_shared<CommState>(making, options);
+          setup.discard_cached(why.keeps);
+          return detail::make_shared<CommState>(setup, options);
         }
       });
     } catch (const std::exception& problem) {
@@ -346,7 +347,7 @@ class CommState final : public Attached, public TeamHooks {
 
   /// Returns a dead rank, by the locks of this node or by what MPI knows; −1 if there is none.
   int find_dead() const {
-    const int here = core_->tells_of_death() ? memory_.find_dead() : -1;
+    const int here = core_->detects_peer_death() ? memory_.find_dead() : -1;
     if (here >= 0) return ranks_here_[static_cast<std::size_t>(here)];
     return process_->failures().find_failed(link_.user());
   }

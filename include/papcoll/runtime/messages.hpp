@@ -56,7 +56,7 @@ class TeamMessages {
   void run_plan(const AnySchedule& schedule, Endpoint& e, bool rings, const Call& call,
                 PlayedOrder played = {}) {
     PlanRun& plan_run = team_.plan_runs.of_blocking_call();
-    team_.or_fail_everywhere([&] {
+    team_.or_abort_team([&] {
       team_.plan_runs.begin(plan_run, e, schedule, call, team_.calls.sequence(), played);
       if (waited_in_endpoint(plan_run)) return;
       team_.waiter().until(
@@ -94,7 +94,7 @@ class TeamMessages {
   /// The exchange of what `figures` has collected, if one is under way, takes effect: at the same
   /// call on all ranks. It is waited for if it is not complete.
   template <class Figures, class Adopt> void end_exchange(Figures& figures, Adopt&& adopt) {
-    if (complete(figures.agreement())) adopt();
+    if (complete(figures.allgather())) adopt();
   }
   /// The next one begins: at the same call on all ranks, where none is under way.
   template <class Figures>
@@ -107,16 +107,16 @@ class TeamMessages {
 
   /// The last exchange of costs takes effect, and the next one begins if any rank has something to
   /// exchange, which all know.
-  [[gnu::noinline, gnu::cold]] void tell_costs(RemoteArrivalMonitor& costs) {
+  [[gnu::noinline, gnu::cold]] void exchange_costs(RemoteArrivalMonitor& costs) {
     CostListener* const listener = team_.node.costs;
     end_exchange(costs, [&] { costs.adopt(listener); });
-    if (listener != nullptr) listener->settle(1);
+    if (listener != nullptr) listener->evaluate(1);
     if (!costs.has_noted()) return;
     const TransportTable& t = team_.agrees_by();
     if (Endpoint* const e = endpoint_or_native(t)) begin_exchange(costs, *e, t.rings);
   }
 
-  /// Returns when all ranks have come, so that none is alone in what blocks in MPI. `look` is
+  /// Returns when all ranks have arrived, so that none is alone in what blocks in MPI. `look` is
   /// called while this rank waits, and may throw. A rank that cannot go on closes the gate; if all
   /// have come by then, it connects like the others before it throws.
   template <class Look> void meet_on_node(const TransportTable& t, Look&& look) {
@@ -130,10 +130,10 @@ class TeamMessages {
         return rendezvous->is_open();
       });
     } catch (const std::exception& problem) {
-      team_.fail_everywhere(problem);
+      team_.abort_team(problem);
       if (!rendezvous->close()) {
         try {
-          static_cast<void>(t.connect(team_.surroundings()));
+          static_cast<void>(t.connect(team_.environment()));
         } catch (const error&) {  // NOLINT(bugprone-empty-catch): why it came to this matters more
         }
       }
@@ -169,13 +169,13 @@ class InvalidCalls {
   [[noreturn]] void refuse(Called called, const std::string& text) {
     const std::string what = detail::joined(
         {called.name(), " on rank ", team_.rank(), " of ", team_.size(), ": ", text});
-    throw Error(detail::joined({"papcoll: ", what, tell(called.non_blocking, what)}));
+    throw Error(detail::joined({"papcoll: ", what, notify_peers(called.non_blocking, what)}));
   }
 
   /// Notifies the peers that this rank's call is invalid. If all ranks make such a call at once,
   /// the team stays usable. Returns what is to be added to the exception of this rank, which may
   /// learn only here that an earlier call did not match; usually empty.
-  [[gnu::cold]] std::string tell(bool non_blocking, const std::string& what) {
+  [[gnu::cold]] std::string notify_peers(bool non_blocking, const std::string& what) {
     if (team_.broken()) return {};
     if (!non_blocking) return refuse_call(detail::bare(what));
     refuse_request(detail::bare(what));
@@ -203,7 +203,7 @@ class InvalidCalls {
       std::string earlier = team_.node.refuse_call(what);
       // As in CallScope, for a call that this rank left before it could learn of the fault.
       if (!earlier.empty() && team_.node.earlier_call_passed_messages()) {
-        team_.fail_everywhere(earlier);
+        team_.abort_team(earlier);
       }
       return earlier;
     }
@@ -215,7 +215,7 @@ class InvalidCalls {
       } catch (const peer_error&) {  // NOLINT(bugprone-empty-catch): this rank knows
       }
     } else {
-      tell_by_message(what);
+      notify_by_message(what);
     }
     return {};
   }
@@ -223,10 +223,10 @@ class InvalidCalls {
   [[gnu::cold]] void refuse_request(const std::string& what) {
     const std::uint32_t number = team_.calls.count_requests(numbers_of_request());
     if (team_.node.is_there()) return team_.node.refuse_request(number);
-    tell_by_message(what);
+    notify_by_message(what);
   }
 
-  [[gnu::cold]] void tell_by_message(const std::string& what) {
+  [[gnu::cold]] void notify_by_message(const std::string& what) {
     team_.hooks().refused(team_.calls.next() - 1, 0, what);
   }
 

@@ -248,11 +248,11 @@ class MpiProcess final : public Attached, public WaitHooks {
   const ProcessFailures& failures() const noexcept { return failures_; }
 
   /// While a communicator was made, a program that computes had the processor for a time slice.
-  void keep_lost_slice() noexcept {
+  void record_preemption() noexcept {
     lost_slice_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   }
   /// Within the last second: it is likely to be still there.
-  bool lost_a_slice_lately() const noexcept {
+  bool was_preempted_lately() const noexcept {
     const Clock::rep lost = lost_slice_.load(std::memory_order_relaxed);
     if (lost == 0) return false;
     return Clock::now() < Clock::time_point{Clock::duration{lost}} + std::chrono::seconds{1};
@@ -308,13 +308,13 @@ class MpiProcess final : public Attached, public WaitHooks {
       try {
         core->progress();
       } catch (const error& problem) {
-        core->give_up(problem.what());  // its own wait will say so
+        core->mark_broken(problem.what());  // its own wait will say so
       }
     }
   }
 
   /// While a thread waits in what belongs to no team.
-  void poke(bool /*mpi_alone*/) override { progress_others(nullptr); }
+  void make_progress(bool /*mpi_alone*/) override { progress_others(nullptr); }
 
   [[gnu::cold]] void close() noexcept override {
     Vector<Weak<Attached>> open;

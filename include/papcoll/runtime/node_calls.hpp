@@ -33,10 +33,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// functions that need the control block must not be called, and queries return their empty value.
 class NodeCallTracker : Pinned {
  public:
-  explicit NodeCallTracker(TeamContext& basis) : basis_(basis) {
-    if (const Node* node = basis.surroundings().node) {
-      shared_.emplace(*node, basis.options(), basis.rank());
-      basis.waiter().bells = &shared_->bells;
+  explicit NodeCallTracker(TeamContext& team) : team_(team) {
+    if (const Node* node = team.environment().node) {
+      shared_.emplace(*node, team.options(), team.rank());
+      team.waiter().bells = &shared_->bells;
     }
   }
 
@@ -68,8 +68,8 @@ class NodeCallTracker : Pinned {
     NodeContext& context = shared_->context;
     const detail::OnExit left{[this] { end(); }};
     announce_only();
-    basis_.waiter().until([&] { return context.failed(); });  // another may say so first
-    basis_.mismatch(context.failure_text());
+    team_.waiter().until([&] { return context.failed(); });  // another may say so first
+    team_.mismatch(context.failure_text());
   }
 
   /// Returns true if this rank passed messages, or began to, in the call that used the present
@@ -84,14 +84,14 @@ class NodeCallTracker : Pinned {
   /// call under way.
   void compare() {
     NodeContext& context = shared_->context;
-    basis_.waiter().until([&] {
-      for (int r = 0; r < basis_.size(); ++r) {
+    team_.waiter().until([&] {
+      for (int r = 0; r < team_.size(); ++r) {
         if (!context.arrived(r, 0)) return false;
       }
       return true;
     });
     context.note_all_arrived();
-    for (int r = 0; r < basis_.size(); ++r) {
+    for (int r = 0; r < team_.size(); ++r) {
       if (context.matches(r)) continue;
       context.compare_calls();
       fail();
@@ -113,7 +113,7 @@ class NodeCallTracker : Pinned {
     enter_epoch_slot(nullptr);
     const detail::OnExit left{[this] { end(); }};
     if (!context.earlier_call_matched()) {
-      basis_.waiter().until([&] { return context.failed(); });  // another may say so first
+      team_.waiter().until([&] { return context.failed(); });  // another may say so first
       earlier = detail::joined({"; and ", context.failure_text()});
     }
     context.fail_with(detail::joined({"another rank's call is invalid: ", what}));
@@ -127,7 +127,7 @@ class NodeCallTracker : Pinned {
   /// Changes whenever what the ranks know of arrivals, costs and processors has changed.
   std::uint32_t generation() const noexcept {
     const std::uint32_t choices = costs != nullptr ? costs->changes() : 0;
-    return shared_->monitor.generation() + generation_from_ + choices;
+    return shared_->monitor.generation() + generation_offset_ + choices;
   }
 
   // --- what finds nothing where there is no control block
@@ -152,7 +152,7 @@ class NodeCallTracker : Pinned {
   /// From the same call on on all ranks.
   void begin_with(const PeerCosts& known) noexcept {
     shared_->trials.begin_with(known);
-    ++generation_from_;
+    ++generation_offset_;
   }
   /// On how many processors the ranks may run, as they have counted together; 0: unknown.
   std::size_t processors() const noexcept { return shared_ ? shared_->census.processors() : 0; }
@@ -188,11 +188,11 @@ class NodeCallTracker : Pinned {
                    : 0;
   }
 
-  /// Throws peer_error if the call under way does not match those of the ranks that have come.
+  /// Throws peer_error if the call under way does not match those of the ranks that have arrived.
   void check() {
     if (!in_call_) return;
     shared_->context.compare_calls();
-    if (shared_->context.failed()) basis_.mismatch(shared_->context.failure_text());
+    if (shared_->context.failed()) team_.mismatch(shared_->context.failure_text());
   }
 
   /// Returns a sentence that names the ranks that have not arrived in the present call; empty if
@@ -207,29 +207,29 @@ class NodeCallTracker : Pinned {
     if (!shared_ || !shared_->context.under_way()) return {};
     std::string who = missing();
     if (!who.empty()) return who;
-    return detail::joined({"all ranks have come to ", shared_->context.describe_call(),
+    return detail::joined({"all ranks have entered ", shared_->context.describe_call(),
                            ", and one is stopped or held up in it"});
   }
 
   /// See NodeContext.
-  [[gnu::cold]] void keep_what_is_lent() noexcept {
-    if (shared_) shared_->context.keep_what_is_lent();
+  [[gnu::cold]] void leak_pools_in_use() noexcept {
+    if (shared_) shared_->context.leak_pools_in_use();
   }
 
-  [[gnu::cold]] void call_ranks(const std::vector<int>& names) {
-    if (shared_) shared_->context.call_ranks(names);
+  [[gnu::cold]] void set_user_ranks(const std::vector<int>& ranks) {
+    if (shared_) shared_->context.set_user_ranks(ranks);
   }
 
   /// Called when all ranks have just waited for each other: they may try how to copy.
   void try_copies() noexcept {
-    if (shared_) shared_->trials.begin(basis_.waiter());
+    if (shared_) shared_->trials.begin(team_.waiter());
   }
 
   /// Sets whether there are more ranks than processors on the node, for the teams within this one,
   /// too.
   [[gnu::cold]] void set_oversubscribed(bool yes) noexcept {
-    basis_.waiter().oversubscribed = yes;
-    ++generation_from_;
+    team_.waiter().oversubscribed = yes;
+    ++generation_offset_;
     for (NodeCallTracker* part : parts_) {
       if (part != nullptr) part->set_oversubscribed(yes);
     }
@@ -274,22 +274,22 @@ class NodeCallTracker : Pinned {
     const bool watches = monitor.watches(epoch);
     const bool notes = watches && ArrivalMonitor::notes(epoch, kind);
     // Of blocks whose lengths only their own ranks know, costs carry the present lengths.
-    const bool often = kind.is_large() || (notes && call != nullptr && call->own_counts);
+    const bool often = kind.is_large() || (notes && call != nullptr && call->local_counts);
     const bool times =
         watches && call != nullptr && call->trial.is_timed(epoch, often, monitor.timed_one_in());
     if (times || notes) {
       enter_noted(call, kind, times);
     } else if (!context.enter()) {
-      basis_.waiter().until([&] { return context.enter(); }, Naps::brief);
+      team_.waiter().until([&] { return context.enter(); }, Naps::brief);
     }
-    if (monitor.looks(epoch)) look(epoch);
+    if (monitor.evaluates_at(epoch)) evaluate(epoch);
   }
 
   /// As enter(), for a call whose arrival is recorded.
   [[gnu::noinline]] void enter_noted(const Call* call, ArrivalClass kind, bool times) {
     NodeContext& context = shared_->context;
     const Waiter::Clock::time_point arrival = Waiter::Clock::now();
-    if (!context.enter()) basis_.waiter().until([&] { return context.enter(); }, Naps::brief);
+    if (!context.enter()) team_.waiter().until([&] { return context.enter(); }, Naps::brief);
     shared_->monitor.note(context.epoch(),
                           static_cast<std::uint64_t>(arrival.time_since_epoch().count()), kind,
                           call != nullptr && is_in_arena(*call));
@@ -298,18 +298,18 @@ class NodeCallTracker : Pinned {
     arrival_ = arrival;
     trial_ = call->trial;
     block_bits_ = 0;
-    if (call->own_counts) {
-      const std::size_t block = detail::mean_block(*call, basis_.size());
+    if (call->local_counts) {
+      const std::size_t block = detail::mean_block(*call, team_.size());
       block_bits_ = static_cast<std::uint8_t>(std::bit_width(block | 1U));
     }
   }
 
-  [[gnu::noinline]] void look(std::uint32_t epoch) {
+  [[gnu::noinline]] void evaluate(std::uint32_t epoch) {
     ArrivalMonitor& monitor = shared_->monitor;
-    monitor.look(epoch, costs);
-    if (shared_->trials.look(basis_.waiter(), monitor.looks(), monitor.longer_calls(),
-                             monitor.has_costs())) {
-      ++generation_from_;
+    monitor.evaluate(epoch, costs);
+    if (shared_->trials.on_evaluation(team_.waiter(), monitor.evaluations(), monitor.longer_calls(),
+                                      monitor.has_costs())) {
+      ++generation_offset_;
     }
     if (is_outermost_) count_processors();
   }
@@ -325,19 +325,19 @@ class NodeCallTracker : Pinned {
   /// that share them.
   [[gnu::cold, gnu::noinline]] void count_processors() {
     const std::size_t before = shared_->census.processors();
-    const bool is_another = shared_->census.look(shared_->monitor.looks());
+    const bool is_another = shared_->census.on_evaluation(shared_->monitor.evaluations());
     // Also when they are counted for the first time, since choices may depend on them.
-    if (shared_->census.processors() != before) ++generation_from_;
+    if (shared_->census.processors() != before) ++generation_offset_;
     if (!is_another) return;
     set_oversubscribed(
-        detail::outnumber(static_cast<std::size_t>(basis_.size()), shared_->census.processors()));
+        detail::outnumber(static_cast<std::size_t>(team_.size()), shared_->census.processors()));
   }
 
   /// Throws what made the present call fail, once some rank has published it.
   [[noreturn, gnu::noinline, gnu::cold]] void fail() {
     NodeContext& context = shared_->context;
-    basis_.waiter().until([&] { return context.failed(); });
-    basis_.mismatch(context.failure_text());
+    team_.waiter().until([&] { return context.failed(); });
+    team_.mismatch(context.failure_text());
   }
 
   static ArrivalClass kind_of(const Call& call) noexcept {
@@ -352,9 +352,9 @@ class NodeCallTracker : Pinned {
     return seen(call.in) && seen(call.out);
   }
 
-  TeamContext& basis_;
+  TeamContext& team_;
   std::optional<Shared> shared_;
-  std::uint32_t generation_from_ = 0;
+  std::uint32_t generation_offset_ = 0;
   std::array<NodeCallTracker*, 2> parts_{};
   bool is_outermost_ = true;
   bool in_call_ = false;  ///< between begin() and end()

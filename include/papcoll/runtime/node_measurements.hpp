@@ -56,16 +56,16 @@ class PeerTrials {
   /// All ranks have just looked at what happened, for the `looks`-th time, and seen that many calls
   /// so far that were longer than 1 KB. `wanted`: costs decide what runs, on all ranks or none.
   /// Returns true, on all ranks, if costs are known that clearly differ from those before.
-  bool look(const Waiter& waiter, std::uint32_t looks, std::uint32_t longer_calls,
-            bool wanted) noexcept {
-    if (looks == tried_at_ + 1) return wanted && count();
+  bool on_evaluation(const Waiter& waiter, std::uint32_t evaluations, std::uint32_t longer_calls,
+                     bool wanted) noexcept {
+    if (evaluations == tried_at_ + 1) return wanted && count();
     const bool is_early = (!are_told_ || choice_->is_probed()) &&
-                          std::find(early.begin(), early.end(), looks) != early.end();
-    if (!is_early && looks % period != 0) return false;
+                          std::find(early.begin(), early.end(), evaluations) != early.end();
+    if (!is_early && evaluations % period != 0) return false;
     if (longer_calls - longer_calls_ < (is_early ? 1 : enough)) return false;
     if (!wanted && !choice_->is_probed()) return false;
     longer_calls_ = longer_calls;
-    tried_at_ = looks;
+    tried_at_ = evaluations;
     if (!probe_) make_probe();
     run(waiter);
     return false;
@@ -202,17 +202,17 @@ class ProcessorCensus {
 
   /// At the `looks`-th look, from 1 on, in its call. Returns true, on all ranks, if their number of
   /// processors has changed.
-  bool look(std::uint32_t looks) noexcept {
-    if (looks % period == period - 1) {
+  bool on_evaluation(std::uint32_t evaluations) noexcept {
+    if (evaluations % period == period - 1) {
       try {
         say();
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): it says so later
       }
     }
-    if (looks % period != 0 && looks != 1) return false;
+    if (evaluations % period != 0 && evaluations != 1) return false;
     const std::size_t before = processors_;
     processors_ = count();
-    return looks != 1 && processors_ != before;
+    return evaluations != 1 && processors_ != before;
   }
 
   /// On how many processors the ranks may run; 0: unknown.

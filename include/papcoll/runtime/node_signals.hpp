@@ -48,7 +48,7 @@ class RefusedRequests {
     for (int r = 0; r < control_.ranks(); ++r) {
       if (r == rank_) continue;
       Peer& peer = peers_[static_cast<std::size_t>(r)];
-      if (!hear(r, peer) || refused_what_was_started(peer, last)) return r;
+      if (!observe(r, peer) || refused_what_was_started(peer, last)) return r;
     }
     return -1;
   }
@@ -92,7 +92,7 @@ class RefusedRequests {
   };
 
   struct Peer {
-    detail::Vector<Row> rows;  ///< those heard whose numbers this rank has not come to
+    detail::Vector<Row> rows;  ///< those seen whose numbers this rank has not come to
     std::uint32_t last = 0;    ///< rows.back() is its row of that number, and may grow
     std::uint32_t taken = 0;   ///< of rows.front()
     std::size_t own = 0;       ///< of here_: those below the numbers taken
@@ -114,7 +114,7 @@ class RefusedRequests {
   }
 
   /// False: some numbers are lost.
-  bool hear(int r, Peer& peer) {
+  bool observe(int r, Peer& peer) {
     constexpr std::uint32_t kept =
         NodeControlBlock::refusals - 1;  // the next row may be being written
     const auto& left = control_.left(r);

@@ -14,7 +14,7 @@ class Endpoint;
 
 /// The parts that a team may have besides what every call needs.
 enum class PartKind : unsigned char {
-  agreements,
+  background_exchanges,
   tickets,
   transport_contexts,
   selection,
@@ -33,7 +33,7 @@ class TeamPart : Pinned {
   /// number.
   virtual bool blocks(const Endpoint& /*e*/, std::uint32_t /*sequence*/) noexcept { return false; }
   /// Completes what no rank waits for, since the ranks part here. Returns true if nothing is left.
-  virtual bool settle() noexcept { return true; }
+  virtual bool drain_exchanges() noexcept { return true; }
   /// After the team broke. `leak`: something may still use its memory.
   virtual void abandon(bool /*leak*/) noexcept {}
   /// The team ends in order.

@@ -114,8 +114,9 @@ class RequestRuns {
 /// at a time.
 class PlanRuns {
  public:
-  PlanRuns(int rank, int size, std::size_t window, detail::Shared<const MachineOnDemand> machine)
-      : rank_(rank), size_(size), window_(window), orders_(std::move(machine)) {}
+  PlanRuns(int rank, int size, std::size_t pipeline_depth,
+           detail::Shared<const MachineOnDemand> machine)
+      : rank_(rank), size_(size), pipeline_depth_(pipeline_depth), orders_(std::move(machine)) {}
 
   PlanCache& plans() noexcept { return plans_; }
   MachineOrders& machine_orders() noexcept { return orders_; }
@@ -130,21 +131,22 @@ class PlanRuns {
     return plans_.get(schedule, shape, static_order(shape));
   }
 
-  /// Begins a call. `held`: see PlanRun::start().
+  /// Begins a call. `launch`: see PlanRun::start().
   void begin(PlanRun& plan_run, Endpoint& e, const AnySchedule& schedule, const Call& call,
-             std::uint32_t sequence, PlayedOrder played = {}, bool held = false) {
+             std::uint32_t sequence, PlayedOrder played = {}, Launch launch = Launch::at_once) {
     if (call.collective == Collective::barrier && call.count != 1) {
       // For a schedule, a barrier is an allreduce of one element, the token `out` points to.
       Call of_token = call;
       of_token.count = 1;
-      return begin(plan_run, e, schedule, of_token, sequence, played, held);
+      return begin(plan_run, e, schedule, of_token, sequence, played, launch);
     }
     if (is_rooted(call.collective)) orders_.begins(call.collective, call.root);
     const Shape shape = shape_of(call, rank_, call.root);
     const bool any_order = !is_prefix_reduction(call.collective);
     const bool reduces = is_reduction(call.collective);
     if (played.along.map != nullptr && any_order && !(reduces && !shape.commutative)) {
-      return begin_along_machine(plan_run, e, schedule, shape, call, sequence, played.along, held);
+      return begin_along_machine(plan_run, e, schedule, shape, call, sequence, played.along,
+                                 launch);
     }
     const bool predicted =
         played.predictions != nullptr && any_order && !(reduces && call.rank_order);
@@ -152,7 +154,7 @@ class PlanRuns {
         predicted ? played.predictions->forecast().order(shape) : static_order(shape);
     const bool has_one = call.plan != nullptr && call.plan->is_of(schedule, shape, order);
     const PlanOf& plan = has_one ? *call.plan : plans_.get(schedule, shape, order);
-    plan_run.start(e, plan.plan, order, call, sequence, window_, held);
+    plan_run.start(e, plan.plan, order, call, sequence, pipeline_depth_, launch);
   }
 
   /// Begins a call whose positions are not ranks: of the others it is not known yet which they are.
@@ -160,7 +162,7 @@ class PlanRuns {
                 std::uint32_t sequence, int position, int root) {
     const Shape shape = shape_of(call, position, root);
     plan_run.start_before_known(e, plans_.get(schedule, shape, Order::identity(size_)).plan, size_,
-                                call, sequence, window_);
+                                call, sequence, pipeline_depth_);
   }
 
   /// Returns true if a request is in flight that is too old to be so beside a call of this number.
@@ -180,7 +182,7 @@ class PlanRuns {
   [[gnu::noinline]] void begin_along_machine(PlanRun& plan_run, Endpoint& e,
                                              const AnySchedule& named, const Shape& shape,
                                              const Call& call, std::uint32_t sequence,
-                                             const AlongMachine& along, bool held) {
+                                             const AlongMachine& along, Launch launch) {
     // The schedule that runs may depend on the bytes, and so may its order.
     const AnySchedule schedule =
         named.resolved(shape.size, shape.vector_size() * shape.element_size);
@@ -188,8 +190,8 @@ class PlanRuns {
     const Order order = orders_.machine() == nullptr
                             ? static_order(shape)
                             : orders_.of(schedule, call.collective, root, along, plans_).order;
-    plan_run.start(e, plans_.get(schedule, shape, order).plan, order, call, sequence, window_,
-                   held);
+    plan_run.start(e, plans_.get(schedule, shape, order).plan, order, call, sequence,
+                   pipeline_depth_, launch);
   }
 
   Shape shape_of(const Call& call, int rank, int root) const {
@@ -207,13 +209,13 @@ class PlanRuns {
     s.commutative = call.reducer.commutative;
     s.in_direct = call.in_view == nullptr;
     s.out_direct = call.out_view == nullptr;
-    s.sends_empty = assertion_level >= 1 && call.is_uneven();
+    s.sends_empty = assertion_level >= 1 && call.is_irregular();
     return s;
   }
 
   int rank_;
   int size_;
-  std::size_t window_;  ///< blocks in flight at once
+  std::size_t pipeline_depth_;  ///< blocks in flight at once
   PlanCache plans_;
   MachineOrders orders_;
   PlanRun blocking_;

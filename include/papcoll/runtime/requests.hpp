@@ -10,7 +10,7 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/runtime/agreements.hpp>
+#include <papcoll/runtime/background_exchanges.hpp>
 #include <papcoll/runtime/messages.hpp>
 #include <papcoll/runtime/plan_runs.hpp>
 #include <papcoll/runtime/team_context.hpp>
@@ -44,7 +44,7 @@ class TeamRequests {
     try {
       return start_usable(schedule, transport, call, source);
     } catch (const std::bad_alloc& problem) {  // on this rank alone
-      team_.fail_everywhere(problem);
+      team_.abort_team(problem);
       throw;
     }
   }
@@ -55,7 +55,7 @@ class TeamRequests {
     if (plan_run.done()) return;
     team_.awaited = &plan_run;
     const detail::OnExit over{[this] { team_.awaited = nullptr; }};
-    team_.or_fail_everywhere([&] {
+    team_.or_abort_team([&] {
       if constexpr (assertion_level < 2) {
         if (messages_.waited_in_endpoint(plan_run)) return;
       }
@@ -68,7 +68,7 @@ class TeamRequests {
     require_usable();
     team_.progress();
     if (plan_run.done()) return true;
-    team_.or_fail_everywhere([&] {
+    team_.or_abort_team([&] {
       invalid_calls_.look_for_refused_requests();
       team_.check();
       team_.hooks().progress();
@@ -109,7 +109,7 @@ class TeamRequests {
                            const Call& call, const OrderSource& source) {
     PlayedOrder played{nullptr, source.along()};
     if (const AnyPredictor& predictor = source.predictor()) {
-      played.predictions = &team_.parts.get<Agreements>(team_).predictions_by(predictor);
+      played.predictions = &team_.parts.get<BackgroundExchanges>(team_).predictions_by(predictor);
     }
     if constexpr (assertion_level >= 2) {
       if (team_.size() > 1) return start_compared(schedule, transport, call, played);
@@ -123,18 +123,18 @@ class TeamRequests {
     Endpoint& e = endpoint_for_request(transport);
     wait_for_room(e, number);
     team_.begin_request();
-    RequestRun& run = begin(e, schedule, call, number, played, false);
+    RequestRun& run = begin(e, schedule, call, number, played, Launch::at_once);
     run.timed = timed;
     run.started = started;
     return &run;
   }
 
-  RemoteArrivalMonitor& costs() { return team_.parts.get<Agreements>(team_).requests(); }
+  RemoteArrivalMonitor& costs() { return team_.parts.get<BackgroundExchanges>(team_).requests(); }
 
   /// Called before a start for which a learner was asked. Returns true if it is timed.
   bool count_learned(const CallTrial& trial) {
     const bool times = trial.is_timed(team_.calls.next(), false);
-    if (costs().count()) team_.or_fail_everywhere([this] { messages_.tell_costs(costs()); });
+    if (costs().count()) team_.or_abort_team([this] { messages_.exchange_costs(costs()); });
     return times;
   }
 
@@ -163,16 +163,16 @@ class TeamRequests {
   }
 
   void wait_for_room(Endpoint& e, std::uint32_t request) {
-    team_.or_fail_everywhere([&] {
+    team_.or_abort_team([&] {
       team_.waiter().until([&] { return messages_.has_room(e, sequence(request)); }, Naps::none);
     });
   }
 
   RequestRun& begin(Endpoint& e, const AnySchedule& schedule, const Call& call,
-                    std::uint32_t number, const PlayedOrder& played, bool held) {
+                    std::uint32_t number, const PlayedOrder& played, Launch launch) {
     RequestRun& plan_run = runs().take();
-    team_.or_fail_everywhere([&] {
-      team_.plan_runs.begin(plan_run, e, schedule, call, sequence(number), played, held);
+    team_.or_abort_team([&] {
+      team_.plan_runs.begin(plan_run, e, schedule, call, sequence(number), played, launch);
     });
     runs().begun(plan_run);
     return plan_run;
@@ -185,12 +185,12 @@ class TeamRequests {
     // Whatever becomes of it: peers count both, that of the comparison and that of the call.
     const std::uint32_t own = team_.calls.count_requests(2);
     const std::uint32_t number = own - 1;
-    Endpoint& nearest = endpoint_for_request(default_transport(team_.surroundings()));
+    Endpoint& nearest = endpoint_for_request(default_transport(team_.environment()));
     wait_for_room(nearest, number);
     team_.begin_request();
     RequestRun& run = runs().take();
     Comparison& c = team_.comparisons.begin(fingerprint, team_.rank(), run);
-    team_.or_fail_everywhere([&] {
+    team_.or_abort_team([&] {
       team_.plan_runs.begin(run, nearest, AnySchedule::of<RecursiveDoubling>(), c.calls.call(),
                             sequence(number));
     });
@@ -211,13 +211,13 @@ class TeamRequests {
       throw;
     }
     wait_for_room(*e, own);
-    c.hold(begin(*e, schedule, call, own, played, true));
+    c.hold(begin(*e, schedule, call, own, played, Launch::on_go));
     return c.held;
   }
 
   /// Throws peer_error if the calls differ.
   void await(Comparison& c) {
-    team_.or_fail_everywhere([&] { wait_until_done(*c.run); });
+    team_.or_abort_team([&] { wait_until_done(*c.run); });
     if (c.calls.differ) finish_comparison(c);
   }
 

@@ -12,7 +12,7 @@
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/runtime/agreements.hpp>
+#include <papcoll/runtime/background_exchanges.hpp>
 #include <papcoll/runtime/call_scope.hpp>
 #include <papcoll/runtime/messages.hpp>
 #include <papcoll/runtime/parts.hpp>
@@ -158,7 +158,8 @@ class ScheduledCalls {
            const OrderSource& source, bool by_ticket) {
     const AnyPredictor& predictor = source.predictor();
     Predictions* const expected =
-        predictor ? &team_.parts.get<Agreements>(team_).predictions_by(predictor) : nullptr;
+        predictor ? &team_.parts.get<BackgroundExchanges>(team_).predictions_by(predictor)
+                  : nullptr;
     const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
     const PlayedOrder played{expected, source.along()};
     const CallFingerprint fingerprint =
@@ -173,7 +174,7 @@ class ScheduledCalls {
       expected->arrived(arrival);
       if (expected->count_call() && team_.size() > 1) {
         PlanRuns& runs = team_.plan_runs;
-        team_.or_fail_everywhere([&] {
+        team_.or_abort_team([&] {
           messages_.end_exchange(
               *expected, [&] { expected->adopt(runs.plans(), runs.machine_orders().ranks()); });
           messages_.begin_exchange(*expected, *e, transport.rings);
@@ -192,7 +193,7 @@ class ScheduledCalls {
     const CallScope scope{team_, fingerprint, call};
     Endpoint* const e = endpoint_for(transport, fingerprint, call);
     if (e == nullptr) return;
-    team_.or_fail_everywhere([&] { run(*e, team_.calls.sequence(), team_.waiter(), call); });
+    team_.or_abort_team([&] { run(*e, team_.calls.sequence(), team_.waiter(), call); });
   }
 
   /// Runs a call whose `phases` are calls of the teams within this one. `connect` calls connected()
@@ -209,7 +210,7 @@ class ScheduledCalls {
     try {
       phases();
     } catch (const std::exception& problem) {
-      team_.fail_everywhere(problem);
+      team_.abort_team(problem);
       throw;
     }
   }
@@ -226,10 +227,10 @@ class ScheduledCalls {
         times ? team_.hooks().now() : std::chrono::nanoseconds{};
     run();
     const OnlyCall only_call{team_};
-    team_.or_fail_everywhere([&] {
-      RemoteArrivalMonitor& watch = team_.parts.get<Agreements>(team_).watch(nodes);
+    team_.or_abort_team([&] {
+      RemoteArrivalMonitor& watch = team_.parts.get<BackgroundExchanges>(team_).watch(nodes);
       if (times) watch.note(call, trial, is_watched, team_.hooks().now() - arrival);
-      if (watch.count()) messages_.tell_costs(watch);
+      if (watch.count()) messages_.exchange_costs(watch);
     });
   }
 
@@ -285,13 +286,13 @@ class ScheduledCalls {
 
   [[gnu::noinline, gnu::cold]] void open_tickets(Tickets& tickets, const TransportTable& t) {
     if (t.open_atomics == nullptr || team_.is_inner()) return tickets.refuse(t);
-    team_.or_fail_everywhere([&] { tickets.open(t, team_.surroundings(), team_.options()); });
+    team_.or_abort_team([&] { tickets.open(t, team_.environment(), team_.options()); });
   }
 
   void run_by_ticket(const AnySchedule& schedule, Endpoint& e, const Call& call) {
     PlanRuns& runs = team_.plan_runs;
     PlanRun& plan_run = runs.of_blocking_call();
-    team_.or_fail_everywhere([&] {
+    team_.or_abort_team([&] {
       TicketedChain chain{team_.parts.get<Tickets>().counter(),
                           runs,
                           plan_run,

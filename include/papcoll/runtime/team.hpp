@@ -13,7 +13,7 @@
 #include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/node.hpp>
 #include <papcoll/node/waiting/waiter.hpp>
-#include <papcoll/runtime/agreements.hpp>
+#include <papcoll/runtime/background_exchanges.hpp>
 #include <papcoll/runtime/call_records.hpp>
 #include <papcoll/runtime/call_scope.hpp>
 #include <papcoll/runtime/memory/registrations.hpp>
@@ -43,8 +43,8 @@ struct Division;
 /// ThreadTeam::Rank are made of. One thread at a time may use it. All its parts work on one
 /// TeamState, which it is:
 ///
-///     messages         calls and agreements by plans; meeting before what blocks in MPI
-///     invalid          how peers hear of invalid calls
+///     messages         calls and background exchanges by plans; meeting before what blocks in MPI
+///     invalid          how peers are notified of invalid calls
 ///     requests         non-blocking calls
 ///     scheduled        blocking calls by schedules, tickets, phases of hierarchies
 ///     parts            what only some calls want, made by the first of them: see TeamPart
@@ -53,9 +53,9 @@ struct Division;
 class TeamCore final : public TeamState {
  public:
   /// Null hooks: they do nothing.
-  [[gnu::cold]] TeamCore(TeamEnvironment surroundings, const Options& options,
+  [[gnu::cold]] TeamCore(TeamEnvironment environment, const Options& options,
                          TeamHooks* hooks = nullptr)
-      : TeamState(std::move(surroundings), options, hooks) {}
+      : TeamState(std::move(environment), options, hooks) {}
 
   TeamMessages messages{*this};
   InvalidCalls invalid{*this, messages};
@@ -103,13 +103,13 @@ class TeamCore final : public TeamState {
 
   /// What the ranks have learnt of arrivals in calls of this kind, the same on all of them.
   Imbalance imbalance_of(const Call& call) const noexcept {
-    const Agreements* const agreements = parts.find<Agreements>();
-    const Imbalance* const exchanged = agreements != nullptr ? agreements->watched() : nullptr;
+    const BackgroundExchanges* const exchanges = parts.find<BackgroundExchanges>();
+    const Imbalance* const exchanged = exchanges != nullptr ? exchanges->watched() : nullptr;
     return exchanged != nullptr ? *exchanged : node.seen(call);
   }
   /// What a predictor's calls on this team have led to, so far: what order calls run in, and why.
   const Predictions& predictions(const AnyPredictor& predictor) {
-    return parts.get<Agreements>(*this).predictions_by(predictor);
+    return parts.get<BackgroundExchanges>(*this).predictions_by(predictor);
   }
 
   /// Returns true if the team draws tickets of a transport.
@@ -119,7 +119,7 @@ class TeamCore final : public TeamState {
   }
   /// Why calls that want tickets of a transport run in predicted order, or nothing if they do not,
   /// or if there were none.
-  const std::string& no_tickets() const noexcept {
+  const std::string& why_no_tickets() const noexcept {
     static const std::string nothing;
     const Tickets* const tickets = parts.find<Tickets>();
     return tickets != nullptr ? tickets->none() : nothing;
@@ -192,15 +192,15 @@ class TeamCore final : public TeamState {
       try {
         algorithm.run(context, waiter(), call);
       } catch (const failed_copy& problem) {
-        explain(problem);
+        throw_cause_of(problem);
         throw;
       }
     } catch (const peer_error&) {  // all of this epoch see it: the next one is not affected
-      take_back_what_is_lent(*this);
+      wait_for_readers(*this);
       throw;
     } catch (const std::exception& problem) {
-      fail_everywhere(problem);
-      take_back_what_is_lent(*this);
+      abort_team(problem);
+      wait_for_readers(*this);
       throw;
     }
   }

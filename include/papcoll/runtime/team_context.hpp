@@ -28,7 +28,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 inline CallFingerprint fingerprint_of(const Call& call, std::uint32_t algorithm) noexcept {
   const std::uint32_t contract = call.by_arrivals() ? 0U : 0x6a5dU;
   const std::uint32_t reach = static_cast<std::uint32_t>(call.reach) << 8U;
-  return CallFingerprint::of(call.own_counts ? CallFingerprint::own_counts : call.count,
+  return CallFingerprint::of(call.local_counts ? CallFingerprint::local_counts : call.count,
                              call.collective, algorithm ^ contract ^ reach,
                              static_cast<std::uint32_t>(call.root) ^ call.split, call.types);
 }
@@ -134,7 +134,7 @@ class TeamContext : Pinned {
   TeamContext(TeamEnvironment s, const Options& o, TeamHooks* hooks)
       : calls(o.first_epoch),
         hooks_(hooks != nullptr ? *hooks : no_hooks_),
-        surroundings_(std::move(s)),
+        environment_(std::move(s)),
         options_(o) {
     waiter_.rank = rank();
     waiter_.deadline = std::chrono::duration_cast<Waiter::Clock::duration>(o.deadline);
@@ -145,19 +145,21 @@ class TeamContext : Pinned {
   /// relaxed is enough: it orders nothing, and two threads that call at the same instant are not
   /// found.
   std::atomic<bool> in_call{false};
-  std::vector<int> names;  ///< the ranks', in the outermost team, if this is not it
+  std::vector<int> user_ranks;  ///< the ranks' numbers in the outermost team; empty: this is it
 
-  const TeamEnvironment& surroundings() const noexcept { return surroundings_; }
+  const TeamEnvironment& environment() const noexcept { return environment_; }
   const Options& options() const noexcept { return options_; }
   TeamHooks& hooks() const noexcept { return hooks_; }
   Waiter& waiter() noexcept { return waiter_; }
-  int rank() const noexcept { return surroundings_.rank; }
-  int size() const noexcept { return surroundings_.size; }
+  int rank() const noexcept { return environment_.rank; }
+  int size() const noexcept { return environment_.size; }
   /// Carries what the ranks compare and agree on where no control block does.
-  const TransportTable& agrees_by() const noexcept { return *surroundings_.transports.front(); }
+  const TransportTable& agrees_by() const noexcept { return *environment_.transports.front(); }
 
-  /// The outermost team's number of a rank, for messages.
-  int shown(int r) const noexcept { return names.empty() ? r : names[static_cast<std::size_t>(r)]; }
+  /// The rank in the user's communicator, that of the outermost team, for messages.
+  int user_rank(int r) const noexcept {
+    return user_ranks.empty() ? r : user_ranks[static_cast<std::size_t>(r)];
+  }
 
   /// Throws argument_error in a thread, or an operator, that calls while a call is under way.
   void require_no_call() const {
@@ -165,13 +167,13 @@ class TeamContext : Pinned {
   }
 
   [[noreturn, gnu::cold, gnu::noinline]] void mismatch(const std::string& what) const {
-    throw peer_error(detail::joined({"papcoll: seen on rank ", shown(rank()), ": ", what}));
+    throw peer_error(detail::joined({"papcoll: seen on rank ", user_rank(rank()), ": ", what}));
   }
 
  private:
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_second_call() const {
     throw argument_error(
-        detail::joined({"papcoll: rank ", shown(rank()),
+        detail::joined({"papcoll: rank ", user_rank(rank()),
                         " calls while it is in another call on the same communicator, in another "
                         "thread or in that call's operator: take a communicator for each thread "
                         "(MPI_Comm_dup)"}));
@@ -181,7 +183,7 @@ class TeamContext : Pinned {
   TeamHooks& hooks_;
 
  protected:
-  TeamEnvironment surroundings_;
+  TeamEnvironment environment_;
 
  private:
   const Options options_;

@@ -40,16 +40,16 @@ inline std::uint32_t handled_reason(const TeamContext& team) noexcept {
   if (handled_as<deadline_exceeded>() != nullptr) return NodeControlBlock::Abort::deadline;
   if (const auto* const lost = handled_as<lost_rank>())
     return static_cast<std::uint32_t>(lost->rank) + 1;
-  const auto me = static_cast<std::uint32_t>(team.shown(team.rank()));
+  const auto me = static_cast<std::uint32_t>(team.user_rank(team.rank()));
   return me + (handled_as<peer_lost>() != nullptr ? NodeControlBlock::Abort::revoked
                                                   : NodeControlBlock::Abort::gave_up);
 }
 
 /// `missing`: a sentence that names the ranks that have not arrived in the present call; may be
 /// empty.
-[[gnu::cold]] inline std::string lost_text(std::uint32_t reason, const TeamContext& basis,
+[[gnu::cold]] inline std::string lost_text(std::uint32_t reason, const TeamContext& team,
                                            const std::string& missing) {
-  const std::string here = std::to_string(basis.shown(basis.rank()));
+  const std::string here = std::to_string(team.user_rank(team.rank()));
   const std::string seen = joined({", seen on rank ", here});
   if (reason == NodeControlBlock::Abort::deadline) {
     return joined({"papcoll: a peer of rank ", here, " gave up at the deadline of the communicator",
@@ -64,7 +64,7 @@ inline std::uint32_t handled_reason(const TeamContext& team) noexcept {
                    " has left this communicator after a death or by papcoll::revoke", seen, ": ",
                    recovery_advice});
   }
-  if (!basis.surroundings().processes) {
+  if (!team.environment().processes) {
     return joined({"papcoll: the thread of rank ", reason - 1, " ended by an exception", seen});
   }
   return joined({"papcoll: rank ", reason - 1, " died", seen, ": ", recovery_advice});
@@ -82,8 +82,8 @@ class TeamState : public TeamContext, public WaitHooks {
   TeamState(TeamEnvironment s, const Options& options, TeamHooks* hooks)
       : TeamContext(std::move(s), options, hooks),
         node(*this),
-        connections(surroundings()),
-        plan_runs(rank(), size(), options.window, surroundings().machine) {
+        connections(environment()),
+        plan_runs(rank(), size(), options.pipeline_depth, environment().machine) {
     waiter().hooks = this;
     moves_mpi = this->hooks().moves_mpi;
   }
@@ -100,9 +100,9 @@ class TeamState : public TeamContext, public WaitHooks {
   [[gnu::cold]] void belong_to(TeamState& parent, std::vector<int> ranks) {
     parent_ = &parent;
     moves_mpi = parent.moves_mpi;
-    names.reserve(ranks.size());
-    for (const int r : ranks) names.push_back(parent.shown(r));
-    node.call_ranks(names);
+    user_ranks.reserve(ranks.size());
+    for (const int r : ranks) user_ranks.push_back(parent.user_rank(r));
+    node.set_user_ranks(user_ranks);
     connections.go_through(parent.connections, std::move(ranks), parent.calls.blocking());
   }
   /// Null: it is part of none.
@@ -126,12 +126,12 @@ class TeamState : public TeamContext, public WaitHooks {
 
   /// Adds to the transports that calls may name by a text.
   void offer_transports(std::span<const TransportTable* const> transports) noexcept {
-    if (surroundings_.transports.size() >= transports.size()) return;
-    surroundings_.transports = transports;
+    if (environment_.transports.size() >= transports.size()) return;
+    environment_.transports = transports;
     each_within([&](TeamState& team) { team.offer_transports(transports); });
   }
   /// See TeamEnvironment::messages.
-  void offer_messages(MakeNotifyingEndpoint make) { surroundings_.messages = std::move(make); }
+  void offer_messages(MakeNotifyingEndpoint make) { environment_.messages = std::move(make); }
 
   /// The team ends: its parts keep what they have for another one, if it ends in order.
   [[gnu::cold]] void keep_parts() noexcept {
@@ -183,18 +183,18 @@ class TeamState : public TeamContext, public WaitHooks {
 
   /// Moves all outstanding requests of the team once.
   void progress() {
-    or_fail_everywhere([&] {
+    or_abort_team([&] {
       connections.progress();
       if constexpr (assertion_level >= 2) comparisons.progress(plan_runs.of_requests());
     });
   }
 
-  template <class F> void or_fail_everywhere(F&& f) {
+  template <class F> void or_abort_team(F&& f) {
     try {
       f();
     } catch (const std::exception& problem) {
-      if (connections.may_be_of_death()) look_for_death();
-      fail_everywhere(problem);
+      if (connections.may_mean_peer_death()) look_for_death();
+      abort_team(problem);
       throw;
     }
   }
@@ -207,25 +207,25 @@ class TeamState : public TeamContext, public WaitHooks {
     } catch (const transport_unavailable&) {
       throw;
     } catch (const std::exception& problem) {
-      fail_everywhere(problem);
+      abort_team(problem);
       throw;
     }
   }
 
   /// Throws what the team knows of a rank from which nothing could be copied: the call has failed
   /// there, or it died.
-  [[gnu::cold]] void explain(const failed_copy& problem) {
+  [[gnu::cold]] void throw_cause_of(const failed_copy& problem) {
     check();
     if (problem.number != ESRCH) return;
-    abort_node(static_cast<std::uint32_t>(shown(problem.rank)) + 1);
-    lose(node.abort_reason());
+    abort_node(static_cast<std::uint32_t>(user_rank(problem.rank)) + 1);
+    break_and_throw(node.abort_reason());
   }
 
   // --- breaking
 
   /// This rank cannot go on, and its peers cannot go on without it. `reason` as in
   /// NodeControlBlock::Abort. Whoever shares no memory with it keeps a deadline of his own.
-  [[gnu::cold]] void fail_everywhere(const std::string& why, std::uint32_t reason) noexcept {
+  [[gnu::cold]] void abort_team(const std::string& why, std::uint32_t reason) noexcept {
     if (!broken_.empty()) return;
     abort_node(reason);
     if (!node.is_there() && reason != NodeControlBlock::Abort::deadline) {
@@ -234,39 +234,39 @@ class TeamState : public TeamContext, public WaitHooks {
       } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): peers have their deadline
       }
     }
-    give_up(why);
+    mark_broken(why);
   }
-  [[gnu::cold]] void fail_everywhere(const std::string& why) noexcept {
-    fail_everywhere(why,
-                    NodeControlBlock::Abort::gave_up + static_cast<std::uint32_t>(shown(rank())));
+  [[gnu::cold]] void abort_team(const std::string& why) noexcept {
+    abort_team(why,
+               NodeControlBlock::Abort::gave_up + static_cast<std::uint32_t>(user_rank(rank())));
   }
-  /// As fail_everywhere(why), in the handler of `problem`.
-  [[gnu::cold]] void fail_everywhere(const std::exception& problem) noexcept {
-    fail_everywhere(problem.what(), detail::handled_reason(*this));
+  /// As abort_team(why), in the handler of `problem`.
+  [[gnu::cold]] void abort_team(const std::exception& problem) noexcept {
+    abort_team(problem.what(), detail::handled_reason(*this));
   }
   /// Breaks the team on this rank: calls in flight are abandoned, later calls throw.
-  [[gnu::cold]] void give_up(const std::string& why) noexcept {
+  [[gnu::cold]] void mark_broken(const std::string& why) noexcept {
     if (!broken_.empty()) return;
     broken_ = why;
-    if (surroundings().processes) node.keep_what_is_lent();  // threads are joined first
-    each_within([&](TeamState& team) { team.give_up(why); });
-    holds_on_ = connections.abandon();
-    comparisons.abandon(holds_on_);
-    plan_runs.abandon(holds_on_);
-    parts.each([this](TeamPart& part) { part.abandon(holds_on_); });
+    if (environment().processes) node.leak_pools_in_use();  // threads are joined first
+    each_within([&](TeamState& team) { team.mark_broken(why); });
+    may_still_access_buffers_ = connections.abandon();
+    comparisons.abandon(may_still_access_buffers_);
+    plan_runs.abandon(may_still_access_buffers_);
+    parts.each([this](TeamPart& part) { part.abandon(may_still_access_buffers_); });
     if (std::exchange(requests_, 0) != 0) hooks().outstanding(false);
   }
 
   /// Returns true if the memory of calls that were in flight when the team broke may still be
   /// accessed.
-  bool holds_on() const noexcept { return holds_on_; }
+  bool may_still_access_buffers() const noexcept { return may_still_access_buffers_; }
 
   /// Completes the exchanges for which no rank waits, since the ranks part here. Returns true if
   /// none is left.
-  [[gnu::cold]] bool settle() noexcept {
+  [[gnu::cold]] bool drain_exchanges() noexcept {
     bool in_time = true;
-    each_within([&](TeamState& team) { in_time &= team.settle(); });
-    parts.each([&](TeamPart& part) { in_time &= part.settle(); });
+    each_within([&](TeamState& team) { in_time &= team.drain_exchanges(); });
+    parts.each([&](TeamPart& part) { in_time &= part.drain_exchanges(); });
     return in_time;
   }
 
@@ -279,7 +279,7 @@ class TeamState : public TeamContext, public WaitHooks {
 
   /// Returns true if the team can notice a peer's death in time. Among ranks without shared memory
   /// only while those of a group that share memory are in a call together.
-  bool tells_of_death() const noexcept { return node.is_there() || in_phases; }
+  bool detects_peer_death() const noexcept { return node.is_there() || in_phases; }
 
   /// Returns what has failed, as in NodeControlBlock::Abort: what the control block of a team
   /// around this one has, or what the exception says in whose handler it is called.
@@ -292,17 +292,17 @@ class TeamState : public TeamContext, public WaitHooks {
 
   // --- what a long wait does besides waiting
 
-  void poke(bool mpi_alone) override {
+  void make_progress(bool mpi_alone) override {
     if (mpi_alone) return outermost().hooks().poke_mpi();
     if (has_requests()) progress();
     hooks().progress();
-    if (parent_ != nullptr) parent_->poke(false);
+    if (parent_ != nullptr) parent_->make_progress(false);
   }
 
   /// Throws if the call under way has failed elsewhere, or the team is broken.
   void check() override {
     node.check();
-    if (const std::uint32_t reason = node.abort_reason(); reason != 0) lose(reason);
+    if (const std::uint32_t reason = node.abort_reason(); reason != 0) break_and_throw(reason);
     // If not all ranks share memory, those that do are notified in that of their group; the others
     // have yet to be notified.
     if (const TeamState* const intra = within_[0];
@@ -318,33 +318,34 @@ class TeamState : public TeamContext, public WaitHooks {
     if (parent_ != nullptr) parent_->watch();
   }
 
-  [[gnu::cold]] void expired() override {
-    const std::string why = detail::joined({"papcoll: rank ", shown(rank()), " waited longer than ",
-                                            options().deadline.count() / 1000000,
-                                            " ms, the deadline of its communicator", waits_for()});
-    fail_everywhere(why, NodeControlBlock::Abort::deadline);
+  [[gnu::cold]] void deadline_passed() override {
+    const std::string why =
+        detail::joined({"papcoll: rank ", user_rank(rank()), " waited longer than ",
+                        options().deadline.count() / 1000000,
+                        " ms, the deadline of its communicator", waits_for()});
+    abort_team(why, NodeControlBlock::Abort::deadline);
     throw deadline_exceeded(why);
   }
 
  private:
   [[noreturn, gnu::noinline, gnu::cold]] void refuse_broken() const {
     throw broken_communicator(
-        detail::joined({"papcoll: this communicator is of no use any more on rank ", shown(rank()),
-                        ": ", detail::bare(broken_)}));
+        detail::joined({"papcoll: this communicator is of no use any more on rank ",
+                        user_rank(rank()), ": ", detail::bare(broken_)}));
   }
 
   /// Called after an endpoint error that a peer's death may have caused. Looks for a dead peer for
   /// about 50 ms and throws peer_lost if it finds one. Waits because the kernel releases a
   /// process's resources before its death can be observed.
   [[gnu::cold, gnu::noinline]] void look_for_death() {
-    if (!surroundings().processes) return;
+    if (!environment().processes) return;
     constexpr int looks = 50;
     for (int look = 0; look < looks && broken_.empty(); ++look) {
       try {
         watch();
         check();
       } catch (const peer_lost& lost) {
-        fail_everywhere(lost);
+        abort_team(lost);
         throw;
       } catch (const std::exception&) {
         return;  // what was thrown tells more
@@ -369,16 +370,16 @@ class TeamState : public TeamContext, public WaitHooks {
     return detail::lost_text(reason, *this, node.missing());
   }
 
-  [[noreturn]] void lose(std::uint32_t reason) {
+  [[noreturn]] void break_and_throw(std::uint32_t reason) {
     const std::string why = lost_text(reason);
-    give_up(why);
+    mark_broken(why);
     detail::throw_lost(reason, why);
   }
 
   std::size_t requests_ = 0;  ///< that are not complete
   pthread_t thread_{};        ///< that started them
   CallFingerprint called_{0, CallFingerprint::invalid};
-  bool holds_on_ = false;
+  bool may_still_access_buffers_ = false;
   std::string broken_;                  ///< why, once it is
   TeamState* parent_ = nullptr;         ///< the team that this one is a part of
   std::array<TeamState*, 2> within_{};  ///< of this rank's group, and of representatives

@@ -48,13 +48,13 @@ class ThreadTeamState : Pinned {
     const auto processors = static_cast<std::size_t>(ProcessorSet::of_this_thread().count());
     const bool oversubscribed = outnumber(static_cast<std::size_t>(ranks), processors);
     const auto machine = machine_of(ranks, options.machine);
-    const auto near = machine != nullptr ? cache_groups(machine->places()) : nullptr;
+    const auto groups = machine != nullptr ? cache_groups(machine->places()) : nullptr;
     static constexpr std::array transports{&transport_table<ThreadTransport>};
     nodes_.reserve(static_cast<std::size_t>(ranks));
     cores_.reserve(static_cast<std::size_t>(ranks));
     for (int r = 0; r < ranks; ++r) {
       Node node = node_of(r, ranks, options);
-      node.groups = near;
+      node.groups = groups;
       nodes_.push_back(make_owned<const Node>(std::move(node)));
       TeamEnvironment s;
       s.transports = transports;
@@ -70,8 +70,8 @@ class ThreadTeamState : Pinned {
     }
     if (!options.groups.empty()) {
       divide_all(options.groups, options, false);
-    } else if (near != nullptr) {
-      divide_all({near->of}, options, true);
+    } else if (groups != nullptr) {
+      divide_all({groups->of}, options, true);
     }
   }
 

@@ -72,7 +72,7 @@ class PlanAssembler final : public StepSink {
     const ElementLocation location = memory_.writable(r);
     append_receive(peer, memory_.operand(location, r.lo), r.size(), flow);
     memory_.place(r, location);
-    memory_.settle();
+    memory_.free_resting();
   }
 
   /// Sends several ranges as one message. They need not be contiguous, in the vector or in memory:
@@ -90,7 +90,7 @@ class PlanAssembler final : public StepSink {
     }
     const std::size_t n = elements_of(pieces);
     if (n == 0) return send_nothing(peer, flow);
-    if (are_neighbours(pieces) && memory_.is_direct(pieces.front().location)) {
+    if (are_contiguous(pieces) && memory_.is_direct(pieces.front().location)) {
       append_send(peer, operand(pieces.front()), n, flow);
       return;
     }
@@ -114,7 +114,7 @@ class PlanAssembler final : public StepSink {
     }
     const std::size_t n = elements_of(pieces);
     if (n == 0) return receive_nothing(peer, flow);
-    if (pieces.front().location.where == ElementLocation::absent || !are_neighbours(pieces)) {
+    if (pieces.front().location.where == ElementLocation::absent || !are_contiguous(pieces)) {
       std::size_t at = memory_.take_area(n);
       for (Piece& p : pieces) {
         p.location = PlanMemory::in_area(p.range, at);
@@ -123,7 +123,7 @@ class PlanAssembler final : public StepSink {
     }
     append_receive(peer, operand(pieces.front()), n, flow);
     for (const Piece& p : pieces) memory_.place(p.range, p.location);
-    memory_.settle();
+    memory_.free_resting();
   }
 
   [[gnu::cold]] void forget(std::span<const Range> ranges) override {
@@ -175,10 +175,10 @@ class PlanAssembler final : public StepSink {
   using Pieces = detail::Vector<Piece>;
 
   [[gnu::cold]] void append_send(int peer, Operand from, std::size_t n, std::size_t flow) {
-    append({OpKind::send, peer, flows_.next_number(peer, false), n, {}, from, {}}, flow);
+    append({OpKind::send, peer, flows_.next_number(peer, OpKind::send), n, {}, from, {}}, flow);
   }
   [[gnu::cold]] void append_receive(int peer, Operand to, std::size_t n, std::size_t flow) {
-    append({OpKind::receive, peer, flows_.next_number(peer, true), n, to, {}, {}}, flow);
+    append({OpKind::receive, peer, flows_.next_number(peer, OpKind::receive), n, to, {}, {}}, flow);
   }
   /// Where lengths may differ between the two ends, a message without elements shows it.
   [[gnu::cold]] void send_nothing(int peer, std::size_t flow) {
@@ -222,7 +222,7 @@ class PlanAssembler final : public StepSink {
   Operand operand(const Piece& p) const noexcept { return memory_.operand(p.location, p.range.lo); }
 
   /// Returns true if the pieces are contiguous in memory.
-  [[gnu::cold]] bool are_neighbours(const Pieces& pieces) const noexcept {
+  [[gnu::cold]] bool are_contiguous(const Pieces& pieces) const noexcept {
     for (std::size_t i = 1; i < pieces.size(); ++i) {
       const Piece& a = pieces[i - 1];
       const Piece& b = pieces[i];
@@ -289,7 +289,7 @@ class PlanAssembler final : public StepSink {
     if (any && s.kind == OpKind::reduce) dependencies_.read(s.b, s.n, index);
     if (any && s.kind != OpKind::send) dependencies_.write(s.to, s.n, index);
     if (s.peer >= 0) {
-      flows_.message(flow, s.peer, s.kind == OpKind::receive, index);
+      flows_.message(flow, s.peer, s.kind, index);
     } else {
       flows_.combination(flow, index);
     }

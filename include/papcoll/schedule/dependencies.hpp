@@ -17,8 +17,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 class StepDependencies {
  public:
   /// For a step that both reads and writes an element, call read() first.
-  void read(Operand at, std::size_t n, std::uint32_t step) { access(at, n, step, false); }
-  void write(Operand at, std::size_t n, std::uint32_t step) { access(at, n, step, true); }
+  void read(Operand at, std::size_t n, std::uint32_t step) {
+    access(at, n, step, AccessKind::read);
+  }
+  void write(Operand at, std::size_t n, std::uint32_t step) {
+    access(at, n, step, AccessKind::write);
+  }
 
   /// A dependency for another reason. `later` is the newest step.
   void depend(std::uint32_t later, std::uint32_t earlier) {
@@ -66,7 +70,8 @@ class StepDependencies {
     std::uint32_t next;
   };
 
-  void access(Operand at, std::size_t n, std::uint32_t step, bool write) {
+  enum class AccessKind : unsigned char { read, write };
+  void access(Operand at, std::size_t n, std::uint32_t step, AccessKind kind) {
     if (at.space == Space::in || n == 0) return;
     const auto space = static_cast<std::size_t>(at.space);
     ElementRuns& runs = runs_[std::min(space, runs_.size()) - 1];
@@ -77,14 +82,14 @@ class StepDependencies {
       ElementRuns::Value& v = runs[i].value;
       if (v.what != 0) depend(step, v.what - 1);
       const auto readers = static_cast<std::uint32_t>(v.number);
-      if (write) {
+      if (kind == AccessKind::write) {
         depend_on_chain(step, readers);
       } else {
         v.number = chain(step, readers);
       }
     }
     // What a write covers is forgotten: later steps wait for the write.
-    if (write) runs.assign(first, last, {step + 1, 0});
+    if (kind == AccessKind::write) runs.assign(first, last, {step + 1, 0});
   }
 
   static constexpr unsigned space_shift = 48;
@@ -123,20 +128,20 @@ class Flows {
     return std::clamp<std::size_t>(2 * std::size_t{flows_[flow].in_flight}, 2, most_temporaries);
   }
 
-  /// The number of the next message from (`received`) or to the peer, by which a transport tells
+  /// The number of the next message from or to the peer, by which a transport tells
   /// apart those of one peer and direction.
-  [[gnu::cold]] std::uint32_t next_number(int peer, bool received) {
-    return queue(0, peer, received).size;
+  [[gnu::cold]] std::uint32_t next_number(int peer, OpKind kind) {
+    return queue(0, peer, kind).size;
   }
 
   /// Step `step` is the next message from or to the peer, in this flow or in none.
-  [[gnu::cold]] void message(std::size_t flow, int peer, bool received, std::uint32_t step) {
+  [[gnu::cold]] void message(std::size_t flow, int peer, OpKind kind, std::uint32_t step) {
     // A number that comes round again in a transport's tag space must not be that of a message in
     // flight.
     constexpr std::uint32_t numbers = 256;
-    dependencies_.enqueue(queue(0, peer, received), step, numbers);
+    dependencies_.enqueue(queue(0, peer, kind), step, numbers);
     if (flow == none) return;
-    dependencies_.enqueue(queue(flow + 1, peer, received), step, flows_[flow].in_flight);
+    dependencies_.enqueue(queue(flow + 1, peer, kind), step, flows_[flow].in_flight);
     for (; flow != none; flow = flows_[flow].outer) {
       dependencies_.depend_on_chain(step, flows_[flow].last_round);
       add_to_round(flow, step);
@@ -180,9 +185,10 @@ class Flows {
     ++f.steps;
   }
 
-  [[gnu::cold]] Queue& queue(std::size_t row, int peer, bool received) {
+  [[gnu::cold]] Queue& queue(std::size_t row, int peer, OpKind kind) {
     if (queues_.size() < (row + 1) * pairs_) queues_.resize((row + 1) * pairs_);
-    return queues_[row * pairs_ + 2 * static_cast<std::size_t>(peer) + (received ? 1 : 0)];
+    return queues_[row * pairs_ + 2 * static_cast<std::size_t>(peer) +
+                   (kind == OpKind::receive ? 1 : 0)];
   }
 
   StepDependencies& dependencies_;

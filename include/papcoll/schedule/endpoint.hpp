@@ -30,7 +30,7 @@ struct TransportOp {
   PlanRun* owner = nullptr;          ///< is notified: owner->complete(slot, step)
   std::uint32_t slot = 0;            ///< for the owner
   std::uint32_t step = 0;            ///< for the owner
-  bool lies_apart = false;           ///< a local step with operands that are not contiguous
+  bool is_noncontiguous = false;     ///< a local step with operands that are not contiguous
 
   /// Bytes of the step's elements.
   std::size_t bytes() const noexcept { return n * reducer->size; }
@@ -45,7 +45,7 @@ void for_each_piece(const TransportOp& w, auto&& f);
 
 /// Does a local step here and now.
 inline void perform_locally(const TransportOp& w) noexcept {
-  if (w.lies_apart) return perform_pieces(w);
+  if (w.is_noncontiguous) return perform_pieces(w);
   if (w.kind == OpKind::reduce) {
     w.reducer->apply(w.to, w.a, w.b, w.n, w.reducer->context);
   } else if (w.n != 0) {
@@ -93,7 +93,7 @@ class Endpoint : Pinned {
 
   /// Returns true if the exception in whose handler it is called may be the effect of a peer's
   /// death.
-  virtual bool may_be_of_death() const noexcept { return false; }
+  virtual bool may_mean_peer_death() const noexcept { return false; }
 
   /// Forgets all that is in flight, after the communicator broke: nothing may touch the buffers of
   /// a call from here on.
@@ -110,7 +110,7 @@ class Endpoint : Pinned {
 
   /// After abandon(): returns true if the memory of a call that was in flight may still be accessed
   /// by a lower layer.
-  virtual bool holds_on() const noexcept { return false; }
+  virtual bool may_still_access_buffers() const noexcept { return false; }
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -111,7 +111,8 @@ class PlanCache {
     return made(schedule, shape, order);
   }
 
-  /// Drops the plans of a permutation that will not be used again, whatever rank came first in it.
+  /// Drops the plans of a permutation that will not be used again, whatever rank arrived first in
+  /// it.
   [[gnu::cold]] void forget(const Order& order) {
     for (auto e = entries_.begin(); e != entries_.end();) {
       if (e->order.is_akin(order)) {

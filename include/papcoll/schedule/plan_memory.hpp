@@ -28,15 +28,15 @@ class ScratchAllocator {
     return at;
   }
 
-  /// The elements can be taken again after settle(). Not before: what is received in the round in
-  /// which they were sent would wait for that send, and where all ranks do so, they wait for each
-  /// other in a circle.
+  /// The elements can be taken again after free_resting(). Not before: what is received in the
+  /// round in which they were sent would wait for that send, and where all ranks do so, they wait
+  /// for each other in a circle.
   [[gnu::cold]] void give_back(std::size_t at, std::size_t n) {
     if (n != 0) resting_.push_back({at, at + n});
   }
 
   /// Must be called after each receive.
-  [[gnu::cold]] void settle() {
+  [[gnu::cold]] void free_resting() {
     for (const Range r : resting_) runs_.assign(r, {});
     resting_.clear();
   }
@@ -125,7 +125,7 @@ class PlanMemory {
   // Areas, see there.
   std::size_t take_area(std::size_t n) { return areas_.take(n); }
   void give_area_back(std::size_t at, std::size_t n) { areas_.give_back(at, n); }
-  void settle() { areas_.settle(); }
+  void free_resting() { areas_.free_resting(); }
   static ElementLocation in_area(Range r, std::size_t at) noexcept {
     return {ElementLocation::area, at - r.lo};
   }

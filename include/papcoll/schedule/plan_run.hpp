@@ -50,23 +50,27 @@ class PlanScratch {
 
 // All that a step needs is in one object, so that run() can be inlined.
 
+/// When a run that was started begins to move.
+enum class Launch : unsigned char { at_once, on_go };
+
 /// One run of a plan by one rank: starts each step on the endpoint as soon as the steps before it
 /// are complete. Nothing here waits; the caller calls Endpoint::progress() until done(). An object
 /// may be used again when done, and then keeps its memory.
 class PlanRun : Pinned {
  public:
-  /// Starts the call. The call's buffers and operator must stay until done(); `window` blocks at
-  /// most are in flight at once. `held`: nothing moves, nor is it done, before go().
+  /// Starts the call. The call's buffers and operator must stay until done(); `pipeline_depth`
+  /// blocks at most are in flight at once. `on_go`: nothing moves, nor is it done, before go().
   void start(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, const Order& order,
-             const Call& call, std::uint32_t sequence, std::size_t window, bool held = false) {
+             const Call& call, std::uint32_t sequence, std::size_t pipeline_depth,
+             Launch launch = Launch::at_once) {
     known_.clear();
-    launch(endpoint, std::move(plan), order, call, sequence, window);
-    if (held) ++blocks_left_;
-    if (!held) run();
+    set_up(endpoint, std::move(plan), order, call, sequence, pipeline_depth);
+    if (launch == Launch::on_go) ++blocks_left_;
+    if (launch == Launch::at_once) run();
     if (done()) end();
   }
 
-  /// Once, after a start that was held.
+  /// Once, after a start with Launch::on_go.
   void go() {
     --blocks_left_;
     run();
@@ -76,11 +80,11 @@ class PlanRun : Pinned {
   /// As start(), but before it is known which rank plays which position. A step whose peer is
   /// unknown is parked until know() names it.
   void start_before_known(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, int size,
-                          const Call& call, std::uint32_t sequence, std::size_t window) {
+                          const Call& call, std::uint32_t sequence, std::size_t pipeline_depth) {
     known_.clear();
     known_.resize(static_cast<std::size_t>(size), -1);
     parked_.clear();
-    launch(endpoint, std::move(plan), Order::identity(size), call, sequence, window);
+    set_up(endpoint, std::move(plan), Order::identity(size), call, sequence, pipeline_depth);
     run();
     if (done()) end();
   }
@@ -109,7 +113,7 @@ class PlanRun : Pinned {
     const Step& step = (*slots_[w.slot].plan)[w.step];
     for (std::size_t done = 0; done < w.n;) {
       TransportOp piece = w;
-      piece.lies_apart = false;
+      piece.is_noncontiguous = false;
       piece.n = w.n - done;
       piece.to = find(w.slot, step.to, done, piece.n);
       piece.a = find(w.slot, step.a, done, piece.n);
@@ -167,8 +171,8 @@ class PlanRun : Pinned {
   };
   static constexpr std::uint32_t followed = ~std::uint32_t{0};  ///< see follow()
 
-  void launch(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, const Order& order,
-              const Call& call, std::uint32_t sequence, std::size_t window) {
+  void set_up(Endpoint& endpoint, detail::Shared<const BlockedPlan> plan, const Order& order,
+              const Call& call, std::uint32_t sequence, std::size_t pipeline_depth) {
     endpoint_ = &endpoint;
     plan_ = std::move(plan);
     order_ = order;
@@ -176,7 +180,7 @@ class PlanRun : Pinned {
     has_views_ = call.in_view != nullptr || call.out_view != nullptr;
     sequence_ = sequence;
     blocks_left_ = plan_->blocks;
-    in_flight_ = std::min(window, plan_->blocks);
+    in_flight_ = std::min(pipeline_depth, plan_->blocks);
     steps_ = std::max(plan_->full.size(), plan_->last.size());
     slots_.resize(in_flight_);
     waits_for_.resize(in_flight_ * steps_);
@@ -287,10 +291,10 @@ class PlanRun : Pinned {
             .owner = this,
             .slot = r.slot,
             .step = r.step,
-            .lies_apart = has_views_ && lies_apart(step)};
+            .is_noncontiguous = has_views_ && is_noncontiguous(step)};
   }
 
-  [[gnu::noinline]] bool lies_apart(const Step& step) const noexcept {
+  [[gnu::noinline]] bool is_noncontiguous(const Step& step) const noexcept {
     return step.peer < 0 && (view_of(step.to.space) || view_of(step.a.space) ||
                              (step.kind == OpKind::reduce && view_of(step.b.space)));
   }

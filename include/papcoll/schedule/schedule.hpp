@@ -236,7 +236,7 @@ class AnySchedule {
   }
   /// Adds who sends how much to whom. Returns false if the schedule has no traffic(); emit() has it
   /// then.
-  bool tell_traffic(Collective c, Traffic& traffic) const {
+  bool add_traffic(Collective c, Traffic& traffic) const {
     if (table_->traffic == nullptr) return false;
     const std::size_t before = traffic.arcs().size();
     table_->traffic(self_, c, traffic);
@@ -323,8 +323,8 @@ template <class S> struct ScheduleMembers {
   static MappingHint mapping_hint(const void* self, Collective c, int size) {
     return schedule_of<S>(self).mapping_hint(c, size);
   }
-  [[gnu::cold]] static void traffic(const void* self, Collective c, Traffic& told) {
-    schedule_of<S>(self).traffic(c, told);
+  [[gnu::cold]] static void traffic(const void* self, Collective c, Traffic& traffic) {
+    schedule_of<S>(self).traffic(c, traffic);
   }
   [[gnu::cold]] static Plan plan(const void* self, const Shape& shape, const Order& order) {
     return schedule_of<S>(self).plan(shape, order);
@@ -374,7 +374,7 @@ constexpr ScheduleTable made_table(std::index_sequence<I...>) noexcept {
                        }) {
     t.constant_hint = S::mapping_hint;
   }
-  if constexpr (requires(const S& s, Collective c, Traffic& told) { s.traffic(c, told); }) {
+  if constexpr (requires(const S& s, Collective c, Traffic& traffic) { s.traffic(c, traffic); }) {
     t.traffic = Members::traffic;
   }
   if constexpr (requires(const S& s, const Shape& shape, const Order& o) { s.plan(shape, o); }) {

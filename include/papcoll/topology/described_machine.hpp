@@ -18,7 +18,7 @@ namespace detail {
 
 /// How the ranks of a communicator, of which this is one, exchange what they know of its machine.
 /// Each function is collective.
-struct RanksTell {
+struct RankAllgather {
   int rank = 0;
   const void* context = nullptr;
   /// Returns, on all ranks, the problem of the lowest rank that has one; empty if none has.
@@ -39,7 +39,7 @@ PAPCOLL_DECL std::vector<Place> described_places(const Machine& described,
 /// lowest rank on the node of each; `places`: where Linux says that they sit, which stands where
 /// only the network is described. Collective; throws argument_error, on all ranks.
 PAPCOLL_DECL Shared<const MachineOnDemand> described_machine(const MachineSource& source,
-                                                             const RanksTell& ranks,
+                                                             const RankAllgather& ranks,
                                                              const std::vector<int>& node_of,
                                                              std::vector<Place> places);
 
@@ -124,7 +124,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// Returns what a source describes. If it is read on request, rank 0 reads it and sends it to the
 /// others.
 [[gnu::cold]] PAPCOLL_DECL Machine read_on_rank_0(const MachineSource& source,
-                                                  const RanksTell& ranks) {
+                                                  const RankAllgather& ranks) {
   if (source.in_code() != nullptr) return *source.in_code();
   std::string bytes;
   std::string problem;
@@ -157,7 +157,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Returns the ranks at their places according to Linux, and the network that is described between
 /// their hosts.
-[[gnu::cold]] PAPCOLL_DECL Machine with_network(const Machine& described, const RanksTell& ranks,
+[[gnu::cold]] PAPCOLL_DECL Machine with_network(const Machine& described,
+                                                const RankAllgather& ranks,
                                                 std::vector<Place> places) {
   std::vector<std::int32_t> listed(places.size());
   const std::int32_t mine = find_this_host(described.hosts);
@@ -179,7 +180,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 }
 
 PAPCOLL_DECL Shared<const MachineOnDemand> described_machine(const MachineSource& source,
-                                                             const RanksTell& ranks,
+                                                             const RankAllgather& ranks,
                                                              const std::vector<int>& node_of,
                                                              std::vector<Place> places) {
   const Machine described = read_on_rank_0(source, ranks);

@@ -15,9 +15,9 @@ class MachineSource;
 struct Place;
 
 namespace detail {
-struct RanksTell;
+struct RankAllgather;
 using DescribeMachine = Shared<const MachineOnDemand>(const MachineSource& source,
-                                                      const RanksTell& ranks,
+                                                      const RankAllgather& ranks,
                                                       const std::vector<int>& node_of,
                                                       std::vector<Place> places);
 }  // namespace detail

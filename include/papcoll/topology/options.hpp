@@ -49,7 +49,7 @@ struct Options {
   /// calls first use them. To measure sizes: papcoll-bench allreduce --bytes 1M --chunk-bytes 16k.
   std::size_t chunk_bytes = 65536;
   /// Pipeline depth: blocks of a plan in flight at once: 1, 2, 4, 8 or 16.
-  std::size_t window = 4;
+  std::size_t pipeline_depth = 4;
   /// Bytes of address space for each rank's part of the arena, the memory that a node's ranks
   /// share: a multiple of 65536. A quarter is for the library's copies of private buffers (a
   /// ThreadTeam needs no more), the rest for shared_vectors and registered buffers. Pages are
@@ -75,7 +75,7 @@ struct Options {
   Selection selection = Selection::learned;  ///< by what calls that name no algorithm get one
   /// Path of a selection file to read: rules, thresholds, and what was learned on this machine.
   /// Empty: the one that the environment variable PAPCOLL_TUNING names, if any. Rank 0's counts.
-  std::string tuning{};
+  std::string tuning_file{};
   /// Path of a selection file in which the costs of calls are kept for the next run: read when the
   /// team is made, written when it ends. Empty: the one that PAPCOLL_LEARN names, if any. Rank 0's
   /// counts. A file that cannot be used is ignored, and replaced.
@@ -92,8 +92,8 @@ struct Options {
     if (arena_bytes % 65536 != 0) {
       return detail::joined({"arena_bytes is ", arena_bytes, ": take a multiple of 65536"});
     }
-    if (window == 0 || 16 % window != 0) {
-      return detail::joined({"window is ", window, ": take 1, 2, 4, 8 or 16"});
+    if (pipeline_depth == 0 || 16 % pipeline_depth != 0) {
+      return detail::joined({"pipeline_depth is ", pipeline_depth, ": take 1, 2, 4, 8 or 16"});
     }
     if (machine.is_of_no_places()) {
       return "machine: it has no places: describe those of all ranks, or leave it out";

@@ -31,7 +31,7 @@ struct MpiTransport {
 /// not every MPI can do without rank 0's help: over TCP, and in MPICH without network hardware that
 /// does atomic operations, rank 0 has to be inside MPI to answer. The first call under ArrivalOrder
 /// on a communicator tries it, once, for 2 ms. Where an operation takes 50 µs or more, calls run in
-/// predicted order (SortedLinearTree under PredictedOrder), and Communicator::no_tickets() says
+/// predicted order (SortedLinearTree under PredictedOrder), and Communicator::why_no_tickets() says
 /// why.
 struct RmaTransport : MpiTransport {
   static constexpr std::string_view name = "RmaTransport";

@@ -82,11 +82,11 @@ struct TeamEnvironment {
 /// How bytes and signals move between the ranks of a team.
 ///
 /// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits; `rings`,
-/// whether a message wakes a sleeping receiver; `unavailable(surroundings)`, why it cannot serve
-/// this team, empty if it can; `connect(surroundings)`, this rank's endpoint for plans. connect is
+/// whether a message wakes a sleeping receiver; `unavailable(environment)`, why it cannot serve
+/// this team, empty if it can; `connect(environment)`, this rank's endpoint for plans. connect is
 /// called by all ranks of the team at once and may communicate. If it offers node_memory:
 /// `Context`, the type that arrival-driven algorithms run on over it, see ProvidesCallContext. If
-/// it offers remote_tickets: `open_atomics(surroundings, n, tickets)`, this rank's view of n words
+/// it offers remote_tickets: `open_atomics(environment, n, tickets)`, this rank's view of n words
 /// on each rank, n being RemoteTicketCounter::words(size); called like connect. Throws
 /// transport_unavailable, on all ranks; what one rank alone throws breaks the team.
 template <class T>
@@ -100,7 +100,7 @@ concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
 };
 
 /// A transport over which arrival-driven algorithms run. Its `Context` is NodeContext, which every
-/// team on one node has, or a type of its own with `make_context(surroundings, node)`, this rank's
+/// team on one node has, or a type of its own with `make_context(environment, node)`, this rank's
 /// call context in the team whose NodeContext is `node`: both arguments and MPI
 /// outlive it. make_context is called once for a team, by all ranks at once, within the first call
 /// that needs it, after their calls were compared. It may communicate by means of its own. It

@@ -76,7 +76,7 @@ Affine map_of(int rank, std::size_t i) {
   return {2 * r + 3, static_cast<std::uint32_t>(i) + r};
 }
 
-/// Lets a rank come late now and then, by an amount of its own.
+/// Lets a rank arrive late now and then, by an amount of its own.
 class Delays {
  public:
   explicit Delays(int rank) : random_(static_cast<unsigned>(rank) + 1) {}

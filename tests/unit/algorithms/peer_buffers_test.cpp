@@ -37,7 +37,7 @@ namespace {
 
 using Rank = ThreadTeam::Rank;
 
-/// Lets a rank come late now and then, by an amount of its own.
+/// Lets a rank arrive late now and then, by an amount of its own.
 class Delays {
  public:
   Delays(int rank, unsigned seed) : random_(seed * 1000 + static_cast<unsigned>(rank)) {}

@@ -44,14 +44,14 @@ class Ranks {
     for (std::size_t r = 0; r < watches_.size() && notes; ++r) {
       watches_[r].note(e, pattern(static_cast<int>(r), e), kind, in_arena);
     }
-    if (!watches_.front().looks(e)) return;
-    for (auto& w : watches_) w.look(e);
+    if (!watches_.front().evaluates_at(e)) return;
+    for (auto& w : watches_) w.evaluate(e);
   }
   void calls(int n, ArrivalClass kind, const Pattern& pattern, bool in_arena = false) {
     for (int i = 0; i < n; ++i) call(kind, pattern, in_arena);
   }
 
-  std::uint32_t looks() const { return watches_.front().looks(); }
+  std::uint32_t evaluations() const { return watches_.front().evaluations(); }
   std::uint32_t generation() const { return watches_.front().generation(); }
 
   /// The view of all ranks, which is one.
@@ -111,11 +111,11 @@ TEST_CASE("one node is expected to be late while it was so in the last three cal
     return i;
   };
   for (int n = 0; n < 3; ++n) recent.add(call(2));
-  recent.settle();
+  recent.update();
   CHECK(recent.agreed().late_node == 2);
   CHECK(recent.agreed().lead == 1000);
   recent.add(call(1));
-  recent.settle();
+  recent.update();
   CHECK(recent.agreed().late_node == -1);
   CHECK(recent.agreed().lead == 1000);
 }
@@ -225,18 +225,18 @@ TEST_CASE("one call in eight is noted, in no rhythm", "[imbalance]") {
 TEST_CASE("once nothing changes, one look in four is made, until something does", "[imbalance]") {
   Ranks ranks{4};
   ranks.calls(80 * 16, small_calls, together);
-  const std::uint32_t before = ranks.looks();
+  const std::uint32_t before = ranks.evaluations();
   CHECK(before < 80);
   ranks.calls(64 * 16, small_calls, together);
-  CHECK(ranks.looks() == before + 16);
+  CHECK(ranks.evaluations() == before + 16);
   const auto late = [](int r, std::uint32_t e) {
     return together(r, e) + static_cast<std::uint64_t>(r) * 100'000;
   };
   ranks.calls(4 * 64, small_calls, late);
   CHECK(ranks.view(small_calls).worst == 300'000);
-  const std::uint32_t changed = ranks.looks();
+  const std::uint32_t changed = ranks.evaluations();
   ranks.calls(16 * 16, small_calls, late);
-  CHECK(ranks.looks() == changed + 16);
+  CHECK(ranks.evaluations() == changed + 16);
 }
 
 TEST_CASE("ranks that come a signal's time apart come together", "[imbalance]") {
@@ -253,7 +253,7 @@ TEST_CASE("ranks that come a signal's time apart come together", "[imbalance]") 
 TEST_CASE("ranks look alike although one has come to more than the others", "[imbalance]") {
   struct Told final : CostListener {
     void add(const CallCost&) noexcept override {}
-    void settle(std::uint32_t) noexcept override {}
+    void evaluate(std::uint32_t) noexcept override {}
     void tell() noexcept { ++changes_; }
   };
   std::vector<std::uint64_t> memory(NodeControlBlock::bytes(2, cache_line) / 8 + cache_line);
@@ -267,10 +267,10 @@ TEST_CASE("ranks look alike although one has come to more than the others", "[im
   Told told_other;
   for (std::uint32_t e = 1; e < 4000; ++e) {
     if (e % 100 == 0) told_one.tell();
-    REQUIRE(one.looks(e) == other.looks(e));
-    if (!one.looks(e)) continue;
-    one.look(e, &told_one);
-    other.look(e, &told_other);
+    REQUIRE(one.evaluates_at(e) == other.evaluates_at(e));
+    if (!one.evaluates_at(e)) continue;
+    one.evaluate(e, &told_one);
+    other.evaluate(e, &told_other);
   }
-  CHECK(one.looks() < 4000 / 16);
+  CHECK(one.evaluations() < 4000 / 16);
 }

@@ -1,4 +1,4 @@
-// Where the elements of a buffer lie that are not all neighbours.
+// Where the elements of a buffer lie that is not contiguous.
 
 #include "catch.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <stdexcept>
 
-TEST_CASE("elements that lie apart are counted without their gaps", "[bench]") {
+TEST_CASE("non-contiguous elements are counted without their gaps", "[bench]") {
   const bench::Layout pairs = bench::parse_layout("strided:2:5");
-  CHECK(pairs.is_apart());
+  CHECK(pairs.is_noncontiguous());
   CHECK(pairs.place(0) == 0);
   CHECK(pairs.place(1) == 1);
   CHECK(pairs.place(2) == 5);
@@ -17,7 +17,7 @@ TEST_CASE("elements that lie apart are counted without their gaps", "[bench]") {
   CHECK(column.stride == 9);
   CHECK(bench::parse_layout("column").stride == bench::usual_columns);
   const bench::Layout whole;
-  CHECK_FALSE(whole.is_apart());
+  CHECK_FALSE(whole.is_noncontiguous());
   CHECK(whole.place(7) == 7);
   CHECK(whole.extent(8) == 8);
 }

@@ -1,4 +1,4 @@
-// Buffers whose elements lie apart: what they stand for, and which are refused.
+// Buffers whose elements are not contiguous: what they stand for, and which are refused.
 
 #include "field_of.hpp"
 #include "outcome.hpp"
@@ -54,8 +54,9 @@ struct UpperTriangle {
     }
   }
   papcoll::BufferLayout layout() const {
-    return {
-        .is_list = true, .lengths = papcoll::counts{lengths}, .places = papcoll::counts{places}};
+    return {.is_list = true,
+            .lengths = papcoll::counts{lengths},
+            .displacements = papcoll::counts{places}};
   }
   int* data;
   std::vector<int> lengths;
@@ -128,7 +129,7 @@ std::set<std::uintptr_t> bytes_of_region(const papcoll::detail::Region& r) {
   const std::size_t planes = r.dimensions > 1 ? r.pieces[1] : 1;
   for (std::size_t p = 0; p < planes; ++p) {
     for (std::size_t i = 0; i < rows; ++i) {
-      const std::uintptr_t at = r.first + i * r.apart[0] + p * r.apart[1];
+      const std::uintptr_t at = r.first + i * r.strides[0] + p * r.strides[1];
       add(at, at + r.bytes);
     }
   }

@@ -63,7 +63,7 @@ const ArrivalAlgorithm* first_of(const Call& call, const SelectionInputs& s) {
 
 }  // namespace
 
-TEST_CASE("two ranks that come apart do what two that come together do", "[automatic]") {
+TEST_CASE("two ranks that arrive apart do what two that arrive together do", "[automatic]") {
   SelectionInputs s;
   s.size = 2;
   s.chunk_bytes = 65536;
@@ -147,9 +147,9 @@ TEST_CASE("an explanation names candidates, arrivals, memory and what cannot run
                  "ranks pass messages: the model of the network expects least of it");
           expect(explain(comm, Collective::allreduce, 64, {.non_blocking = true}),
                  "candidates RecursiveDoubling: expected 1.52 µs; ");
-          expect(explain(comm, Collective::allgather, 64, {.uneven = true}),
+          expect(explain(comm, Collective::allgather, 64, {.irregular = true}),
                  "BlockCopies+ThreadTransport\n  because    no other candidate is promising");
-          expect(explain(comm, Collective::alltoall, 8, {.non_blocking = true, .uneven = true}),
+          expect(explain(comm, Collective::alltoall, 8, {.non_blocking = true, .irregular = true}),
                  "SpreadOut+ThreadTransport\n  because    ranks pass messages: no other candidate");
           expect(explain(comm, Collective::allreduce, 8, {.algorithm = algorithm("Ring")}),
                  "Ring+ThreadTransport\n  because    the call names it");

@@ -1,7 +1,7 @@
 #include "catch.hpp"
 
 #include <papcoll/base/collective.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 
 #include <cstddef>
 #include <initializer_list>
@@ -76,11 +76,11 @@ TEST_CASE("what cannot go by nodes does not", "[select]") {
   CHECK_FALSE(several.goes(Collective::allreduce, 8));
   several.inputs.by_messages = false;
   const std::size_t counts[32] = {};
-  Call uneven;
-  uneven.collective = Collective::alltoall;
-  uneven.count = 1;
-  uneven.counts = counts;
-  CHECK_FALSE(several.goes(uneven));
+  Call irregular;
+  irregular.collective = Collective::alltoall;
+  irregular.count = 1;
+  irregular.counts = counts;
+  CHECK_FALSE(several.goes(irregular));
 }
 
 TEST_CASE("where bits must not depend on what is measured, one candidate is listed", "[select]") {

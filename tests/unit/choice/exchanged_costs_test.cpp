@@ -6,7 +6,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 
 #include <chrono>
@@ -80,14 +80,14 @@ class Calls {
   /// What was told at the end of the last period is heard at the end of this one.
   void exchange() {
     for (std::size_t r = 0; r < learners_.size(); ++r) {
-      if (!told_.empty()) watches_[r].hear(told_, &learners_[r]);
-      learners_[r].settle();
+      if (!told_.empty()) watches_[r].learn_from_all(told_, &learners_[r]);
+      learners_[r].evaluate();
     }
     told_.clear();
     if (!watches_[0].has_noted()) return;
     ++exchanges_;
     for (RemoteArrivalMonitor& w : watches_) {
-      const auto mine = w.tell();
+      const auto mine = w.take_notes();
       told_.insert(told_.end(), mine.begin(), mine.end());
     }
   }
@@ -220,13 +220,13 @@ TEST_CASE("ranks that end their requests in different orders choose alike", "[le
     }
     if (ends) {
       for (std::size_t r = 0; !told.empty() && r < ranks; ++r) {
-        costs[r].hear(told, &learners[r]);
-        learners[r].settle();
+        costs[r].learn_from_all(told, &learners[r]);
+        learners[r].evaluate();
       }
       told.clear();
       for (RemoteArrivalMonitor& c : costs) {
         if (!c.has_noted()) continue;
-        const auto mine = c.tell();
+        const auto mine = c.take_notes();
         told.insert(told.end(), mine.begin(), mine.end());
       }
     }

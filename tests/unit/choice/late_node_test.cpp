@@ -2,8 +2,8 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
-#include <papcoll/choice/selection/caches.hpp>
+#include <papcoll/choice/selection/choose.hpp>
+#include <papcoll/choice/selection/selection_cache.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -68,7 +68,7 @@ class Calls {
       }
     }
     for (std::size_t i = 0; i < learners_.size(); ++i) {
-      if (monitors_[i].looks(epoch_)) monitors_[i].look(epoch_, &learners_[i]);
+      if (monitors_[i].evaluates_at(epoch_)) monitors_[i].evaluate(epoch_, &learners_[i]);
     }
     return trial.candidate;
   }
@@ -177,11 +177,11 @@ TEST_CASE("a kind begins with the choice that was made before", "[select][learne
   REQUIRE(all.size() == 1);
   CHECK((all[0].kind == said.kind && all[0].best == 1 && all[0].ns == 1000));
   CHECK(all[0].very_slow == said.very_slow);
-  CHECK(calls.learner().was_told(balanced));
+  CHECK(calls.learner().was_given(balanced));
   const Shortlist list = list_of(3);
   const auto before = [](int, std::uint8_t c) { return c == 1 ? 1000U : 1U; };
   for (int i = 0; i < 3'000; ++i) CHECK(calls.call(list, before) == 1);
-  CHECK(calls.learner().was_told(balanced));
+  CHECK(calls.learner().was_given(balanced));
   bool tries_slow = false;
   const auto after = [&](int, std::uint8_t c) {
     tries_slow = tries_slow || c == 2;
@@ -190,7 +190,7 @@ TEST_CASE("a kind begins with the choice that was made before", "[select][learne
   for (int i = 0; i < 10'000; ++i) calls.call(list, after);
   CHECK(calls.call(list, after) == 0);
   CHECK(calls.is_settled());
-  CHECK_FALSE(calls.learner().was_told(balanced));
+  CHECK_FALSE(calls.learner().was_given(balanced));
   CHECK_FALSE(tries_slow);
 }
 
@@ -273,14 +273,14 @@ TEST_CASE("blocks of clearly another size make another kind", "[select][learner]
   const auto kind = [&] {
     Call call;
     call.collective = Collective::alltoall;
-    call.own_counts = true;
+    call.local_counts = true;
     call.count = 1;
     call.reducer.size = 8;
     return CallKind{false, false, false, learner.block_bytes(call.collective)}.key(call);
   };
   const auto cost = [&](std::uint8_t bits) {
     learner.add({{kind(), 0, 2}, 100, 100, bits});
-    learner.settle();
+    learner.evaluate();
     return kind();
   };
   const std::uint16_t unknown = kind();
@@ -303,7 +303,7 @@ TEST_CASE("ranks that know other lengths of blocks agree on the most", "[select]
   const auto call = [&](int n) {
     for (int i = 0; i < n; ++i) {
       const auto bytes = calls.learner().block_bytes(Collective::alltoall);
-      const auto kind = CallKind::key_of(Collective::alltoall, bytes, CallKind::uneven_bit);
+      const auto kind = CallKind::key_of(Collective::alltoall, bytes, CallKind::irregular_bit);
       calls.call(
           list_of(2), [](int, std::uint8_t c) { return 1000U + 500U * c; }, kind);
     }

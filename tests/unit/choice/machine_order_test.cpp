@@ -1,7 +1,7 @@
 #include "catch.hpp"
 #include "machines.hpp"
 
-#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/schedule/make_plan.hpp>
 

@@ -126,8 +126,9 @@ TEST_CASE("sentences name what is known", "[requirements]") {
   CHECK(refusal(named("few_ranks"), d) ==
         "SplitTail serves a limited number of ranks that share memory, and here are 1024 ranks, "
         "more than 1023: take DynamicLeader");
-  tell_served(d, named("served_collective"), Collective::bcast,
-              [](Collective c) { return c == Collective::reduce || c == Collective::scan; });
+  add_served_algorithms(d, named("served_collective"), Collective::bcast, [](Collective c) {
+    return c == Collective::reduce || c == Collective::scan;
+  });
   CHECK(refusal(named("served_collective"), d) ==
         "SplitTail does not serve bcast, only reduce, scan: take Binomial or ScatterAllgather");
   CHECK(refusal(named("one_schedule"), {.both = ", Ring and Chain"})

@@ -7,7 +7,7 @@
 #include <papcoll/allreduce.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
@@ -257,7 +257,7 @@ TEST_CASE("whatever is cut off of a selection file is noticed", "[selection_file
 
 TEST_CASE("a team takes its thresholds from its options or the environment", "[selection_file]") {
   const TuningFile file{with("\"gap_ns\": 77")};
-  ThreadTeam team{2, {.tuning = file.name()}};
+  ThreadTeam team{2, {.tuning_file = file.name()}};
   team.run([](ThreadTeam::Rank& r) {
     if (detail::selection_of(r.core()).thresholds.network.gap_ns != 77) throw error("not read");
   });
@@ -272,9 +272,10 @@ TEST_CASE("a team takes its thresholds from its options or the environment", "[s
   other.run([](ThreadTeam::Rank& r) {
     if (detail::selection_of(r.core()).thresholds.network.gap_ns != 77) throw error("not read");
   });
-  CHECK_THROWS_AS((ThreadTeam{2, {.tuning = "/no/such/file"}}), system_error);
+  CHECK_THROWS_AS((ThreadTeam{2, {.tuning_file = "/no/such/file"}}), system_error);
   const TuningFile corrupt{"{"};
-  ThreadTeam unlucky{2, {.tuning = corrupt.name()}};  // it is parsed when first something is chosen
+  ThreadTeam unlucky{
+      2, {.tuning_file = corrupt.name()}};  // it is parsed when first something is chosen
   unlucky.run([](ThreadTeam::Rank& r) {
     double x = 1;
     allreduce<DynamicLeader>(r, std::span{&x, 1});
@@ -326,7 +327,7 @@ TEST_CASE("the first rule that fits a call, and can run it, counts", "[selection
     {"collective": "allreduce", "bytes": [64, 1024], "algorithm": "PeerSlices"},
     {"collective": "bcast", "ranks": [2, 2], "ranks_per_node": [2, 2], "algorithm": "PeerSlices"},
     {"collective": "reduce", "algorithm": "Linear"}]})"};
-  const Options options{.selection = Selection::repeatable, .tuning = file.name()};
+  const Options options{.selection = Selection::repeatable, .tuning_file = file.name()};
   const auto runs = [&](std::size_t bytes, const std::string& algorithm, const std::string& why,
                         Collective c = Collective::allreduce, const CallTraits& traits = {}) {
     const Explanation e = explained(options, bytes, c, 3, traits);
@@ -348,7 +349,7 @@ TEST_CASE("the first rule that fits a call, and can run it, counts", "[selection
 
 TEST_CASE("a call that a rule decides is not tried", "[selection_file]") {
   const TuningFile file{with_rule(R"("collective": "allreduce", "algorithm": "MultiLeader")")};
-  ThreadTeam team{2, {.tuning = file.name()}};
+  ThreadTeam team{2, {.tuning_file = file.name()}};
   team.run([](ThreadTeam::Rank& r) {
     std::vector<double> x(64, 1);
     for (int i = 0; i < 500; ++i) allreduce(r, std::span{x}, Max{});
@@ -403,7 +404,7 @@ TEST_CASE("what was learned is kept for the next start", "[selection_file]") {
     by_arrivals.selection = Selection::by_arrivals;
     CHECK(explained(by_arrivals, 4096).reason.find("file") == std::string::npos);
     // A file of the user's may say it, too.
-    CHECK(explained({.tuning = file.name()}, 4096).algorithm.starts_with(name));
+    CHECK(explained({.tuning_file = file.name()}, 4096).algorithm.starts_with(name));
   }
 
   // Another team's calls stay, and so do rules and thresholds.
@@ -454,7 +455,7 @@ TEST_CASE("a file may have more kinds of calls than a team keeps in mind", "[sel
     for (unsigned size = 3; size <= 16; ++size) {
       std::vector<double> x((std::size_t{1} << size) / sizeof(double), 1);
       bcast(r, std::span{x}, root{0});
-      if (!learner.was_told(CallKind::key_of(Collective::bcast, 1U << size, 0))) {
+      if (!learner.was_given(CallKind::key_of(Collective::bcast, 1U << size, 0))) {
         throw error("not known");
       }
     }

@@ -2,7 +2,7 @@
 
 #include <papcoll/base/collective.hpp>
 #include <papcoll/choice/names/explain_choice.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <cstddef>

@@ -163,10 +163,10 @@ TEST_CASE("more messages than a mailbox has slots", "[gpu]") {
   // Each rank has 20 parts for the other one, in segments of an element.
   TeamOnDevices team{linked_devices(2), 2};
   const PipelinedChain chain{.segment_bytes = 24};
-  for (const std::size_t window : {1U, 4U, 16U, 64U}) {
-    CAPTURE(window);
+  for (const std::size_t depth : {1U, 4U, 16U, 64U}) {
+    CAPTURE(depth);
     CHECK(call(team, chain, shape_of(Collective::bcast, 2, 64, false, chain), Operator::in_order,
-               {.window = window}) == "");
+               {.pipeline_depth = depth}) == "");
   }
   team.end();
   CHECK(team.model.leftovers().empty());

@@ -106,7 +106,7 @@ template <class A> std::string problem_where_lost() {
 
 }  // namespace
 
-TEST_CASE("a device that fails in a call is told, and strands nobody", "[gpu]") {
+TEST_CASE("a device that fails in a call is reported, and strands nobody", "[gpu]") {
   CHECK(problem_where_lost<Ring>() == "");
   CHECK(problem_where_lost<RecursiveDoubling>() == "");
   CHECK(problem_where_lost<ThreeStage>() == "");

@@ -169,7 +169,7 @@ TEST_CASE("each wait that is left out in the context of devices is found", "[gpu
         CHECK(unseen_waits<SharedDevice>(floor_devices(1), call, taken) == unneeded);
         CHECK(unseen_waits<DeviceSlices>(floor_devices(3), call, taken) == 0);
         // In the last of three calls nothing is used again. Before that most follow from the next
-        // call's signals, but not where a rank begins to combine before all have come.
+        // call's signals, but not where a rank begins to combine before all have arrived.
       }
     }
   }

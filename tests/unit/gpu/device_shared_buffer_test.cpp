@@ -89,7 +89,7 @@ TEST_CASE("what was shared is used again, and may outlive its team", "[gpu]") {
   CHECK(model.leftovers().empty());
 }
 
-TEST_CASE("a device without memory for what is to be shared is told to all", "[gpu]") {
+TEST_CASE("a device without memory for what is to be shared is reported to all", "[gpu]") {
   gpu::Model model{linked(3)};
   std::vector<std::string> told(3);
   std::barrier all_there{3};

@@ -180,14 +180,14 @@ class NodesEndpoint final : public DeviceEndpoint {
                 int per_node, const std::vector<DeviceControlBlock*>& control_blocks,
                 Loopback& network)
       : DeviceEndpoint(api, device, find) {
-    std::vector<char> near;
+    std::vector<char> intra_node;
     std::vector<int> node_of;
     std::vector<DeviceControlBlock*> control_blocks_here;
     for (int p = 0; p < static_cast<int>(peers.size()); ++p) {
       node_of.push_back(p / per_node);
-      near.push_back(p / per_node == rank / per_node ? 1 : 0);
-      if (near.back() == 0) peers[static_cast<std::size_t>(p)] = {};
-      if (near.back() != 0 && !control_blocks.empty()) {
+      intra_node.push_back(p / per_node == rank / per_node ? 1 : 0);
+      if (intra_node.back() == 0) peers[static_cast<std::size_t>(p)] = {};
+      if (intra_node.back() != 0 && !control_blocks.empty()) {
         control_blocks_here.push_back(control_blocks[static_cast<std::size_t>(p)]);
       }
     }
@@ -195,7 +195,7 @@ class NodesEndpoint final : public DeviceEndpoint {
       return network.make(rank, std::move(told));
     };
     go_by(papcoll::detail::make_owned<PulledMessages>(steps(), peers, default_imports),
-          papcoll::detail::make_owned<NetworkMessages>(steps(), make), near);
+          papcoll::detail::make_owned<NetworkMessages>(steps(), make), intra_node);
     make_nodes(node_of, rank);
     if (!control_blocks.empty()) make_node_context(rank % per_node, control_blocks_here);
   }
@@ -222,7 +222,7 @@ class TeamOnDevices {
         patience_(way == Way::pulled || way == Way::several_paths ? 2 : 1000) {
     std::vector<DeviceControlBlock*> control_blocks;
     for (DeviceControlBlock& b : control_blocks_) control_blocks.push_back(&b);
-    const std::size_t bytes = papcoll::detail::device_window_bytes(ranks);
+    const std::size_t bytes = papcoll::detail::device_staging_ring_bytes(ranks);
     if (way != Way::pulled) windows_ = Zeros{boxes_.size() * bytes};
     for (int r = 0; r < ranks; ++r) {
       std::vector<DeviceEndpoint::Peer> peers;
@@ -236,7 +236,7 @@ class TeamOnDevices {
         endpoints.back()->make_node_context(r, control_blocks);
       } else {
         Node node{r, ranks};
-        node.device_windows = windows_.begin();
+        node.device_staging_rings = windows_.begin();
         if (way == Way::nodes_of_two || way == Way::nodes_of_two_apart) {
           const bool share = way == Way::nodes_of_two;
           endpoints.push_back(std::make_unique<NodesEndpoint>(
@@ -286,7 +286,7 @@ class TeamOnDevices {
   std::vector<gpu::Stream> streams;
 
  private:
-  /// Cache lines of zeros, of which only those take memory that are used: windows are large.
+  /// Cache lines of zeros, of which only those take memory that are used: staging rings are large.
   class Zeros {
    public:
     Zeros() = default;
@@ -317,10 +317,10 @@ class TeamOnDevices {
 };
 
 struct Settings {
-  bool shared = false;       ///< the buffers' memory is shown to peers
-  int rounds = 2;            ///< calls, one after the other, with the same buffers
-  std::size_t window = 4;    ///< blocks in flight
-  bool run_between = false;  ///< the devices have done a call before the next one is called
+  bool shared = false;             ///< the buffers' memory is shown to peers
+  int rounds = 2;                  ///< calls, one after the other, with the same buffers
+  std::size_t pipeline_depth = 4;  ///< blocks in flight
+  bool run_between = false;        ///< the devices have done a call before the next one is called
 };
 
 /// Pinned memory of the rank with a copy of what is at `data`, or of nothing.
@@ -403,7 +403,7 @@ inline std::string call(TeamOnDevices& team, const AnySchedule& schedule, const 
       made.out = all[i].out;
       runs[i].start(*team.endpoints[i],
                     papcoll::detail::make_shared<BlockedPlan>(make_plan(schedule, mine, order)),
-                    order, made, sequence, settings.window);
+                    order, made, sequence, settings.pipeline_depth);
     }
     if (!team.finish(runs)) wrong = "deadlock";
     for (int r = 0; r < shape.size && wrong.empty(); ++r) {

@@ -46,7 +46,7 @@ TEST_CASE("collectives on memory of devices, among threads", "[gpu]") {
     for (const std::size_t n : {std::size_t{1}, std::size_t{1000}, std::size_t{40'000}}) {
       CAPTURE(ranks, n);
       CHECK(problem_of(ranks, [n](ThreadTeam::Rank& rank, Device& d) {
-              return collectives_are_right(rank, d, n) && rank.no_ipc().empty();
+              return collectives_are_right(rank, d, n) && rank.why_no_ipc().empty();
             }) == "");
     }
   }
@@ -78,7 +78,7 @@ TEST_CASE("a schedule that is named on devices is what runs, whatever else is na
             short_call)) == "Ring");
 }
 
-TEST_CASE("a call on the host beside one on a device is told to both ranks", "[gpu]") {
+TEST_CASE("a call on the host beside one on a device is reported to both ranks", "[gpu]") {
   gpu::Model model{gpu::DeviceMachine::linked(2, 72e9, 60e9, 6e-6)};
   ThreadTeam team{2};
   std::vector<std::string> told(2);
@@ -100,7 +100,7 @@ TEST_CASE("a call on the host beside one on a device is told to both ranks", "[g
   }
 }
 
-TEST_CASE("memory that cannot be had on one rank is told to all", "[gpu]") {
+TEST_CASE("memory that cannot be had on one rank is reported to all", "[gpu]") {
   // What each rank was told, in calls of which the k-th allocation fails; empty: nothing.
   const auto told_where = [](auto&& fault) {
     gpu::Model model{gpu::DeviceMachine::linked(3, 72e9, 60e9, 6e-6)};
@@ -271,14 +271,14 @@ TEST_CASE("what is named for arrivals goes through the host where IPC is refused
               gpu::reduce<A, Reproducible, ModelTransport>(rank, sums, n, root{1}, sum, d.stream);
               right &= rank.rank() != 1 || d.get(sums, n) == totals;
             }
-            return right && rank.no_ipc().find("on rank 1: ") == 0;
+            return right && rank.why_no_ipc().find("on rank 1: ") == 0;
           }) == "");
   };
   check(SharedDevice{});
   check(DeviceSlices{});
 }
 
-TEST_CASE("ranks that hear at different times that IPC is refused make the same calls", "[gpu]") {
+TEST_CASE("ranks that learn at different times that IPC is refused make the same calls", "[gpu]") {
   gpu::Model model{linked(2)};
   model.refuse_ipc(1);
   std::barrier all_there{2};
@@ -296,7 +296,7 @@ TEST_CASE("ranks that hear at different times that IPC is refused make the same 
           all_there.arrive_and_wait();
           if (rank.rank() == 0) static_cast<void>(request.test());
           all_there.arrive_and_wait();
-          knew[static_cast<std::size_t>(rank.rank())] = rank.no_ipc().empty() ? 0 : 1;
+          knew[static_cast<std::size_t>(rank.rank())] = rank.why_no_ipc().empty() ? 0 : 1;
           gpu::allreduce<SharedDevice, ModelTransport>(rank, second, 0, sum, d.stream);
           gpu::allreduce<SharedDevice, ModelTransport>(rank, second, n, sum, d.stream);
           request.wait();

@@ -30,8 +30,8 @@ std::string problem_without_ipc(gpu::Model& model, int ranks, std::size_t n,
                                 std::vector<std::string>& said) {
   said.assign(static_cast<std::size_t>(ranks), "");
   return problem_on(model, ranks, [&](ThreadTeam::Rank& rank, Device& d) {
-    const bool right = rank.no_ipc().empty() && collectives_are_right(rank, d, n);
-    said[static_cast<std::size_t>(rank.rank())] = rank.no_ipc();
+    const bool right = rank.why_no_ipc().empty() && collectives_are_right(rank, d, n);
+    said[static_cast<std::size_t>(rank.rank())] = rank.why_no_ipc();
     return right;
   });
 }
@@ -78,7 +78,7 @@ TEST_CASE("requests go through the host, several at once", "[gpu]") {
   }
 }
 
-TEST_CASE("memory that cannot be had for the way through the host is told to all", "[gpu]") {
+TEST_CASE("memory that cannot be had for the way through the host is reported to all", "[gpu]") {
   for (std::size_t k = 0;; ++k) {
     CAPTURE(k);
     REQUIRE(k < 100);
@@ -112,7 +112,7 @@ TEST_CASE("memory that cannot be had for the way through the host is told to all
   }
 }
 
-TEST_CASE("a rank that can pin little memory uses smaller windows", "[gpu]") {
+TEST_CASE("a rank that can pin little memory uses smaller staging rings", "[gpu]") {
   for (const int limited : {0, 1, 2}) {
     CAPTURE(limited);
     gpu::Model model{linked(3)};
@@ -143,7 +143,7 @@ TEST_CASE("a rank that can pin no memory says so to all", "[gpu]") {
   CHECK(told == std::vector<std::string>{"peer", "peer", "device"});
 }
 
-TEST_CASE("nobody waits for a rank that does not come to find out about IPC", "[gpu]") {
+TEST_CASE("nobody waits for a rank that does not arrive to find out about IPC", "[gpu]") {
   gpu::Model model{linked(3)};
   {
     ThreadTeam team{3, {.deadline = std::chrono::seconds{60}}};
@@ -155,7 +155,7 @@ TEST_CASE("nobody waits for a rank that does not come to find out about IPC", "[
       try {
         gpu::allreduce<ModelTransport>(rank, data, 10, sum, device.stream);
       } catch (const peer_lost&) {
-        lost[static_cast<std::size_t>(rank.rank())] = rank.no_ipc().empty() ? 1 : 0;
+        lost[static_cast<std::size_t>(rank.rank())] = rank.why_no_ipc().empty() ? 1 : 0;
       }
     };
     CHECK_THROWS_AS(team.run(call), std::runtime_error);

@@ -161,18 +161,18 @@ TEST_CASE("what a process told is what it knew then", "[gpu]") {
   Two t;
   t.first.copy(t.shared, t.a, race_bytes, t.on_first);
   t.first.record(t.made, t.on_first);
-  const std::uint64_t before = t.first.tell();
+  const std::uint64_t before = t.first.publish();
   t.model.run();
   CHECK(t.first.is_complete(t.made));
-  const std::uint64_t after = t.first.tell();
-  t.second.hear(0);
-  t.second.hear(before);
+  const std::uint64_t after = t.first.publish();
+  t.second.on_published(0);
+  t.second.on_published(before);
   SECTION("it had not looked") {
     t.second.copy(t.b, t.import, race_bytes, t.on_second);
     CHECK(t.model.problems().size() == 1);
   }
   SECTION("it had looked") {
-    t.second.hear(after);
+    t.second.on_published(after);
     t.second.copy(t.b, t.import, race_bytes, t.on_second);
     CHECK(t.model.problems().empty());
   }

@@ -101,7 +101,7 @@ TEST_CASE("messages over several paths are right, without a race", "[gpu][paths]
             AnySchedule{ThreeStage{.groups = 2, .segment_bytes = 400'000}}}) {
         CAPTURE(ranks, shared, s.name());
         CHECK(device_team::call(team, s, vector_of(Collective::allreduce, ranks, 60'000),
-                                Operator::commutes, {.shared = shared, .window = 2}) == "");
+                                Operator::commutes, {.shared = shared, .pipeline_depth = 2}) == "");
       }
       team.end();
       CHECK(team.model.leftovers().empty());

@@ -36,7 +36,7 @@ TEST_CASE("a pipeline's closed form is what the simulator says", "[model]") {
     shape.count = bytes;
     shape.in_place = true;
     papcoll::SimulateOptions options;
-    options.window = chunks;
+    options.pipeline_depth = chunks;
     const double simulated =
         papcoll::simulate(papcoll::PipelinedChain{.segment_bytes = bytes / chunks}, shape,
                           papcoll::static_order(shape), papcoll::log_gops(m), options)

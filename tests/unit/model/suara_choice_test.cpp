@@ -89,7 +89,7 @@ TEST_CASE("SUARA chooses as brute force does", "[model][suara]") {
 }
 
 TEST_CASE("what SUARA chooses for the published machine", "[model][suara]") {
-  CHECK(SuaraModel{}.window == Options{}.window);
+  CHECK(SuaraModel{}.pipeline_depth == Options{}.pipeline_depth);
   // The longest messages on few positions want no grid, short ones on many do.
   CHECK(choose_suara(SuaraModel{}, 16, 52e6).dimensions == 1);
   const SuaraChoice prime = choose_suara(delays_only(), 1021, 4e6);

@@ -488,7 +488,7 @@ struct ThreeRanks {
 };
 
 papcoll::CallFingerprint gatherv() {
-  return papcoll::CallFingerprint::of(papcoll::CallFingerprint::own_counts,
+  return papcoll::CallFingerprint::of(papcoll::CallFingerprint::local_counts,
                                       papcoll::Collective::gather, 0, 0, 0);
 }
 papcoll::CallFingerprint gather_of(std::size_t count) {
@@ -658,7 +658,7 @@ template <class Run> void check_rings_on_leaving(const explore::CallSpec& spec) 
 TEST_CASE("Ranks that may have read a pool ring when they leave") {
   using papcoll::Collective;
   for (const explore::Algorithm a : explore::algorithms()) {
-    if (!a.lends_buffers()) continue;
+    if (!a.exposes_buffers()) continue;
     explore::with_run_of(a, [&]<class Run>() {
       for (const Collective c : {Collective::bcast, Collective::reduce}) {
         for (const int root : {0, 1}) {

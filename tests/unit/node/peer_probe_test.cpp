@@ -90,7 +90,7 @@ TEST_CASE("ranks that meet find out which copies are faster") {
   }
 }
 
-TEST_CASE("a rank whose partner does not come learns nothing, and goes on with it later") {
+TEST_CASE("a rank whose partner does not arrive learns nothing, and goes on with it later") {
   probing::World world{2};
   PeerProbe::Found found;
   for (int i = 0; i < 3; ++i) {
@@ -112,7 +112,7 @@ TEST_CASE("a pair that stopped before its last step goes on with a whole probe")
   }
 }
 
-TEST_CASE("ranks that come late to each other touch no data that the other has") {
+TEST_CASE("ranks that arrive late to each other touch no data that the other has") {
   for (const int ranks : {2, 6}) {
     probing::World world{ranks};
     world.run(60, 100us, 300us);

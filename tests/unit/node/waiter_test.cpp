@@ -86,7 +86,7 @@ TEST_CASE("A rank that lost a time slice by a yield spins for longer before it y
   waiter.times.given_away = std::chrono::nanoseconds{-1};
   waiter.times.longest_spin = std::chrono::hours{1};
   const std::chrono::nanoseconds lost = waiter.yield_took = std::chrono::minutes{10};
-  CHECK(waiter.lost_a_slice());
+  CHECK(waiter.was_preempted());
   const auto stop = std::chrono::steady_clock::now() + std::chrono::milliseconds{1};
   waiter.until([&] { return std::chrono::steady_clock::now() > stop; }, papcoll::Naps::none);
   CHECK(waiter.yield_took == lost);
@@ -102,7 +102,7 @@ TEST_CASE("A rank that sleeps stays awake as long as its pokes have work") {
   Doorbells bells{memory.data(), 1};
   const auto& sleepers = *reinterpret_cast<const std::atomic<std::uint32_t>*>(memory.data());
   struct Mpi : papcoll::WaitHooks {
-    void poke(bool /*mpi_alone*/) override {
+    void make_progress(bool /*mpi_alone*/) override {
       const bool works = ++pokes % 2 == 0 && work > 0;
       if (works) --work;
       const auto stop = std::chrono::steady_clock::now() + (works ? busy : idle);
@@ -151,11 +151,11 @@ TEST_CASE("A rank that sleeps stays awake as long as its pokes have work") {
 
 TEST_CASE("A rank that was held up beyond its deadline asks once more before it gives up") {
   struct Slow : papcoll::WaitHooks {
-    void poke(bool /*mpi_alone*/) override {
+    void make_progress(bool /*mpi_alone*/) override {
       std::this_thread::sleep_for(std::chrono::milliseconds{20});
       ++looks;
     }
-    void expired() override { FAIL("the deadline of a step that is complete"); }
+    void deadline_passed() override { FAIL("the deadline of a step that is complete"); }
     int looks = 0;
   } slow;
   Waiter waiter;
@@ -171,20 +171,20 @@ TEST_CASE("a gap between two looks at the clock counts little of the time waited
   using std::chrono::milliseconds;
   papcoll::TimeWaited::Clock::time_point now{};
   papcoll::TimeWaited time{milliseconds{100}, now};
-  CHECK(time.until(now += milliseconds{7}) == milliseconds{7});
-  CHECK(time.until(now += hours{7}) == milliseconds{107});
-  CHECK(time.until(now += milliseconds{100}) == milliseconds{207});
-  CHECK(time.until(now -= hours{1}) == milliseconds{207});
-  CHECK(time.until(now += milliseconds{1}) == milliseconds{208});
+  CHECK(time.look(now += milliseconds{7}) == milliseconds{7});
+  CHECK(time.look(now += hours{7}) == milliseconds{107});
+  CHECK(time.look(now += milliseconds{100}) == milliseconds{207});
+  CHECK(time.look(now -= hours{1}) == milliseconds{207});
+  CHECK(time.look(now += milliseconds{1}) == milliseconds{208});
 }
 
 TEST_CASE("Time in which a rank is stopped again and again does not pass its deadline") {
   struct Stopped : papcoll::WaitHooks {
-    void poke(bool /*mpi_alone*/) override {
+    void make_progress(bool /*mpi_alone*/) override {
       std::this_thread::sleep_for(std::chrono::milliseconds{10});
       ++stops;
     }
-    void expired() override { FAIL("the deadline of a rank that did not run"); }
+    void deadline_passed() override { FAIL("the deadline of a rank that did not run"); }
     int stops = 0;
   } stopped;
   Waiter waiter;
@@ -197,7 +197,7 @@ TEST_CASE("Time in which a rank is stopped again and again does not pass its dea
 
 TEST_CASE("A deadline of a nanosecond passes") {
   struct Late : papcoll::WaitHooks {
-    void expired() override { passed = true; }
+    void deadline_passed() override { passed = true; }
     bool passed = false;
   } late;
   Waiter waiter;

@@ -28,14 +28,14 @@ using team_outcomes::Rank;
 
 namespace {
 
-enum class CommunicatorSetup { works, unavailable_on_all, fails_on_one };
+enum class Creation { works, unavailable_on_all, fails_on_one };
 
 // What the call contexts of a test's team share, set before it is made.
 struct Shared {
   std::vector<std::byte> memory;
   std::atomic<int> contexts{0};       ///< that there are
   std::atomic<int> chunk_buffers{0};  ///< that were asked for
-  CommunicatorSetup making = CommunicatorSetup::works;
+  Creation making = Creation::works;
 };
 Shared shared;
 
@@ -66,10 +66,8 @@ struct OwnTransport : ThreadTransport {
   static constexpr std::string_view name = "OwnTransport";
   using Context = OwnContext;
   static std::unique_ptr<Context> make_context(const TeamEnvironment& s, NodeContext& node) {
-    if (shared.making == CommunicatorSetup::unavailable_on_all)
-      throw transport_unavailable("no memory");
-    if (shared.making == CommunicatorSetup::fails_on_one && s.rank == 1)
-      throw error("no memory on rank 1");
+    if (shared.making == Creation::unavailable_on_all) throw transport_unavailable("no memory");
+    if (shared.making == Creation::fails_on_one && s.rank == 1) throw error("no memory on rank 1");
     return std::make_unique<Context>(node);
   }
 };
@@ -78,7 +76,7 @@ static_assert(ProvidesCallContext<OwnTransport> && ProvidesCallContext<ThreadTra
 /// A team whose ranks may use OwnTransport.
 class OwnTeam : public ThreadTeam {
  public:
-  explicit OwnTeam(int ranks, CommunicatorSetup making = CommunicatorSetup::works)
+  explicit OwnTeam(int ranks, Creation making = Creation::works)
       : ThreadTeam(ranks, team_outcomes::patient) {
     shared.memory.assign(OwnContext::bytes(ranks, team_outcomes::patient), std::byte{});
     shared.chunk_buffers = 0;
@@ -143,7 +141,7 @@ TEST_CASE("over a transport with its own context, what papcoll chooses is a sche
 
 TEST_CASE("a hierarchy's part runs on the context that its transport brings", "[context]") {
   shared.memory.assign(OwnContext::bytes(4, {}), std::byte{});
-  shared.making = CommunicatorSetup::works;
+  shared.making = Creation::works;
   shared.chunk_buffers = 0;
   // Two groups would share the test's memory: one of four ranks.
   ThreadTeam team{5, {.groups = {{0, 0, 0, 0, 1}}}};
@@ -204,15 +202,15 @@ TEST_CASE("no rank makes a context in a call that another leaves for an earlier 
 
 TEST_CASE("a context that no rank can have fails the call, and a later call tries again",
           "[context]") {
-  OwnTeam team{3, CommunicatorSetup::unavailable_on_all};
+  OwnTeam team{3, Creation::unavailable_on_all};
   const auto call = [](Rank& comm) { add<Exchange, OwnTransport>(comm); };
   for (const Outcome& o : outcomes(team, call)) CHECK(o.kind == "transport_unavailable");
-  shared.making = CommunicatorSetup::works;
+  shared.making = Creation::works;
   for (const Outcome& o : outcomes(team, call)) CHECK(o.is_fine());
 }
 
 TEST_CASE("a context that one rank alone cannot make breaks the team", "[context]") {
-  OwnTeam team{3, CommunicatorSetup::fails_on_one};
+  OwnTeam team{3, Creation::fails_on_one};
   const auto call = [](Rank& comm) { add<Exchange, OwnTransport>(comm); };
   const auto result = outcomes(team, call);
   CHECK(result[1].says("no memory on rank 1"));

@@ -171,7 +171,7 @@ TEST_CASE("a call gets its registered buffers where the arena has them", "[regis
     CHECK(!at(20, 29));
     CHECK(!at(20, 0));
     Call call = call_of_bytes(Collective::allreduce, r.user.data() + 16, r.user.data() + 16, 32);
-    call.apart = true;
+    call.is_noncontiguous = true;
     CHECK(!CallInArena(r.known, call, 0, 2).any());
   }
 }

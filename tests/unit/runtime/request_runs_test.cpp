@@ -16,7 +16,7 @@ using namespace papcoll;
 
 namespace {
 
-/// The other of two ranks has not come: nothing is received before this one says so.
+/// The other of two ranks has not arrived: nothing is received before this one says so.
 class LonelyEndpoint final : public Endpoint {
  public:
   explicit LonelyEndpoint(std::uint32_t at_once) : at_once_(at_once) {}

@@ -39,9 +39,9 @@ TEST_CASE("an invalid call on one rank, arrival-driven engine", "[team]") {
             if (r == wrong) {
               CHECK(result[i].kind == "argument_error");
               CHECK(result[i].says(mistake.says));
-              CHECK(
-                  result[i].says(papcoll::Called{mistake.collective, false, mistake.uneven}.name() +
-                                 " on rank " + std::to_string(r)));
+              CHECK(result[i].says(
+                  papcoll::Called{mistake.collective, false, mistake.irregular}.name() +
+                  " on rank " + std::to_string(r)));
               CHECK(buffers[i].untouched());
             } else if (!result[i].is_fine() || !may_leave_early(mistake.collective)) {
               CHECK(result[i].kind == "peer_error");
@@ -272,7 +272,7 @@ TEST_CASE("a team that cannot be", "[team]") {
   CHECK(outcome_of([] { papcoll::ThreadTeam{-3}; }).kind == "argument_error");
   for (const papcoll::Options& options :
        {papcoll::Options{.chunk_bytes = 0}, papcoll::Options{.chunk_bytes = 100},
-        papcoll::Options{.window = 0}, papcoll::Options{.window = 17},
+        papcoll::Options{.pipeline_depth = 0}, papcoll::Options{.pipeline_depth = 17},
         papcoll::Options{.deadline = std::chrono::seconds{-1}}}) {
     CHECK(outcome_of([&] { papcoll::ThreadTeam(2, options); }).kind == "argument_error");
   }

@@ -1,4 +1,4 @@
-// What a rank says when the others do not come in time.
+// What a rank says when the others do not arrive in time.
 
 #include "catch.hpp"
 #include "team_outcomes.hpp"
@@ -23,10 +23,10 @@ TEST_CASE("a deadline says who is missing", "[team]") {
     const auto algorithm = named(name);
     for (const auto& [ranks, text] :
          {std::pair{2,
-                    "rank 1 has not come to allreduce of 10 elements (blocking call 3 of the "
+                    "rank 1 has not entered allreduce of 10 elements (blocking call 3 of the "
                     "communicator)"},
-          std::pair{3, "ranks 1 and 2 have not come to allreduce of 10 elements (blocking call 3"},
-          std::pair{12, "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 3 more have not come to allreduce"}}) {
+          std::pair{3, "ranks 1 and 2 have not entered allreduce of 10 elements (blocking call 3"},
+          std::pair{12, "ranks 1, 2, 3, 4, 5, 6, 7, 8 and 3 more have not entered allreduce"}}) {
       const auto all = passes(ranks, [&](Rank& c) {
         std::vector<int> data(10, 1);
         papcoll::barrier(c);
@@ -45,7 +45,7 @@ TEST_CASE("a deadline says who is missing", "[team]") {
   for (int r = 0; r < 2; ++r) {
     CAPTURE(some[static_cast<std::size_t>(r)]);
     CHECK(
-        some[static_cast<std::size_t>(r)].says("rank 2 has not come to barrier (blocking call 1"));
+        some[static_cast<std::size_t>(r)].says("rank 2 has not entered barrier (blocking call 1"));
   }
   const auto early = passes(2, [](Rank& c) {
     int x = 1;

@@ -142,7 +142,7 @@ std::vector<double> outcome(LaidRank& comm, Collective c, LaidForm form, std::si
 
 }  // namespace
 
-TEST_CASE("erased calls take elements that lie apart, whichever the collective", "[team]") {
+TEST_CASE("erased calls take non-contiguous elements, whichever the collective", "[team]") {
   for (const Collective c :
        {Collective::allreduce, Collective::reduce, Collective::bcast, Collective::allgather,
         Collective::gather, Collective::scatter, Collective::reduce_scatter, Collective::alltoall,

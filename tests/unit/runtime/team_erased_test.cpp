@@ -255,7 +255,7 @@ TEST_CASE("an erased operator of the caller's combines in rank order", "[team]")
   }
 }
 
-TEST_CASE("an erased call that is wrong on one rank is told to all", "[team]") {
+TEST_CASE("an erased call that is wrong on one rank is reported to all", "[team]") {
   for (const ErasedMistake& mistake : erased_mistakes()) {
     for (const int odd : {0, 2}) {
       INFO(mistake.says << ", rank " << odd);

@@ -1,4 +1,4 @@
-// Calls of all collectives on elements that lie apart, threads as ranks.
+// Calls of all collectives on non-contiguous elements, threads as ranks.
 
 #include "catch.hpp"
 #include "layout_calls.hpp"
@@ -12,7 +12,7 @@
 #include <mutex>
 #include <string>
 
-TEST_CASE("every collective takes elements that lie apart", "[team][layouts]") {
+TEST_CASE("every collective takes non-contiguous elements", "[team][layouts]") {
   for (const int ranks : {1, 2, 3, 5}) {
     if (under_tsan && ranks < 3) continue;
     papcoll::ThreadTeam team{

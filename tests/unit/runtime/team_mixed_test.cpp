@@ -58,7 +58,7 @@ TEST_CASE("ranks that run ahead", "[team]") {
   }
 }
 
-TEST_CASE("nobody leaves a barrier before all have come", "[team]") {
+TEST_CASE("nobody leaves a barrier before all have arrived", "[team]") {
   const auto all = matrix::candidates("ThreadTransport");
   for (const int ranks : {1, 2, 3, 5, 8}) {
     papcoll::ThreadTeam team{ranks, {.deadline = patience}};

@@ -64,7 +64,7 @@ inline bool has_lent_results(papcoll::ThreadTeam& team) {
   team.run([&found](Rank& comm) {
     for (const papcoll::AlgorithmCount& ran : papcoll::algorithm_counts(comm)) {
       const auto* const arrival = named(std::string{ran.algorithm}).spec().arrival;
-      if (arrival != nullptr && arrival->lends_results) found = true;
+      if (arrival != nullptr && arrival->exposes_results) found = true;
     }
   });
   return found;
@@ -74,21 +74,22 @@ inline bool has_lent_results(papcoll::ThreadTeam& team) {
 inline bool may_write(const std::string& name, const mistakes::Mistake<Rank>& mistake,
                       papcoll::ThreadTeam& team) {
   if (name.empty()) {
-    return mistake.uneven || mistakes::may_have_blocks(mistake.collective) ||
+    return mistake.irregular || mistakes::may_have_blocks(mistake.collective) ||
            has_lent_results(team);
   }
-  return named(name).spec().arrival->lends_results || name == "BlockCopies" || name == "PrefixRuns";
+  return named(name).spec().arrival->exposes_results || name == "BlockCopies" ||
+         name == "PrefixRuns";
 }
 
 inline bool serves(const std::string& name, const mistakes::Mistake<Rank>& mistake) {
   if (name.empty()) return mistake.collective != Collective::reduce_scatter;
   const papcoll::ArrivalTraits& a = *named(name).spec().arrival;
-  return a.serves(mistake.collective) && (a.takes_counts || !mistake.uneven);
+  return a.serves(mistake.collective) && (a.takes_counts || !mistake.irregular);
 }
 
 /// The same of a static schedule.
 inline bool serves(const papcoll::AnySchedule& schedule, const mistakes::Mistake<Rank>& mistake) {
-  return schedule.serves(mistake.collective) && (schedule.own_parts_only() || !mistake.uneven);
+  return schedule.serves(mistake.collective) && (schedule.own_parts_only() || !mistake.irregular);
 }
 
 }  // namespace team_outcomes

@@ -208,13 +208,13 @@ TEST_CASE("a peer may refuse requests while this rank looks", "[refused_requests
 TEST_CASE("a node side without a control block finds nothing, and changes nothing", "[node]") {
   TeamEnvironment apart;
   apart.size = 3;
-  TeamContext basis{apart, {}, nullptr};
-  NodeCallTracker node{basis};
+  TeamContext team{apart, {}, nullptr};
+  NodeCallTracker node{team};
   CHECK_FALSE(node.is_there());
-  CHECK(basis.waiter().bells == nullptr);
+  CHECK(team.waiter().bells == nullptr);
   node.announce_only();
   node.check();
-  node.keep_what_is_lent();
+  node.leak_pools_in_use();
   CHECK(node.seen({}) == Imbalance{});
   CHECK(node.rendezvous() == nullptr);
   CHECK(node.find_refused_request(7) == -1);

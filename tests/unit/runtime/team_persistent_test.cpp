@@ -92,7 +92,7 @@ TEST_CASE("other ranks may make the plain call", "[team][persistent]") {
 
 namespace {
 
-/// What runs while three ranks come together, and when one of them is late.
+/// What runs while three ranks arrive together, and when one of them is late.
 std::vector<std::string> ran_before_and_after() {
   papcoll::Options options = patient;
   options.selection = papcoll::Selection::by_arrivals;
@@ -226,12 +226,12 @@ TEST_CASE("what a persistent call refuses, and goes on", "[team][persistent]") {
       if (o.kind != "argument_error" || !o.says(what)) throw std::runtime_error(o.kind + o.what);
     };
     add_up.start();
-    if (!add_up.under_way() && comm.size() > 1) throw std::runtime_error("not under way");
+    if (!add_up.is_active() && comm.size() > 1) throw std::runtime_error("not under way");
     refused("start() of a persistent allreduce that is under way", [&] { add_up.start(); });
     refused("a call of a persistent allreduce that is under way", [&] { add_up(); });
     Persistent moved = std::move(add_up);
     moved.wait();
-    if (moved.under_way() || x != 2) throw std::runtime_error("not complete");
+    if (moved.is_active() || x != 2) throw std::runtime_error("not complete");
     refused("moved from", [&] { add_up(); });  // NOLINT(bugprone-use-after-move): the test
     refused("moved from", [&] { add_up.start(); });
     add_up.wait();

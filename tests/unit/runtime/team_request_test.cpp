@@ -73,12 +73,12 @@ TEST_CASE("requests of all kinds, waited for in any order", "[team]") {
   }
 }
 
-TEST_CASE("requests with other windows", "[team]") {
-  for (const std::size_t window : {1U, 2U, 16U}) {
-    papcoll::ThreadTeam team{4, {.deadline = patient.deadline, .window = window}};
+TEST_CASE("requests with other pipeline depths", "[team]") {
+  for (const std::size_t depth : {1U, 2U, 16U}) {
+    papcoll::ThreadTeam team{4, {.deadline = patient.deadline, .pipeline_depth = depth}};
     for (const std::string name :
          {"PipelinedChain:64", "PipelinedBinaryTree:40", "SegmentedRing:40"}) {
-      INFO("window " << window << ", " << name);
+      INFO("pipeline depth " << depth << ", " << name);
       CHECK(scenario_problems(team, [&](Rank& comm) {
               return requests::waited_for_in_any_order(comm, 1000, papcoll::algorithm(name));
             }) == "");

@@ -1,4 +1,4 @@
-// Blocking calls on elements that lie apart, threads as ranks.
+// Blocking calls on non-contiguous elements, threads as ranks.
 
 #include "strided_calls.hpp"
 
@@ -12,7 +12,7 @@
 #include <mutex>
 #include <string>
 
-TEST_CASE("elements that lie apart are combined, and what lies between stays", "[team]") {
+TEST_CASE("non-contiguous elements are combined, and what lies between stays", "[team]") {
   for (const int ranks : {1, 2, 3, 5, 8}) {
     papcoll::ThreadTeam team{
         ranks, papcoll::Options{.deadline = std::chrono::seconds{60}, .chunk_bytes = 4096}};

@@ -73,7 +73,7 @@ TEST_CASE("calls that get no tickets run in predicted order, and say so", "[tick
   papcoll::ThreadTeam team{4, options};
   CHECK(problems(team, [](Rank& comm) {
           std::string text = tickets::calls_by_ticket(comm, chain(), 200, 3);
-          const std::string& why = comm.core().no_tickets();
+          const std::string& why = comm.core().why_no_tickets();
           if (why.find("run in predicted order: they are not wanted") == std::string::npos) {
             text += "says: " + why + "\n";
           }

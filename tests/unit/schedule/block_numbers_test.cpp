@@ -13,7 +13,7 @@ using namespace papcoll;
 
 namespace {
 
-/// As many neighbours apart as can be.
+/// As many contiguous pairs apart as can be.
 Order strided(int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size));
   int stride = size / 2 + 1;

@@ -1,6 +1,6 @@
-// Plans of calls whose blocks differ in size or whose elements lie apart, run with real data: all
-// ranks in one thread, over a loopback transport that delivers messages in random order. One file,
-// since that transport is for these cases only.
+// Plans of calls whose blocks differ in size or whose elements are not contiguous, run with real
+// data: all ranks in one thread, over a loopback transport that delivers messages in random order.
+// One file, since that transport is for these cases only.
 
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/schedule/plan_run.hpp>
@@ -93,15 +93,15 @@ Element element(int from, int to, std::size_t i) {
   return {1000 * f + 10 * static_cast<unsigned>(to) + 1, n + 3, 7 * f + n};
 }
 
-/// A buffer of n elements, apart from each other at random or neighbours.
+/// A buffer of n elements, apart from each other at random, or contiguous.
 class Scattered {
  public:
-  Scattered(std::size_t n, bool apart) {
+  Scattered(std::size_t n, bool noncontiguous) {
     papcoll::detail::Vector<BufferView::Run> runs;
     std::size_t end = 0;
     for (std::size_t i = 0; i < n;) {
-      const std::size_t length = apart ? std::min(n - i, 1 + below(4)) : n;
-      if (apart) end += below(3);
+      const std::size_t length = noncontiguous ? std::min(n - i, 1 + below(4)) : n;
+      if (noncontiguous) end += below(3);
       runs.push_back({i, static_cast<std::ptrdiff_t>(end * sizeof(Element))});
       for (std::size_t k = 0; k < length; ++k) at_.push_back(end + k);
       end += length;
@@ -135,7 +135,7 @@ struct Case {
   Collective collective;
   int ranks;
   std::size_t count;
-  bool apart;
+  bool noncontiguous;
   bool unequal;
   bool in_place;
 };
@@ -195,7 +195,7 @@ class Calls {
     s.element_size = sizeof(Element);
     s.in_place = c_.in_place;
     s.commutative = false;
-    s.in_direct = s.out_direct = !c_.apart;
+    s.in_direct = s.out_direct = !c_.noncontiguous;
     if (!c_.unequal) return s;
     s.counts = sizes_;
     if (c_.collective == Collective::alltoall) return detail::seen_by(s, rank);
@@ -206,8 +206,8 @@ class Calls {
   /// The rank's buffers, and what is wanted in its output.
   void fill(int rank, const Shape& shape) {
     const Layout l = layout_of(shape);
-    in_.emplace_back(l.input_is_in_out ? 0 : l.in, c_.apart);
-    out_.emplace_back(l.out, c_.apart);
+    in_.emplace_back(l.input_is_in_out ? 0 : l.in, c_.noncontiguous);
+    out_.emplace_back(l.out, c_.noncontiguous);
     one_buffer_.push_back(l.input_is_in_out);
     Scattered& source = l.input_is_in_out ? out_.back() : in_.back();
     std::vector<Element>& wanted = wanted_.emplace_back();
@@ -254,7 +254,7 @@ class Calls {
     call.reducer = reducer<Element>(product_);
     call.out = out_[i].data();
     call.in = one_buffer_[i] ? call.out : in_[i].data();
-    if (c_.apart) {
+    if (c_.noncontiguous) {
       call.in_view = one_buffer_[i] ? &out_[i].view() : &in_[i].view();
       call.out_view = &out_[i].view();
     }
@@ -277,16 +277,16 @@ constexpr PipelinedChain short_pipeline{.segment_bytes = 4 * sizeof(Element)};
 std::string failure_of(const AnySchedule& schedule, Collective collective, bool any_sizes) {
   for (int ranks = 1; ranks <= 13; ++ranks) {
     for (const std::size_t count : {0U, 1U, 3U, 17U}) {
-      for (const bool apart : {false, true}) {
+      for (const bool noncontiguous : {false, true}) {
         for (const bool in_place : {false, true}) {
           for (const bool unequal : {false, true}) {
             if (unequal && !any_sizes) continue;
             const std::string found =
-                Calls{{collective, ranks, count, apart, unequal, in_place}}.run(schedule);
+                Calls{{collective, ranks, count, noncontiguous, unequal, in_place}}.run(schedule);
             if (found.empty()) continue;
             return schedule.name() + " " + std::string(name_of(collective)) + ", " +
                    std::to_string(ranks) + " ranks, count " + std::to_string(count) +
-                   (apart ? ", apart" : "") + (unequal ? ", unequal" : "") +
+                   (noncontiguous ? ", noncontiguous" : "") + (unequal ? ", unequal" : "") +
                    (in_place ? ", in place: " : ": ") + found;
           }
         }
@@ -298,7 +298,7 @@ std::string failure_of(const AnySchedule& schedule, Collective collective, bool 
 
 }  // namespace
 
-TEST_CASE("alltoall of equal and unequal blocks, apart and not", "[plan]") {
+TEST_CASE("alltoall of equal and unequal blocks, contiguous or not", "[plan]") {
   CHECK(failure_of(Pairwise{}, Collective::alltoall, true) == "");
   CHECK(failure_of(Linear{}, Collective::alltoall, true) == "");
   CHECK(failure_of(Ring{}, Collective::alltoall, true) == "");
@@ -307,7 +307,7 @@ TEST_CASE("alltoall of equal and unequal blocks, apart and not", "[plan]") {
   CHECK(failure_of(Bruck{.radix = 3}, Collective::alltoall, false) == "");
 }
 
-TEST_CASE("allgather of equal and unequal contributions, apart and not", "[plan]") {
+TEST_CASE("allgather of equal and unequal contributions, contiguous or not", "[plan]") {
   CHECK(failure_of(Ring{}, Collective::allgather, true) == "");
   CHECK(failure_of(Bruck{}, Collective::allgather, true) == "");
   CHECK(failure_of(Bruck{.radix = 3}, Collective::allgather, true) == "");
@@ -315,7 +315,7 @@ TEST_CASE("allgather of equal and unequal contributions, apart and not", "[plan]
   CHECK(failure_of(GatherThenBcast<Binomial, Chain>{}, Collective::allgather, true) == "");
 }
 
-TEST_CASE("scan and allreduce of an operator that does not commute, apart and not", "[plan]") {
+TEST_CASE("scan and allreduce of an operator that does not commute, contiguous or not", "[plan]") {
   CHECK(failure_of(RecursiveDoubling{}, Collective::scan, false) == "");
   CHECK(failure_of(Linear{}, Collective::scan, false) == "");
   CHECK(failure_of(RecursiveDoubling{}, Collective::exscan, false) == "");

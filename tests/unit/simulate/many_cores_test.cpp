@@ -4,7 +4,7 @@
 #include "catch.hpp"
 
 #include <papcoll/choice/names/algorithm.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
 
 #include <algorithm>

@@ -121,7 +121,7 @@ TEST_CASE("an eager send does not wait for a late receive, a long one does", "[s
   check_exits(run(Chain{}, Collective::bcast, 2, 5, rendezvous(), late), {115, 116});
 }
 
-TEST_CASE("the window bounds how many blocks are under way", "[simulate]") {
+TEST_CASE("the pipeline depth bounds how many blocks are under way", "[simulate]") {
   LogGops m = rendezvous();
   m.overhead = 0;
   const PipelinedChain blocks{.segment_bytes = 5};
@@ -129,11 +129,11 @@ TEST_CASE("the window bounds how many blocks are under way", "[simulate]") {
   // All ports are busy all the time: four blocks of 5 bytes over two hops.
   CHECK(run(blocks, Collective::bcast, 3, 20, m, o).time() == Approx(2 * 10 + (2 + 3) * 5));
   // The middle one has sent a block before it takes the next.
-  o.window = 1;
+  o.pipeline_depth = 1;
   CHECK(run(blocks, Collective::bcast, 3, 20, m, o).time() ==
         Approx(3 * (10 + 2 * 5) + 2 * (10 + 5)));
   // A last block that is shorter: 2 bytes.
-  o.window = 4;
+  o.pipeline_depth = 4;
   CHECK(run(blocks, Collective::bcast, 3, 17, m, o).time() == Approx(2 * 10 + 4 * 5 + 2));
 }
 

@@ -284,25 +284,25 @@ TEST_CASE("flows get max-min fair shares", "[simulate]") {
   // 0→2; 1→2, 1→3, 1→4: port out 1 is the fullest and gives ⅓ to each; 0→2 has the rest of in 2.
   FairShares shares{5};
   std::vector<double> ends(4);
-  auto settle = [&](double now) {
-    shares.settle(now, [&](std::uint32_t id, std::uint32_t, double end) { ends[id] = end; });
+  auto update = [&](double now) {
+    shares.update(now, [&](std::uint32_t id, std::uint32_t, double end) { ends[id] = end; });
   };
   shares.add(0, 0, 2, 6, 0);
-  settle(0);
+  update(0);
   CHECK(ends[0] == Approx(6));
   for (std::uint32_t id = 1; id < 4; ++id) shares.add(id, 1, id + 1, 6, 0);
-  settle(0);
+  update(0);
   CHECK(ends[0] == Approx(9));
   for (std::uint32_t id = 1; id < 4; ++id) CHECK(ends[id] == Approx(18));
   // When the other two are gone at 3, of 0→2 4 are left and of 1→2 5: ½ each.
   shares.remove(2);
   shares.remove(3);
-  settle(3);
+  update(3);
   CHECK(ends[0] == Approx(3 + 8));
   CHECK(ends[1] == Approx(3 + 10));
   // And when 0→2 has ended at 11, 1 is left of 1→2, alone.
   shares.remove(0);
-  settle(11);
+  update(11);
   CHECK(ends[1] == Approx(12));
 }
 
@@ -327,8 +327,8 @@ TEST_CASE("what cannot be simulated is refused with a sentence", "[simulate]") {
   in_order.commutative = false;
   check(Ring{}, in_order, "it combines out of rank order");
   SimulateOptions o;
-  o.window = 0;
-  check(Ring{}, shape, "give a window of 1 or more", o);
+  o.pipeline_depth = 0;
+  check(Ring{}, shape, "give a pipeline depth of 1 or more", o);
   o = {};
   o.arrivals = {0, 0, 0};
   check(Ring{}, shape, "3 arrivals: give one for each rank", o);

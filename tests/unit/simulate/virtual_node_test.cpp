@@ -177,7 +177,7 @@ TEST_CASE("virtual node: the same arguments give the same bits, with data or wit
   }
 }
 
-TEST_CASE("virtual node: when one rank comes last by far, its tail is that of the algorithm") {
+TEST_CASE("virtual node: when one rank arrives last by far, its tail is that of the algorithm") {
   // The others' arrivals, and how late it is, do not matter. (Ranks that come at the very same time
   // may divide their work otherwise.)
   for (const VirtualAlgorithm& algorithm : papcoll::virtual_algorithms()) {
@@ -201,8 +201,8 @@ TEST_CASE("virtual node: a barrier of one late rank takes what can be worked out
   // Nothing but signals: all other costs are 0, and a signal is all that the last rank's flag takes
   // to be seen.
   papcoll::NodeCosts costs;
-  costs.near.known = true;
-  costs.near.signal = 1e-6;
+  costs.same_l3.known = true;
+  costs.same_l3.signal = 1e-6;
   costs.hit = 0;
   costs.poll = 1e-12;
   const Shape shape = node_shape(Collective::barrier, 3, 1);
@@ -240,7 +240,8 @@ TEST_CASE("virtual node: dearer costs and longer messages never make a call quic
       before = now;
     }
     papcoll::NodeCosts dear = virtual_costs();
-    for (double* cost : {&dear.near.signal, &dear.near.fetch, &dear.near.take, &dear.call}) {
+    for (double* cost :
+         {&dear.same_l3.signal, &dear.same_l3.fetch, &dear.same_l3.take, &dear.call}) {
       *cost *= 2;
     }
     const Shape shape = node_shape(Collective::allreduce, 4, 8);
@@ -262,14 +263,14 @@ TEST_CASE("virtual node: ranks that share no cache take longer") {
   }
   // Where only one kind has been measured, it stands for the other.
   papcoll::NodeCosts one = virtual_costs();
-  one.apart = {};
+  one.cross_l3 = {};
   const Shape shape = node_shape(Collective::allreduce, 2, 8);
   CHECK(papcoll::simulate_on_node(named("Exchange"), shape, one, {}, apart).tail() ==
         papcoll::simulate_on_node(named("Exchange"), shape, one).tail());
 }
 
 TEST_CASE("virtual node: one that waits sees a flag only when it has been raised") {
-  // However little a signal costs, nobody leaves a barrier before the last one has come.
+  // However little a signal costs, nobody leaves a barrier before the last one has arrived.
   const Shape shape = node_shape(Collective::barrier, 6, 1);
   for (const VirtualAlgorithm& algorithm : papcoll::virtual_algorithms()) {
     if (!algorithm.traits.serves(Collective::barrier)) continue;
@@ -315,9 +316,9 @@ TEST_CASE("virtual node: what cannot be simulated is refused in a sentence") {
   costs.poll = 0;
   refused("Exchange", good, "poll is 0", {}, {}, costs);
   costs = virtual_costs();
-  costs.near.fetch = -1;
+  costs.same_l3.fetch = -1;
   refused("Exchange", good, "a time is negative", {}, {}, costs);
-  costs.near = costs.apart = {};
+  costs.same_l3 = costs.cross_l3 = {};
   refused("Exchange", good, "neither near nor apart is known", {}, {}, costs);
   costs = virtual_costs();
   costs.copy = papcoll::CostBySize{{{64, 1e-9}, {64, 2e-9}}};

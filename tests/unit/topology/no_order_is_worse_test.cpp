@@ -40,7 +40,7 @@ TEST_CASE("no order that is used is worse than that of the ranks", "[mapping]") 
             if (!named.serves(c) || is_prefix_reduction(c)) continue;
             // To read what a schedule does not tell off its text takes some of them P² steps.
             Traffic told{ranks};
-            if (ranks > 512 && !s.tell_traffic(c, told)) continue;
+            if (ranks > 512 && !s.add_traffic(c, told)) continue;
             const int root = is_rooted(c) ? ranks / 3 : 0;
             const MappedOrder mapped = map_positions(s, c, m, root);
             if (mapped.verdict != MappedOrder::Verdict::mapped) continue;

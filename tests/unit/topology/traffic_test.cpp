@@ -64,7 +64,7 @@ TEST_CASE("what a schedule says of its traffic is what its text sends", "[mappin
         const std::size_t bytes = std::size_t{1} << 16U;
         const AnySchedule schedule = named.resolved(size, bytes * static_cast<std::size_t>(size));
         Traffic traffic{size};
-        if (!schedule.tell_traffic(c, traffic)) continue;
+        if (!schedule.add_traffic(c, traffic)) continue;
         ++told;
         INFO(schedule.name() << " " << name_of(c) << " " << size);
         const Shares said = shares_of(traffic);

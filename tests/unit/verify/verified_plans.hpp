@@ -85,7 +85,7 @@ struct Around : TestSchedule {
   }
 };
 
-/// Forgets the ranks behind the first two, and lets ranks leave a barrier before all have come.
+/// Forgets the ranks behind the first two, and lets ranks leave a barrier before all have arrived.
 struct Forgetful : TestSchedule {
   static constexpr std::string_view name = "Forgetful";
   void emit(Reduce, Builder& b) const {

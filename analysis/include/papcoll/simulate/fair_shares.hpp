@@ -63,7 +63,7 @@ class FairShares {
 
   /// After all that began or ended at this moment: shares out anew, and calls
   /// ends(id, version, time) for each flow whose end is new.
-  template <class Ends> void settle(double now, Ends&& ends) {
+  template <class Ends> void update(double now, Ends&& ends) {
     if (changed_.empty()) return;
     ++round_;
     connect();

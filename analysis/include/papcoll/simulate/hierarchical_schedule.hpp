@@ -7,7 +7,7 @@
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/schedule/make_plan.hpp>
 #include <papcoll/schedule/schedule.hpp>
@@ -40,8 +40,9 @@ struct HierarchicalSchedule {
   /// The schedules of the levels, from the inside out: one more than `groups` has. Of an empty one,
   /// and where one does not serve a phase, what the library chooses among those that pass messages.
   std::vector<AnySchedule> parts;
-  GroupColours groups{};                  ///< as Options::groups; fewer ranks are the first of them
-  std::size_t window = Options{}.window;  ///< blocks of a pipelined phase in flight at once
+  GroupColours groups{};  ///< as Options::groups; fewer ranks are the first of them
+  std::size_t pipeline_depth = Options{}.pipeline_depth;  ///< blocks of a pipelined phase in flight
+                                                          ///< at once
 
   bool commutative_only() const {
     return std::any_of(parts.begin(), parts.end(),
@@ -98,7 +99,7 @@ class HierarchicalPlan {
 
     const Groups& groups() const override { return groups_; }
     int rank() const override { return me_; }
-    int shown(int rank) const override { return ranks_[static_cast<std::size_t>(rank)]; }
+    int user_rank(int rank) const override { return ranks_[static_cast<std::size_t>(rank)]; }
     bool serves_intra(Collective c) const override { return own_part() && own_part().serves(c); }
     void intra(const Call& call) override {
       const std::vector<int> members = group();
@@ -107,7 +108,8 @@ class HierarchicalPlan {
     }
     void inter(const Call& call) override {
       std::vector<int> representatives;
-      for (const auto& members : groups_.members) representatives.push_back(shown(members.front()));
+      for (const auto& members : groups_.members)
+        representatives.push_back(user_rank(members.front()));
       if (representatives.size() == 1) return stay(call);
       plan_.run(level_ + 1, representatives, groups_.group_of(me_), call);
     }
@@ -133,7 +135,7 @@ class HierarchicalPlan {
     const AnySchedule& own_part() const { return plan_.schedule_.parts[level_]; }
     std::vector<int> group() const {
       std::vector<int> members;
-      for (const int r : groups_.ranks_of(groups_.group_of(me_))) members.push_back(shown(r));
+      for (const int r : groups_.ranks_of(groups_.group_of(me_))) members.push_back(user_rank(r));
       return members;
     }
     /// A phase of this rank alone.
@@ -211,7 +213,7 @@ class HierarchicalPlan {
     if (level == schedule_.groups.size()) {
       return play(schedule_.parts.back(), level, ranks, me, call);
     }
-    if (call.own_counts && call.collective == Collective::alltoall) {
+    if (call.local_counts && call.collective == Collective::alltoall) {
       throw argument_error(
           "papcoll: an alltoall by Hierarchical of more than two levels has no plan where groups "
           "have different numbers of ranks, since they tell each other lengths first: name groups "
@@ -255,7 +257,7 @@ class HierarchicalPlan {
       s.sends_empty = shape_.sends_empty;
     }
     const bool serves =
-        part && part.serves(call.collective) && (!call.own_counts || part.own_parts_only());
+        part && part.serves(call.collective) && (!call.local_counts || part.own_parts_only());
     const Order order = static_order(s);
     append(make_plan(serves ? part : chosen(level, s.size, call), s, order), order, ranks, call);
   }
@@ -278,12 +280,12 @@ class HierarchicalPlan {
   /// Appends the steps of a phase's plan, block by block; as many are in flight as the window says.
   void append(const BlockedPlan& phase, const Order& order, const std::vector<int>& ranks,
               const Call& call) {
-    const std::size_t window = std::min(schedule_.window, phase.blocks);
+    const std::size_t pipeline_depth = std::min(schedule_.pipeline_depth, phase.blocks);
     const std::size_t each = std::max(phase.full.scratch(), phase.last.scratch());
-    std::vector<Steps> in_flight(window, gate_);
+    std::vector<Steps> in_flight(pipeline_depth, gate_);
     const std::byte* const room = scratch(window * each);
     for (std::size_t block = 0; block < phase.blocks; ++block) {
-      const std::size_t slot = block % window;
+      const std::size_t slot = block % pipeline_depth;
       const std::size_t shift = block * phase.block_elements;
       const auto placed = [&](Operand o) {
         const std::byte* const from = o.space == Space::in    ? call.in

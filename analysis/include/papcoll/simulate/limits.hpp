@@ -20,11 +20,11 @@ struct SimulationSize {
   double run = 0;        ///< of all blocks
 
   static SimulationSize of(std::size_t full, std::size_t last, std::size_t blocks,
-                           bool shorter_last, std::size_t window) {
+                           bool shorter_last, std::size_t pipeline_depth) {
     const auto f = static_cast<double>(full);
     const auto l = static_cast<double>(last);
     const auto full_blocks = static_cast<double>(blocks - (shorter_last ? 1 : 0));
-    return {f + l, std::max(f, l) * static_cast<double>(std::min(blocks, window)),
+    return {f + l, std::max(f, l) * static_cast<double>(std::min(blocks, pipeline_depth)),
             f * full_blocks + l};
   }
   SimulationSize times(double n) const noexcept { return {planned * n, in_flight * n, run * n}; }
@@ -36,7 +36,7 @@ class SimulationLimits {
   SimulationLimits(std::string name, const SimulateOptions& options)
       : name_(std::move(name)), options_(options) {}
 
-  std::size_t window() const noexcept { return options_.window; }
+  std::size_t pipeline_depth() const noexcept { return options_.pipeline_depth; }
 
   /// Before all plans are made, which takes minutes where they are too large: by three of them. The
   /// middle one, since a root may have more to do than all others.
@@ -49,7 +49,7 @@ class SimulationLimits {
       shape.rank = i * (ranks - 1) / 2;
       const BlockedPlan plan = make_plan(schedule, shape, order);
       sizes[static_cast<std::size_t>(i)] = SimulationSize::of(
-          plan.full.size(), plan.last.size(), plan.blocks, plan.shorter_last, window());
+          plan.full.size(), plan.last.size(), plan.blocks, plan.shorter_last, pipeline_depth());
     }
     std::sort(sizes.begin(), sizes.end(),
               [](const auto& a, const auto& b) { return a.run < b.run; });

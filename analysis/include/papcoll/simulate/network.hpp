@@ -130,7 +130,7 @@ class SimulatedNetwork {
   }
 
   /// After all events of a moment.
-  void settle(double now) {
+  void finish_moment(double now) {
     // What may leave at one moment leaves in the order in which its rank sends it.
     std::sort(departing_.begin(), departing_.end(), [this](std::uint32_t a, std::uint32_t b) {
       const SimulatedMessage& m = messages_[a];
@@ -139,7 +139,7 @@ class SimulatedNetwork {
     });
     for (const std::uint32_t id : departing_) leave(id, now);
     departing_.clear();
-    shares_.settle(now, [this](std::uint32_t id, std::uint32_t version, double end) {
+    shares_.update(now, [this](std::uint32_t id, std::uint32_t version, double end) {
       events_.add(end, Event::Kind::flow_end, id, version);
     });
   }

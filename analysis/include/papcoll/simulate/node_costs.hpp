@@ -76,10 +76,10 @@ struct PairCosts {
 /// What the work of a node's ranks costs, each on a processor of its own, in seconds and bytes.
 /// `papcoll-bench --measure node-costs` and measure_node_costs() measure it.
 struct NodeCosts {
-  PairCosts near;    ///< between processors that share a last-level cache
-  PairCosts apart;   ///< between those that do not
-  double clock = 0;  ///< two readings of the clock, which are part of what is measured
-  double call = 0;   ///< a rank's entering and leaving a call, whatever runs in it
+  PairCosts same_l3;   ///< between processors that share a last-level cache
+  PairCosts cross_l3;  ///< between those that do not
+  double clock = 0;    ///< two readings of the clock, which are part of what is measured
+  double call = 0;     ///< a rank's entering and leaving a call, whatever runs in it
   /// What the code of an algorithm takes a rank in a call, beside the work that is listed here; by
   /// its name.
   std::map<std::string, double, std::less<>> code{};
@@ -111,8 +111,8 @@ struct NodeCosts {
   }
 
   /// Those between two ranks. Where only one kind is known, it stands for the other.
-  const PairCosts& between(bool are_near) const noexcept {
-    return (are_near || !apart.known) && near.known ? near : apart;
+  const PairCosts& between(bool share_l3) const noexcept {
+    return (share_l3 || !cross_l3.known) && same_l3.known ? same_l3 : cross_l3;
   }
 
   /// Throws argument_error for what no measurement gives.
@@ -120,15 +120,15 @@ struct NodeCosts {
     const auto refuse = [](const std::string& what) {
       throw argument_error("papcoll: costs of a node: " + what);
     };
-    if (!near.known && !apart.known) {
+    if (!same_l3.known && !cross_l3.known) {
       refuse(
           "neither near nor apart is known: measure them by papcoll-bench "
           "--measure node-costs");
     }
     const auto is_time = [](const double& s) { return detail::is_finite(s) && s >= 0; };
-    for (const double s :
-         {clock, call, poll, hit, locked, wake, sleeps_after, memory_per_byte, error, near.signal,
-          near.fetch, near.take, apart.signal, apart.fetch, apart.take}) {
+    for (const double s : {clock, call, poll, hit, locked, wake, sleeps_after, memory_per_byte,
+                           error, same_l3.signal, same_l3.fetch, same_l3.take, cross_l3.signal,
+                           cross_l3.fetch, cross_l3.take}) {
       if (!is_time(s)) refuse("a time is negative, or no finite number");
     }
     for (const auto& [name, seconds] : code) {
@@ -136,7 +136,7 @@ struct NodeCosts {
     }
     if (poll <= 0) refuse("poll is 0: to look at a flag takes time");
     std::vector<const CostBySize*> tables{&copy, &copy_shared_cache, &combine};
-    for (const PairCosts* pair : {&near, &apart}) {
+    for (const PairCosts* pair : {&same_l3, &cross_l3}) {
       for (const CostBySize* t : {&pair->read, &pair->reread, &pair->write, &pair->write_lent,
                                   &pair->write_over, &pair->write_after}) {
         tables.push_back(t);

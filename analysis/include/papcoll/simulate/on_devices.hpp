@@ -26,9 +26,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// take no time.
 class DeviceSimulation {
  public:
-  /// Ranks on the machine's devices; `window` blocks of a plan are in flight at once.
-  explicit DeviceSimulation(const gpu::DeviceMachine& machine, std::size_t window = 4)
-      : model_(machine, times_only()), window_(window) {
+  /// Ranks on the machine's devices; `pipeline_depth` blocks of a plan are in flight at once.
+  explicit DeviceSimulation(const gpu::DeviceMachine& machine, std::size_t pipeline_depth = 4)
+      : model_(machine, times_only()), pipeline_depth_(pipeline_depth) {
     ranks_ = machine.size();
     boxes_ = std::vector<Mailbox>(static_cast<std::size_t>(ranks_) * ranks());
     endpoints_.reserve(ranks());
@@ -122,7 +122,7 @@ class DeviceSimulation {
       runs[at(r)].start(
           *endpoints_[at(r)],
           papcoll::detail::make_shared<BlockedPlan>(make_plan(schedule, shape, order)), order, call,
-          calls_, window_);
+          calls_, pipeline_depth_);
     }
     const auto all_done = [&runs] {
       return std::all_of(runs.begin(), runs.end(), [](const PlanRun& r) { return r.done(); });
@@ -138,7 +138,7 @@ class DeviceSimulation {
   }
 
   gpu::Model model_;
-  std::size_t window_;
+  std::size_t pipeline_depth_;
   int ranks_ = 0;
   std::vector<Mailbox> boxes_;
   std::vector<std::unique_ptr<DeviceEndpoint>> endpoints_;

@@ -128,8 +128,8 @@ struct JointPlans {
       full.add(plan.full, order, shape.element_size);
       last.add(plan.last, order, shape.element_size);
       first.push_back(first.back() + std::max(plan.full.size(), plan.last.size()));
-      limits.check(
-          SimulationSize::of(full.size(), last.size(), blocks, shorter_last, limits.window()));
+      limits.check(SimulationSize::of(full.size(), last.size(), blocks, shorter_last,
+                                      limits.pipeline_depth()));
     }
     full.match();
     last.match();

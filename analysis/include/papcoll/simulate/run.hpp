@@ -30,7 +30,7 @@ class SimulatedRun {
       : model_(model),
         resolution_(options.resolution),
         blocks_of_call_(plans.blocks),
-        blocks_(plans, std::min(options.window, plans.blocks)),
+        blocks_(plans, std::min(options.pipeline_depth, plans.blocks)),
         recorder_(plans, model, options, blocks_.slots()),
         ranks_(plans.first.size() - 1),
         network_(ranks_.size(), model, options, events_, recorder_.trace()) {
@@ -56,7 +56,7 @@ class SimulatedRun {
       for (const Event& e : moment_) handle(e);
       for (std::size_t i = 0; i < awake_.size(); ++i) work(awake_[i]);
       awake_.clear();
-      network_.settle(now_);
+      network_.finish_moment(now_);
     }
     for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
       if (ranks_[r].blocks_left != 0) explain(r);

@@ -22,8 +22,8 @@
 // Ports::exclusive (LogGOPS). A message keeps the sender's port busy for max(g, G·bytes), and the
 // receiver's as long, the two directions of a port apart; messages wait for a port in the order in
 // which they come to it, and a rank's that come at one moment in the order in which it sends them.
-// The first byte is at the receiver's port L after it left the sender's, and the last one has come
-// G·bytes after the port took it up. A message of less than S bytes is sent
+// The first byte is at the receiver's port L after it left the sender's, and the last one has
+// arrived G·bytes after the port took it up. A message of less than S bytes is sent
 // whether its receive was started or not, and its send is complete at once. A longer one comes to
 // the sender's port when both are started, and its send is complete when the last byte has left.
 //
@@ -75,7 +75,8 @@ inline void require_simulable(const AnySchedule& schedule, const Shape& shape, c
           "the order has " + std::to_string(order.size()) + " ranks: give one of this size");
   require(shape.commutative || !schedule.commutative_only(),
           "it combines out of rank order, which the operator does not allow");
-  require(options.window > 0, "no block may be in flight: give a window of 1 or more");
+  require(options.pipeline_depth > 0,
+          "no block may be in flight: give a pipeline depth of 1 or more");
   require(options.arrivals.empty() || options.arrivals.size() == ranks,
           std::to_string(options.arrivals.size()) +
               " arrivals: give one for each rank, or none for all at 0");

@@ -20,12 +20,12 @@ enum class Ports : unsigned char {
 
 /// The inputs of a simulation besides the schedule, its call and the costs.
 struct SimulateOptions {
-  Ports ports = Ports::exclusive;         ///< how messages share a port
-  std::size_t window = Options{}.window;  ///< blocks of a pipelined plan in flight at once
-  std::vector<double> arrivals{};         ///< seconds, by rank; empty: all at 0
-  bool keep_path = false;                 ///< fill Simulated's critical_path
-  bool keep_steps = false;                ///< fill its steps and their messages, too
-  LinkCosts links{};  ///< instead of the model's latency and gap_per_byte, by ranks
+  Ports ports = Ports::exclusive;                         ///< how messages share a port
+  std::size_t pipeline_depth = Options{}.pipeline_depth;  ///< blocks in flight at once
+  std::vector<double> arrivals{};                         ///< seconds, by rank; empty: all at 0
+  bool keep_path = false;                                 ///< fill Simulated's critical_path
+  bool keep_steps = false;  ///< fill its steps and their messages, too
+  LinkCosts links{};        ///< instead of the model's latency and gap_per_byte, by ranks
   /// Seconds: what happens so soon after something else happens with it, at the later time. Without
   /// it, of chunks that differ by a byte the longest is always looked at last.
   double resolution = 1e-9;

@@ -128,7 +128,7 @@ class VirtualCaches {
     write_lent,   ///< the same
     write_over,   ///< the same
     write_after,  ///< the same
-    apart         ///< from here on the same six, of one that does not
+    cross_l3      ///< from here on the same six, of one that does not
   };
   static constexpr std::size_t of_a_pair = 6;
   static constexpr std::size_t kinds = 3 + 2 * of_a_pair;
@@ -152,12 +152,12 @@ class VirtualCaches {
     return b >= begin_ && b < begin_ + bytes_;
   }
 
-  bool are_near(std::size_t a, std::size_t b) const noexcept {
+  bool share_l3(std::size_t a, std::size_t b) const noexcept {
     return colours_.empty() || colours_[a] == colours_[b];
   }
 
   /// Returns true if it was found with another rank, one that does not share the last-level cache.
-  static bool is_apart(std::size_t found) noexcept { return found >= 3 + of_a_pair; }
+  static bool is_cross_l3(std::size_t found) noexcept { return found >= 3 + of_a_pair; }
   static constexpr std::size_t number(Found f) noexcept { return static_cast<std::size_t>(f); }
 
   /// How a rank that wants to read the line finds it.
@@ -275,7 +275,7 @@ class VirtualCaches {
   }
 
   std::size_t with(std::size_t rank, std::size_t other, Found f) const noexcept {
-    return number(f) + (are_near(rank, other) ? 0 : of_a_pair);
+    return number(f) + (share_l3(rank, other) ? 0 : of_a_pair);
   }
 
   /// So, if the rank's own cache still holds the line; it had brought so many when it touched it.
@@ -283,7 +283,7 @@ class VirtualCaches {
                       std::size_t young) const noexcept {
     if (own_[rank].has(at)) return young;
     if (brought_[rank] - then > shared_lines_) return number(Found::memory);
-    return is_apart(young) ? young : number(Found::shared);
+    return is_cross_l3(young) ? young : number(Found::shared);
   }
 
   void bring(std::size_t rank, std::uint32_t at, std::size_t found) noexcept {

@@ -88,7 +88,7 @@ class VirtualCores {
     if (!caches_.contain(p)) return spend(costs_.hit);
     const std::size_t found = caches_.to_read(current_, p);
     spend(found == here ? costs_.hit : pair(found).fetch);
-    settle_prefetches(static_cast<const std::byte*>(p), 1);
+    wait_for_prefetches(static_cast<const std::byte*>(p), 1);
     give_way();
     caches_.read(current_, p, found);
   }
@@ -119,7 +119,7 @@ class VirtualCores {
 
   /// A copy that it makes.
   void copy(std::byte* to, const std::byte* from, std::size_t n) {
-    settle_prefetches(from, n);
+    wait_for_prefetches(from, n);
     const VirtualCaches::Bytes read = caches_.read_all(current_, from, n);
     const VirtualCaches::Bytes written = caches_.write_all(current_, to, n);
     const auto bytes = static_cast<double>(n);
@@ -137,8 +137,8 @@ class VirtualCores {
 
   /// A combination: bytes of one operand.
   void combine(std::byte* out, const std::byte* low, const std::byte* high, std::size_t n) {
-    settle_prefetches(low, n);
-    settle_prefetches(high, n);
+    wait_for_prefetches(low, n);
+    wait_for_prefetches(high, n);
     const auto bytes = static_cast<double>(n);
     double seconds = costs_.combine(bytes);
     seconds += elsewhere(caches_.read_all(current_, low, n), bytes);
@@ -176,7 +176,7 @@ class VirtualCores {
   }
 
   const PairCosts& pair(std::size_t found) const noexcept {
-    return costs_.between(!VirtualCaches::is_apart(found));
+    return costs_.between(!VirtualCaches::is_cross_l3(found));
   }
 
   /// What it takes longer than within its own cache to touch n bytes that are found so.
@@ -207,10 +207,10 @@ class VirtualCores {
   }
 
   /// Waits for a line that was asked for before.
-  void settle_prefetches(const std::byte* p, std::size_t n) noexcept {
-    if (n != 0) settle(line_of(p), line_of(p + n - 1));
+  void wait_for_prefetches(const std::byte* p, std::size_t n) noexcept {
+    if (n != 0) wait_for_lines(line_of(p), line_of(p + n - 1));
   }
-  void settle(std::uintptr_t first, std::uintptr_t last) noexcept {
+  void wait_for_lines(std::uintptr_t first, std::uintptr_t last) noexcept {
     Rank& me = ranks_[current_];
     for (std::size_t i = 0; i < me.expected.size();) {
       const auto [line, arrival] = me.expected[i];
@@ -237,7 +237,7 @@ class VirtualCores {
       other.disturbed = true;
       if (!other.asleep) continue;
       other.asleep = false;
-      const PairCosts& costs = costs_.between(caches_.are_near(r, current_));
+      const PairCosts& costs = costs_.between(caches_.share_l3(r, current_));
       const double seen = std::max(0.0, costs.signal - costs.take - costs.fetch);
       double at = std::max(other.clock, now()) + seen;
       if (now() - other.slept_since > costs_.sleeps_after) at += costs_.wake;

@@ -269,7 +269,7 @@ class VirtualNode : Pinned {
   /// two do.
   std::vector<int> cache_of_ranks() const {
     std::vector<int> colours = options_.colours;
-    if (costs_.near.known) return colours;
+    if (costs_.same_l3.known) return colours;
     colours.resize(ranks());
     std::iota(colours.begin(), colours.end(), 0);
     return colours;

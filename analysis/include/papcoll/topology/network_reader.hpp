@@ -161,7 +161,7 @@ class NetworkReader {
       }
     } else {
       fail(joined({"there is no word ", word, ": ",
-                   near_names(word, {"node", "switch", "link", "hops", "places"})}));
+                   similar_names(word, {"node", "switch", "link", "hops", "places"})}));
     }
   }
 

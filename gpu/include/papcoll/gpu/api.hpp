@@ -18,7 +18,7 @@ namespace papcoll::inline PAPCOLL_ABI::gpu {
 /// What went wrong on a device, as far as that decides what can be done about it.
 enum class Fault : unsigned char {
   no_gpu,          ///< no driver, or no GPU
-  out_of_memory,   ///< smaller windows may do
+  out_of_memory,   ///< smaller staging rings may do
   no_peer_access,  ///< a device that cannot reach another's memory: go through the host
   ipc_refused,     ///< memory that cannot be shared between processes: go through the host
   misuse,          ///< an argument is invalid
@@ -137,9 +137,9 @@ class Api : Pinned {
   /// Returns a number for what this process knows to be complete. It goes with a notification to
   /// another process in host memory, which passes it to hear(), once. Used only by a model, which
   /// finds accesses that nothing orders.
-  virtual std::uint64_t tell() { return 0; }
+  virtual std::uint64_t publish() { return 0; }
   /// Receives the number of another process's tell(); 0: none.
-  virtual void hear(std::uint64_t /*told*/) {}
+  virtual void on_published(std::uint64_t /*published*/) {}
 
   /// Combines n elements on the stream's device, in the stream's order. The reducer is copied; its
   /// operator must stay until the operation is complete.

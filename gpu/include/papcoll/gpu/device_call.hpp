@@ -214,7 +214,7 @@ void run_made(const Caller& caller, SizedCall made, void* stream) {
                                          run_at<A, Transport>);
         // Only behind that do all ranks know if memory is shared; without elements none has asked.
         by_schedule = nodes == nullptr && made.call.count != 0 &&
-                      !papcoll::detail::no_ipc_of(caller.core).empty();
+                      !papcoll::detail::why_no_ipc_of(caller.core).empty();
       }
       if (by_schedule) {
         using Contract = papcoll::detail::pick_policy<ContractPolicyKind, RankConsistent, Ps...>;

@@ -19,10 +19,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 // -------------------------------------------------------------------------
 // Phases   1. Each rank copies its contribution, but for its own slice, to memory that peers may
 //             map, announces where that is, and records an event.
-//          2. When its device is idle, or all have come, its stream waits for the events of those
-//             that have arrived, and a kernel combines its slice of their contributions with what
-//             it has. In the order of arrival if the operator commutes, else in rank order: what
-//             has come of the ranks that are next.
+//          2. When its device is idle, or all have arrived, its stream waits for the events of
+//             those that have arrived, and a kernel combines its slice of their contributions with
+//             what it has. In the order of arrival if the operator commutes, else in rank order:
+//             what has come of the ranks that are next.
 //          3. Each rank pulls the other slices of the result, each as soon as its event is
 //             recorded, from several ranks at once. Of a reduce only the root does.
 //          4. Its stream waits until all have pulled.
@@ -32,7 +32,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          That is what a ring moves, in 2 steps instead of 2(P−1). After the last arrival: one
 //          kernel on each device, over what was not combined before, and the pulls. Three signals
 //          for each rank, no messages.
-// Prefer   GPUs that all reach each other at once, from middle sizes on; ranks that come late one
+// Prefer   GPUs that all reach each other at once, from middle sizes on; ranks that arrive late one
 //          after the other. 4 GPUs, 16 MB, 72 GB/s for each pair: 168 µs, and Ring 440 (by the
 //          model, tests/unit/gpu/device_node_context_times_test.cpp). One GPU for all ranks:
 //          SharedDevice.

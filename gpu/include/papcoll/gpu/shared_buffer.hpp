@@ -23,13 +23,14 @@ namespace detail {
 /// endpoint's own once all have unmapped it.
 struct TakeBack {
   papcoll::detail::Shared<DeviceMemory> owner{};
-  void operator()(std::byte* lent) const { owner->take_back(lent); }
+  void operator()(std::byte* exported) const { owner->give_back_exported(exported); }
 };
 using ExportedMemory = std::unique_ptr<std::byte, TakeBack>;
 
 /// Exposes memory in a call of all ranks, which connects the transport; each passes a length of its
 /// own.
-template <class Transport> ExportedMemory lend(const Caller& caller, std::size_t bytes) {
+template <class Transport>
+ExportedMemory export_memory_of(const Caller& caller, std::size_t bytes) {
   struct Wish {
     std::size_t bytes;
     ExportedMemory memory{};
@@ -45,7 +46,7 @@ template <class Transport> ExportedMemory lend(const Caller& caller, std::size_t
       *+[](Endpoint& endpoint, std::uint32_t, Waiter&, const Call& made) {
         auto& wanted = *static_cast<Wish*>(const_cast<void*>(made.reducer.context));
         const auto& owner = Transport::device_endpoint(endpoint).memory();
-        wanted.memory = ExportedMemory{owner->lend(wanted.bytes), TakeBack{owner}};
+        wanted.memory = ExportedMemory{owner->take_exported(wanted.bytes), TakeBack{owner}};
       });
   return std::move(wish.memory);
 }
@@ -69,7 +70,7 @@ class shared_buffer {  // NOLINT(readability-identifier-naming): as shared_vecto
   template <Team C, std::integral N> shared_buffer(C&& comm, N count) {
     const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce};
     size_ = papcoll::detail::checked_count(caller, count);
-    memory_ = detail::lend<Transport>(caller, size_ * sizeof(T));
+    memory_ = detail::export_memory_of<Transport>(caller, size_ * sizeof(T));
   }
 
   /// Returns the address of the first element, on the device.

@@ -30,7 +30,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          where they are: SplitTail and PeerSlices do that.
 // Contract RankConsistent: each element is combined once. The order depends on the arrivals.
 //
-//        chunk          0       1       2       3        rank c comes last:
+//        chunk          0       1       2       3        rank c arrives last:
 //        accumulator   a∘b     a∘b     a∘b     a∘b       c adds to 0 and then to 1, while a and b
 //                                                        copy the result from 0
 //
@@ -126,7 +126,7 @@ class Accumulator::Run {
     return Outcome::moved;
   }
 
-  /// False, and all ranks throw, if the call of a rank that has come is not the same.
+  /// False, and all ranks throw, if the call of a rank that has arrived is not the same.
   bool learn_arrivals(CallContext auto& s) {
     if (known_ == s.size()) return true;
     for (int r = 0; r < s.size(); ++r) {

@@ -65,7 +65,7 @@ class ArrivalChain::Run {
     ticket_ = s.draw_ticket();
     // What the root of a reduce adds last no other rank reads.
     if (takes_ && ticket_ + 1 == s.size() && (rooted_ || s.size() == 1)) mine_ = c.out;
-    lends_output_ = takes_ && mine_ == c.out;
+    exposes_output_ = takes_ && mine_ == c.out;
   }
 
   /// Where this rank's sums go, for its successor to reach.
@@ -111,7 +111,7 @@ class ArrivalChain::Run {
         const std::byte* const others = sum_of(s, before_, added_, at, n, s.scratch(0));
         const std::byte* const low = lowest_ ? own + at : others;
         const std::byte* const high = lowest_ ? others : own + at;
-        if (lends_output_) {
+        if (exposes_output_) {
           s.reduce(to + at, low, high, n / chunks_.size);
         } else {
           s.reduce_for_peers(to + at, low, high, n / chunks_.size);
@@ -132,7 +132,7 @@ class ArrivalChain::Run {
 
   /// Returns true if there is room for the next chunk of this rank's sum.
   bool room(CallContext auto& s) {
-    if (mine_ != nullptr) return lends_output_ || s.use_pool();
+    if (mine_ != nullptr) return exposes_output_ || s.use_pool();
     if (added_ < s.buffers()) return true;
     const std::uint32_t read = added_ - s.buffers() + 1;
     if (ticket_ + 1 < s.size()) return after_ >= 0 && s.stage_reached(after_, read);
@@ -154,7 +154,7 @@ class ArrivalChain::Run {
     s.note_all_arrived();  // and all match: each link has compared its ends
     const std::size_t n = chunks_.bytes(taken_);
     std::byte* const to = c.out + chunks_.offset(taken_);
-    if (last_ != s.rank() || !lends_output_) {
+    if (last_ != s.rank() || !exposes_output_) {
       if (!s.begin_reading()) return false;
       const std::byte* const from = sum_of(s, last_, taken_, 0, n, to);
       if (from != to) s.read(to, from, n);
@@ -172,7 +172,7 @@ class ArrivalChain::Run {
   /// may stay; only the last rank of an allreduce may have lent its output.
   bool done(CallContext auto& s) {
     if (added_ < chunks_.count || (takes_ && taken_ < chunks_.count)) return false;
-    const bool is_read = lends_output_ && ticket_ + 1 == s.size() && !rooted_;
+    const bool is_read = exposes_output_ && ticket_ + 1 == s.size() && !rooted_;
     return !is_read || all_have_taken(s, chunks_.count);
   }
 
@@ -186,9 +186,9 @@ class ArrivalChain::Run {
   int after_ = -1;
   int last_ = -1;
   int next_taker_ = 0;
-  bool lowest_ = false;        ///< of the ranks that have come so far
-  bool takes_ = true;          ///< this rank wants the result
-  bool lends_output_ = false;  ///< its sums are in its output
+  bool lowest_ = false;          ///< of the ranks that have arrived so far
+  bool takes_ = true;            ///< this rank wants the result
+  bool exposes_output_ = false;  ///< its sums are in its output
   bool rooted_ = false;
   bool failed_ = false;
   bool begun_ = false;

@@ -71,7 +71,7 @@ class BlockCopies::Run : detail::ShownBlocks {
       const int r = taker(s, i);
       if (s.pending()[r] < 0 || !blocks_.gives(r, s.rank())) continue;
       const bool is_new = s.pending()[r] == 0;
-      if (is_new && uneven_ && is_with_length(s, r)) {
+      if (is_new && irregular_ && is_with_length(s, r)) {
         if (blocks_in_place(c) && filled_ != shown_bytes_) continue;
         if (!take_with_length(s, c, r)) return false;
         took = true;
@@ -108,7 +108,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     const bool line = in_line(s, c, r);
     if (!s.arrived(r, line ? 1 : 0)) return false;
     if (!s.matches(r)) return fail(s, r);
-    if (uneven_ && is_with_length(s, r)) return false;  // it has come just now
+    if (irregular_ && is_with_length(s, r)) return false;  // it has come just now
     if (!line && !s.arrived(r, 1)) {
       // A rank whose earlier call did not match comes with equal words, and shows nothing: what
       // is in its header is of another call. Only these ways begin with no part.
@@ -116,12 +116,12 @@ class BlockCopies::Run : detail::ShownBlocks {
       if (way != Way::pool && way != Way::pieces) return false;
     }
     const Way way = way_of(s, c, r);
-    if (uneven_) {
+    if (irregular_) {
       const std::uint64_t bytes = entry_of(s, r).bytes;
       if (bytes != blocks_.taken(r).n) return fail_of_counts(s, c, r, bytes);
     }
     s.pending()[r] = 1;
-    borrows_ = borrows_ || lends(way);
+    borrows_ = borrows_ || exposes(way);
     in_pieces_ = in_pieces_ || way == Way::pieces;
     if (in_pieces_) tell_pieces(s, c);
     if (++met_ + 1 == s.size()) s.note_all_arrived();
@@ -158,7 +158,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     }
     const std::size_t entry = static_cast<std::size_t>(s.rank()) * sizeof(Entry);
     const auto before = static_cast<std::size_t>(turn(s, r, s.rank()));
-    if (uneven_) s.expect(r, 0, entry, sizeof(Entry));
+    if (irregular_) s.expect(r, 0, entry, sizeof(Entry));
     const std::size_t at = blocks_.shares_one() ? 0 : before * n;
     if (at + n <= chunk_buffer_most) s.expect(r, first_chunk_buffer(s), table_bytes(s) + at, n);
   }
@@ -191,9 +191,9 @@ class BlockCopies::Run : detail::ShownBlocks {
 
   /// Where this rank's block begins in what rank r shows.
   std::size_t first_byte(CallContext auto& s, int r, Way way, std::size_t n) {
-    if (uneven_) return entry_of(s, r).at;
+    if (irregular_) return entry_of(s, r).at;
     if (blocks_.shares_one()) return 0;
-    return static_cast<std::size_t>(lends(way) ? s.rank() : turn(s, r, s.rank())) * n;
+    return static_cast<std::size_t>(exposes(way) ? s.rank() : turn(s, r, s.rank())) * n;
   }
 
   /// Copies the next part of rank r's block. False: it is not there yet, or the call has failed.
@@ -212,7 +212,7 @@ class BlockCopies::Run : detail::ShownBlocks {
       const std::size_t parts = (from + n + part_bytes - 1) / part_bytes;
       if (!s.arrived(r, static_cast<std::uint32_t>(parts))) return false;
     }
-    const bool guarded = lends(way);
+    const bool guarded = exposes(way);
     if (guarded && !s.begin_reading()) return failed_ = true, false;
     if (way == Way::pulled) {
       s.peers().pull(c.out + block.at, r, s.exposed_by(r).in.at + from, n);
@@ -275,7 +275,7 @@ class BlockCopies::Run : detail::ShownBlocks {
 
   bool is_done(CallContext auto& s) {
     if (taken_ != to_take_ || filled_ != shown_bytes_ || !own_is_there_) return false;
-    if (!lends(way_)) return true;
+    if (!exposes(way_)) return true;
     return all_took(s, all);
   }
 

@@ -73,9 +73,9 @@ class PeerBuffers {
     exposed.in = s.peers().place(c.in, c.bytes());
     staged_in_ = exposed.in.mapped == 0;
     if (direct_) {
-      lends_output_ = writes_out && s.peers().place(c.out, c.bytes()).mapped != 0;
-      std::byte* const pool = lends_output_ && !staged_in_ ? nullptr : s.pool(2 * c.bytes());
-      mine_ = lends_output_ ? c.out : pool;
+      exposes_output_ = writes_out && s.peers().place(c.out, c.bytes()).mapped != 0;
+      std::byte* const pool = exposes_output_ && !staged_in_ ? nullptr : s.pool(2 * c.bytes());
+      mine_ = exposes_output_ ? c.out : pool;
       exposed.out = s.peers().place(mine_, c.bytes());
       if (staged_in_) {
         inputs_ = pool + c.bytes();
@@ -95,7 +95,7 @@ class PeerBuffers {
   const Chunks& chunks() const noexcept { return chunks_; }
   /// Returns true if this rank's partial results are in its output, so that it may not return
   /// before peers have read them.
-  bool lends_output() const noexcept { return lends_output_; }
+  bool exposes_output() const noexcept { return exposes_output_; }
 
   /// Returns true if stage_next() has chunks left to stage.
   bool has_to_stage() const noexcept { return staged_ != chunks_.count; }
@@ -135,7 +135,9 @@ class PeerBuffers {
 
   /// Returns true if this rank may write partial results now; false only while its pool is still
   /// exposed to readers of an earlier call.
-  bool may_combine(CallContext auto& s) const { return !direct_ || lends_output_ || s.use_pool(); }
+  bool may_combine(CallContext auto& s) const {
+    return !direct_ || exposes_output_ || s.use_pool();
+  }
 
   /// Where this rank writes its partial result of chunk k.
   std::byte* target(CallContext auto& s, std::uint32_t k) const {
@@ -145,7 +147,7 @@ class PeerBuffers {
   /// Combines n elements into this rank's partial result.
   [[gnu::noinline]] void combine(CallContext auto& s, std::byte* out, const std::byte* low,
                                  const std::byte* high, std::size_t n) const {
-    if (lends_output_) {
+    if (exposes_output_) {
       s.reduce(out, low, high, n);
     } else {
       s.reduce_for_peers(out, low, high, n);
@@ -164,7 +166,7 @@ class PeerBuffers {
   /// Copies rank r's partial result of chunk k, which is the whole result, to this rank's output.
   [[gnu::noinline]] void take(CallContext auto& s, const Call& c, int r, std::uint32_t k) const {
     std::byte* const to = c.out + chunks_.offset(k);
-    if (lends_output_ && r == s.rank()) return;
+    if (exposes_output_ && r == s.rank()) return;
     const std::size_t n = chunks_.bytes(k);
     if (direct_ && r != s.rank()) return fetch(s, to, r, s.exposed_by(r).out, chunks_.offset(k), n);
     s.read(to, partial(s, r, k, 0, n, nullptr), n);
@@ -181,7 +183,7 @@ class PeerBuffers {
   std::uint32_t staged_ = 0;  ///< chunks of this rank that its peers may read
   bool direct_ = false;
   bool staged_in_ = false;
-  bool lends_output_ = false;
+  bool exposes_output_ = false;
 };
 
 /// One rank's way through a reduction by PeerBuffers: the chunks it is done with, in any order, and
@@ -241,7 +243,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
   /// Copies the result of chunk k, which lies with `holder`, to this rank's output. False if the
   /// call has failed.
   bool take(CallContext auto& s, const Call& c, std::uint32_t k, int holder) {
-    if (buffers_.lends_output() && holder == s.rank()) {
+    if (buffers_.exposes_output() && holder == s.rank()) {
       keep();
       return true;
     }
@@ -251,7 +253,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
   }
 
   /// This rank has combined a result, and written it to its output besides where others find it.
-  void keep() noexcept { lends_ = lends_ || buffers_.lends_output(); }
+  void keep() noexcept { exposes_ = exposes_ || buffers_.exposes_output(); }
 
   PeerBuffers buffers_;
 
@@ -296,7 +298,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
   /// Returns true if this rank, done with all chunks, may return: no peer reads results in its
   /// output.
   bool close(CallContext auto& s, const Call& c) {
-    if (!lends_ || c.collective == Collective::reduce) return true;
+    if (!exposes_ || c.collective == Collective::reduce) return true;
     return all_pass(next_reader_, s.size(), [&](int r) { return s.stage_reached(r, count_); });
   }
 
@@ -307,7 +309,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
   int next_taker_ = 0;
   int next_reader_ = 0;
   bool takes_ = true;
-  bool lends_ = false;
+  bool exposes_ = false;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -17,15 +17,15 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 //          its receiver are there, by the receiver or by a rank that waits anyway and sees the
 //          receiver's output; whoever takes up the piece's work word does it.
 //          An allgather's rank leaves when it has all pieces and all have its own. A bcast's root
-//          leaves when all have the message, or when those who have come do and it has copied the
-//          message to its pool, for those who come later.
+//          leaves when all have the message, or when those who have arrived do and it has copied
+//          the message to its pool, for those who arrive later.
 // Cost     After the last arrival, where outputs are seen by all: an allgather's (P−1)·n bytes for
 //          the last one are copied by all ranks together, besides n bytes of its own to each; else
 //          by it alone. A bcast's late rank copies n bytes, and delays no other.
 // Limits   One node. Needs contributions that peers reach: see unreachable(). With more than 16
 //          ranks a piece of an allgather is that of several neighbours, and waits for all of them.
 //
-//        receiver     0          1          2          contributions a b c; rank 2 comes last:
+//        receiver     0          1          2          contributions a b c; rank 2 arrives last:
 //        pieces     [a b ·]    [a b ·]    (absent)     0 and 1 have copied from each other
 //                   [a b c]    [a b c]    [a b c]      each takes up pieces, those of 2 included
 //
@@ -86,7 +86,7 @@ class DirectCopies {
   }
   bool is_there(CallContext auto& s, int r) const { return s.pending()[r] != 0; }
 
-  /// Looks who has come. False if a rank's call is not the same, or its data cannot be reached.
+  /// Looks who has arrived. False if a rank's call is not the same, or its data cannot be reached.
   bool meet(CallContext auto& s, const Call& c) {
     for (int r = 0; r < s.size() && met_ < s.size(); ++r) {
       // A bcast's readers have to do with the root only.
@@ -219,8 +219,8 @@ class DirectCopies {
     return true;
   }
 
-  /// Copies the next piece to the pool, for those who have not come. False if there is nothing to
-  /// do now, or no pool that they could reach.
+  /// Copies the next piece to the pool, for those who have not arrived. False if there is nothing
+  /// to do now, or no pool that they could reach.
   bool pool_next(CallContext auto& s, const Call& c) {
     if (kept_ || !all_have_all(s, c)) return false;
     if (pooled_ == 0) {
@@ -257,7 +257,7 @@ class DirectCopies {
   std::uint32_t pieces_ = 1;   ///< of each receiver
   std::uint32_t givers_ = 1;   ///< allgather: ranks whose contributions make a piece
   std::uint32_t pooled_ = 0;   ///< root: pieces in the pool
-  int met_ = 0;                ///< ranks that have come; pending() says which
+  int met_ = 0;                ///< ranks that have arrived; pending() says which
   bool bcast_ = false;
   bool gives_ = false;  ///< others copy from this rank
   bool takes_ = false;

@@ -36,7 +36,7 @@ inline Range block_of(const Call& c, int r) noexcept {
 //          has buffers makes the root wait, for the slowest reader of the chunk it would overwrite.
 // Cost     One flag; n bytes written once, and read by each rank or, of a scatter, once.
 // Limits   One node. If the calls do not match, a rank that throws may hold the first chunks of a
-//          message of several chunks: a reader does not wait for ranks that have not come.
+//          message of several chunks: a reader does not wait for ranks that have not arrived.
 //
 //        root's buffers   [k]  [k+1]  [k+2]  [k+3]        reader r has raised its flag to j:
 //        overwritten once all flags are above k           it has read all chunks below j

@@ -245,7 +245,7 @@ class GroupedLeaders {
 
 // GroupedPeers: PeerSlices' allreduce in two levels, where ranks are in groups
 // ----------------------------------------------------------------------------
-// Phases   All have come, and see all inputs and outputs; G groups of k ranks, P = G·k; see
+// Phases   All have arrived, and see all inputs and outputs; G groups of k ranks, P = G·k; see
 //          TwoLevelSlices. Each rank
 //          1. combines its slice of its group's inputs, and leaves the partial result in its
 //             output;

@@ -49,7 +49,7 @@ class LeaderFanRun {
   explicit LeaderFanRun(bool dynamic) noexcept : dynamic_(dynamic) {}
 
   bool step(CallContext auto& s, const Call& c) {
-    // Only the root of a bcast has the data, so it leads, whichever rank comes first.
+    // Only the root of a bcast has the data, so it leads, whichever rank arrives first.
     if (c.collective == Collective::bcast) return fan_out_.step(s, c);
     if (!begun_) begin(s, c);
     if (c.collective == Collective::allgather) return gather(s, c);

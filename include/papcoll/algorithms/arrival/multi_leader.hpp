@@ -25,7 +25,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //             flag.
 //          3. Each rank copies the other slices of the result from there.
 //          A few chunks are in flight: a rank writes and combines ahead while it waits.
-//          Where the call context says which ranks are near each other, in two levels:
+//          Where the call context says which ranks share a cache, in two levels:
 //          GroupedLeaders.
 // Cost     Two flags each way a chunk. Each rank copies 2(P−1)/P·n bytes and combines n·(P−1)/P:
 //          the work is shared evenly, which no single leader can do. Results take the place of

@@ -23,14 +23,14 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 // PeerSlices: each rank works on its slice, straight from its peers' buffers
 // --------------------------------------------------------------------------
-// Phases   1. Each rank announces where its buffers are, and waits until all have come.
+// Phases   1. Each rank announces where its buffers are, and waits until all have arrived.
 //          2. Where all lie in memory that all see (shared_vector, threads), each rank combines its
 //             slice of all inputs and writes it to all outputs that it sees. Where that is asked
 //             for (PeerReach) the kernel copies what is not seen (cross-memory attach): inputs
 //             while they are combined, and slices of the result afterwards. Of a reduce_scatter
 //             the slice is the rank's block, which no other rank wants.
 //          3. No rank leaves before all have read what they need of it.
-//          Where the call context says which ranks are near each other, an allreduce of what all
+//          Where the call context says which ranks share a cache, an allreduce of what all
 //          see is combined in two levels: GroupedPeers. Reduce and reduce_scatter stay in one:
 //          ranks other than the root have no output for partial results, and of a reduce_scatter
 //          every block is wanted by one rank alone.
@@ -42,7 +42,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          copied once each. Reduce_scatter: a rank reads n bytes and writes n/P.
 // Prefer   Balanced arrivals, from a few KB in the arena. Elsewhere it is the algorithm named
 //          above: staged chunks are quicker than the kernel's copies.
-// Limits   One node. Nothing is combined before the last has come: SplitTail, where ranks are late.
+// Limits   One node. Nothing is combined before the last has arrived: SplitTail, where ranks are
+//          late.
 // Contract Reproducible: every element is combined in rank order; in two levels, by groups.
 //
 //                 slice 0              slice 1              slice 2

@@ -61,7 +61,7 @@ class PrefixRuns::Run {
     line,          ///< with its flag; no result
     chunk_buffer,  ///< in chunk buffers, the contribution's chunk k in 2k, the result's in 2k + 1
     pool,          ///< in its pool, first the contribution
-    lent,          ///< in its buffers, which peers see
+    exposed,       ///< in its buffers, which peers see
     pulled,        ///< in its buffers, from where the kernel copies
   };
   enum class What { contribution, result };
@@ -114,7 +114,7 @@ class PrefixRuns::Run {
     way_ = is_last_ ? Way::chunk_buffer : choose_way(s, c, exposed);
     exposed.out.mapped |= static_cast<std::uint32_t>(way_) << 8U;
     if (way_ == Way::chunk_buffer && !is_last_) static_cast<void>(s.chunk_buffer(s.rank(), 0));
-    const bool ready = lends(way_) || is_last_;
+    const bool ready = exposes(way_) || is_last_;
     if (ready) given_ = chunks_.count;
     s.expose(exposed, ready ? all : 0);
   }
@@ -129,7 +129,7 @@ class PrefixRuns::Run {
     const BufferPlace out = s.peers().place(c.out, c.bytes());
     if (separate && in.mapped != 0 && (out.mapped != 0 || !wants_)) {
       exposed = {in, out};
-      return Way::lent;
+      return Way::exposed;
     }
     const bool may_pull = separate && s.peers().pulls() && c.bytes() >= pulled_from;
     if (may_pull && pulls_first(s, c)) {
@@ -144,7 +144,7 @@ class PrefixRuns::Run {
   }
 
   /// Returns true if peers read a rank's buffers in place.
-  static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
+  static bool exposes(Way way) noexcept { return way == Way::exposed || way == Way::pulled; }
 
   // --- giving
 
@@ -259,7 +259,7 @@ class PrefixRuns::Run {
   /// Combines the chunk of rank p with this rank's, as the first operand or the second.
   bool take(CallContext auto& s, const Call& c, int p, What what, bool is_low) {
     const Way way = way_of(s, p);
-    const bool guarded = lends(way);
+    const bool guarded = exposes(way);
     if (guarded && !s.begin_reading()) return failed_ = true, false;
     combine(s, c, p, way, what, is_low);
     if (guarded && !s.end_reading()) return failed_ = true, false;
@@ -306,7 +306,7 @@ class PrefixRuns::Run {
       return s.scratch(1);
     }
     const BufferDescriptor theirs = s.exposed_by(p);
-    const BufferPlace& place = way == Way::lent && result ? theirs.out : theirs.in;
+    const BufferPlace& place = way == Way::exposed && result ? theirs.out : theirs.in;
     const std::size_t before = way == Way::pool && result ? chunks_.elements * chunks_.size : 0;
     return s.peers().see(place) + before + offset;
   }
@@ -323,7 +323,7 @@ class PrefixRuns::Run {
         s.reduce(out, s.scratch(0), own, n / chunks_.size);
       }
     }
-    if (shows_results_ && !lends(way_)) {
+    if (shows_results_ && !exposes(way_)) {
       std::byte* const to = way_ == Way::pool
                                 ? pool_ + chunks_.elements * chunks_.size + chunks_.offset(done_)
                                 : s.chunk_buffer(s.rank(), 2 * done_ + 1);
@@ -340,7 +340,7 @@ class PrefixRuns::Run {
 
   bool is_done(CallContext auto& s) {
     if (done_ != chunks_.count || given_ != chunks_.count) return false;
-    if (!lends(way_)) return true;
+    if (!exposes(way_)) return true;
     return all_above(s, all);
   }
 

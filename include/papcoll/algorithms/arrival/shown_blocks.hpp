@@ -65,7 +65,7 @@ class ExchangedBlocks {
   Bytes block(int r, int first) const noexcept {
     const std::size_t size = call_->reducer.size;
     const std::size_t n = elements(first + r) * size;
-    if (call_->places != nullptr) return {call_->places[first + r] * size, n};
+    if (call_->displacements != nullptr) return {call_->displacements[first + r] * size, n};
     return {static_cast<std::size_t>(r) * n, n};
   }
 
@@ -83,7 +83,7 @@ class ShownBlocks {
     line,          ///< with its flag
     chunk_buffer,  ///< in half of its chunk buffers, behind the lengths if there are any
     pool,          ///< in its pool
-    lent,          ///< in its input, where peers see that
+    exposed,       ///< in its input, where peers see that
     pulled,        ///< in its input, from where the kernel copies
     pieces,        ///< of each block at a time as many as these hold
   };
@@ -100,7 +100,7 @@ class ShownBlocks {
   /// quicker through the pool, whose places calls use in turns.
   static constexpr std::size_t chunk_buffer_most = 4096;
   /// The bytes, of all blocks together, from which on a rank exposes its input.
-  static constexpr std::size_t lent_from = 8192;
+  static constexpr std::size_t exposed_from = 8192;
   /// The mean bytes of a block from which on the kernel may copy it: one copy, not two.
   static constexpr std::size_t pulled_from = 4096;
   static constexpr std::uint32_t all = std::numeric_limits<std::uint32_t>::max();
@@ -114,15 +114,16 @@ class ShownBlocks {
   void begin(CallContext auto& s, const Call& c) {
     begun_ = true;
     blocks_ = ExchangedBlocks{c, s.rank(), s.size()};
-    uneven_ = c.counts != nullptr && c.collective != Collective::allgather;  // where all know all
-    for_one_ = uneven_ && (c.collective == Collective::gather || s.size() == 2);
+    irregular_ =
+        c.counts != nullptr && c.collective != Collective::allgather;  // where all know all
+    for_one_ = irregular_ && (c.collective == Collective::gather || s.size() == 2);
     std::fill_n(s.pending(), s.size(), 0);
     for (int r = 0; r < s.size(); ++r) {
       if (r == s.rank()) continue;
       if (blocks_.gives(r, s.rank())) ++to_take_;
       if (blocks_.gives(s.rank(), r)) ++takers_;
     }
-    in_line_ = !uneven_ && line_bytes(c, s.rank(), s.size()) <= inline_bytes;
+    in_line_ = !irregular_ && line_bytes(c, s.rank(), s.size()) <= inline_bytes;
     piece_ = s.chunk_bytes() /
              static_cast<std::size_t>(blocks_.shares_one() ? 1 : std::max(1, s.size() - 1));
     show(s, c);
@@ -136,7 +137,7 @@ class ShownBlocks {
   }
   /// Returns true if rank r's blocks are in the cache line of its flag.
   bool in_line(const CallContext auto& s, const Call& c, int r) const noexcept {
-    if (c.counts == nullptr || uneven_) return in_line_;
+    if (c.counts == nullptr || irregular_) return in_line_;
     return line_bytes(c, r, s.size()) <= inline_bytes;
   }
 
@@ -165,7 +166,7 @@ class ShownBlocks {
     BufferDescriptor exposed;  // of what it shows, with the way where an output would be
     way_ = choose_way(s, c, exposed.in);
     exposed.out.at = static_cast<std::uint64_t>(way_);
-    if (uneven_) write_table(s);
+    if (irregular_) write_table(s);
     std::uint32_t at_once = 0;
     if (way_ == Way::chunk_buffer) {
       area_ = s.chunk_buffer(s.rank(), first_chunk_buffer(s)) + table_bytes(s);
@@ -174,7 +175,7 @@ class ShownBlocks {
       at_once = all;
       const std::size_t from = first_chunk_buffer(s) * s.chunk_bytes();
       s.expect_again(from, table_bytes(s) + shown_bytes_);
-    } else if (lends(way_)) {
+    } else if (exposes(way_)) {
       filled_ = shown_bytes_;
       at_once = all;
     } else if (way_ == Way::pieces) {
@@ -209,13 +210,13 @@ class ShownBlocks {
   }
 
   Way choose_way(CallContext auto& s, const Call& c, BufferPlace& place) {
-    const bool is_long = shown_bytes_ > std::min(lent_from, 2 * s.chunk_bytes());
+    const bool is_long = shown_bytes_ > std::min(exposed_from, 2 * s.chunk_bytes());
     const bool stays = is_long && !blocks_in_place(c);
     const BufferPlace input = stays ? s.peers().place(c.in, extent(s)) : BufferPlace{};
     const bool may_pull = stays && s.peers().pulls() && mean_block() >= pulled_from;
     if (input.mapped != 0) {
       place = input;
-      return Way::lent;
+      return Way::exposed;
     }
     if (may_pull && pulls_first(s, c)) {
       place = input;
@@ -245,14 +246,14 @@ class ShownBlocks {
   static std::uint32_t window(const CallContext auto& s) noexcept { return s.buffers() / 2; }
   /// The first chunk buffer of blocks that fit a rank's.
   std::uint32_t first_chunk_buffer(const CallContext auto& s) const noexcept {
-    return uneven_ ? 0 : window(s);
+    return irregular_ ? 0 : window(s);
   }
   std::size_t table_bytes(const CallContext auto& s) const noexcept {
-    return uneven_ ? static_cast<std::size_t>(s.size()) * sizeof(Entry) : 0;
+    return irregular_ ? static_cast<std::size_t>(s.size()) * sizeof(Entry) : 0;
   }
 
   /// Returns true if peers read a rank's input in place.
-  static bool lends(Way way) noexcept { return way == Way::lent || way == Way::pulled; }
+  static bool exposes(Way way) noexcept { return way == Way::exposed || way == Way::pulled; }
 
   /// Returns true if received blocks overwrite blocks that are still to be sent.
   static bool blocks_in_place(const Call& c) noexcept {
@@ -276,7 +277,7 @@ class ShownBlocks {
     for (int i = 0; i + 1 < s.size(); ++i) {
       const int r = taker(s, i);
       const auto b = blocks_.given(r);
-      const Entry e{lends(way_) ? b.at : at, b.n};
+      const Entry e{exposes(way_) ? b.at : at, b.n};
       if (!blocks_.shares_one()) at += b.n;
       s.write(table + static_cast<std::size_t>(r) * sizeof e,
               reinterpret_cast<const std::byte*>(&e), sizeof e);
@@ -347,8 +348,8 @@ class ShownBlocks {
   int next_taker_ = 0;
   Way way_ = Way::line;
   bool begun_ = false;
-  bool uneven_ = false;
-  bool for_one_ = false;  ///< uneven, and a rank sends to one other at most
+  bool irregular_ = false;
+  bool for_one_ = false;  ///< irregular, and a rank sends to one other at most
   bool in_line_ = false;
 };
 

@@ -32,7 +32,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 //          before the last arrival is those two.
 // Contract RankConsistent: each element is combined once. The order depends on the arrivals.
 //
-//        chunk        0      1      2      3        rank c comes last:
+//        chunk        0      1      2      3        rank c arrives last:
 //        holds       a∘b    a∘b    a∘b    a∘b       a, b and c each take up chunks, add c's part,
 //        lies with    b      a      b      b        and read the others'
 //
@@ -112,7 +112,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
     while (end < known_ && buffers_.has_input(s, s.pending()[end], k)) ++end;
     // In place, the sum is written over this rank's contribution, which must be part of it.
     // (Earlier tickets may be drawn and not show their holders, or their chunks, yet.)
-    if (end <= ticket_ && c.in_place() && buffers_.lends_output()) return chunk.count;
+    if (end <= ticket_ && c.in_place() && buffers_.exposes_output()) return chunk.count;
     const bool lonely = end == 1 && s.size() > 1;  // nothing to combine it with
     return lonely || (end != chunk.count && !buffers_.may_combine(s)) ? chunk.count : end;
   }
@@ -124,7 +124,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
     const std::size_t size = c.reducer.size;
     const std::size_t block = s.scratch_bytes() / size * size;
     const std::size_t bytes = buffers_.chunks().bytes(k);
-    std::byte* const out = end == s.size() && takes() && !buffers_.lends_output()
+    std::byte* const out = end == s.size() && takes() && !buffers_.exposes_output()
                                ? c.out + buffers_.chunks().offset(k)
                                : nullptr;  // it is the result, which this rank wants, too
     int lowest_before = s.size();          // of the ranks in what the chunk holds

@@ -108,7 +108,7 @@ struct PeerSlices
 };
 
 template <> struct ArrivalDriven<StaticOrder, PeerSlices> : detail::DrivenBy<PeerSlices> {
-  static constexpr bool lends_buffers = true;
+  static constexpr bool exposes_buffers = true;
   static constexpr bool combines_in_groups = true;
 };
 
@@ -127,7 +127,7 @@ struct BlockCopies
 };
 
 template <> struct ArrivalDriven<StaticOrder, BlockCopies> : detail::DrivenBy<BlockCopies> {
-  static constexpr bool lends_buffers = true;
+  static constexpr bool exposes_buffers = true;
   static constexpr bool takes_counts = true;
 };
 
@@ -142,7 +142,7 @@ struct PrefixRuns : detail::NodeSchedule<PrefixRuns, capability::positions, Nume
 };
 
 template <> struct ArrivalDriven<StaticOrder, PrefixRuns> : detail::DrivenBy<PrefixRuns> {
-  static constexpr bool lends_buffers = true;
+  static constexpr bool exposes_buffers = true;
 };
 
 /// The arrival-driven reduce and allreduce whose end all ranks share.
@@ -160,8 +160,8 @@ struct SplitTail
 };
 
 template <> struct ArrivalDriven<ArrivalOrder, SplitTail> : detail::DrivenBy<SplitTail> {
-  static constexpr bool lends_buffers = true;
-  static constexpr bool lends_results = true;
+  static constexpr bool exposes_buffers = true;
+  static constexpr bool exposes_results = true;
 };
 
 /// The reduce and allreduce by arrival in which each rank combines only what it brings.
@@ -192,8 +192,8 @@ struct CombiningTree
 };
 
 template <> struct ArrivalDriven<ArrivalOrder, CombiningTree> : detail::DrivenBy<CombiningTree> {
-  static constexpr bool lends_buffers = true;
-  static constexpr bool lends_results = true;
+  static constexpr bool exposes_buffers = true;
+  static constexpr bool exposes_results = true;
 };
 
 /// What Chain does where positions are tickets.
@@ -216,8 +216,8 @@ struct ArrivalChain {
 template <> struct ArrivalDriven<ArrivalOrder, Chain> : detail::DrivenBy<ArrivalChain> {
   using ByTicket = TicketChain;
   static constexpr std::string_view name = "ArrivalOrder+Chain";
-  static constexpr bool lends_buffers = true;
-  static constexpr bool lends_results = true;
+  static constexpr bool exposes_buffers = true;
+  static constexpr bool exposes_results = true;
 };
 
 /// An arrival policy and a schedule that is an arrival-driven algorithm under it.

@@ -95,7 +95,7 @@ class AlltoallPhases {
   static void name_sizes(Call& p, const Sizes& sizes) noexcept {
     p.count = 1;
     p.counts = sizes.data();
-    p.own_counts = true;
+    p.local_counts = true;
   }
 
   // --- lengths
@@ -166,7 +166,7 @@ class AlltoallPhases {
         if (i != 0) sizes[k + i] = sizes[k + i - 1] + sizes[i - 1];
       }
       name_sizes(p, sizes);
-      p.places = sizes.data() + k;
+      p.displacements = sizes.data() + k;
       return team_.intra(p);
     }
     p.count = own;
@@ -189,13 +189,13 @@ class AlltoallPhases {
 
   /// `shown`: on the representative what all members receive, by receiver and then by sender.
   void scatter(const std::byte* shown) {
-    const bool apart = call_.out_view != nullptr;
+    const bool packed = call_.out_view != nullptr;
     if (!alone()) {
-      std::byte* const out = apart ? room(2, own_received_) : call_.out;
+      std::byte* const out = packed ? room(2, own_received_) : call_.out;
       intra(Collective::scatter, shown, out, received_, own_received_);
       shown = out;
     }
-    if (apart) {
+    if (packed) {
       unpack(call_.out, call_.out_view, shown, own_received_ / call_.reducer.size,
              call_.reducer.size);
     } else if (alone()) {
@@ -296,8 +296,8 @@ class AlltoallPhases {
   [[noreturn, gnu::cold]] void refuse_lengths(int sender, int receiver, std::size_t has,
                                               std::size_t expected) const {
     throw_error<peer_error>({"papcoll: the ranks' counts do not match in alltoallv: rank ",
-                             team_.shown(sender), " has ", has, " bytes for rank ",
-                             team_.shown(receiver), ", which expects ", expected,
+                             team_.user_rank(sender), " has ", has, " bytes for rank ",
+                             team_.user_rank(receiver), ", which expects ", expected,
                              " of it: both must pass the same number"});
   }
 

@@ -34,7 +34,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// The nodes are those of the machine, or what Options::groups says. The representative of a node
 /// is its lowest rank, always: ranks of other nodes cannot address one that comes to be known late.
 /// Only within the node is a leader found by arrival, and a node's part is complete only when all
-/// its ranks have come.
+/// its ranks have arrived.
 ///
 /// Phases:
 ///   allreduce       reduce in each node; allreduce of the representatives; bcast in each node
@@ -104,8 +104,8 @@ inline constexpr std::array hierarchical_parameters{
     Parameter{"among nodes", "auto", 0, "an algorithm, or several, from the inside out"}};
 
 /// What a hierarchical collective may ask of its team. Roots are numbers within the group, or of
-/// groups. Calls with counts are also allgathers, gathers, scatters and alltoalls; with own_counts,
-/// each rank knows those of its own blocks only.
+/// groups. Calls with counts are also allgathers, gathers, scatters and alltoalls; with
+/// local_counts, each rank knows those of its own blocks only.
 class HierarchyTeam : Pinned {
  public:
   virtual ~HierarchyTeam() = default;
@@ -113,7 +113,7 @@ class HierarchyTeam : Pinned {
   virtual const Groups& groups() const = 0;
   virtual int rank() const = 0;
   /// A rank as messages call it.
-  virtual int shown(int rank) const = 0;
+  virtual int user_rank(int rank) const = 0;
   /// Returns true if the algorithm that is named for groups serves the collective.
   virtual bool serves_intra(Collective c) const = 0;
   /// Runs a call among this rank's group.

@@ -82,8 +82,8 @@ class HierarchicalPhases {
     p.root = root;
     p.split = 0;
     p.input_in_output = false;
-    p.own_counts = p.knows_all_counts = false;
-    p.places = nullptr;
+    p.local_counts = p.knows_all_counts = false;
+    p.displacements = nullptr;
     p.in_view = p.out_view = nullptr;
     return p;
   }
@@ -244,18 +244,19 @@ class HierarchicalPhases {
     }
   }
 
-  /// Where elements of the output come to stand: the output, or memory, if they lie apart there.
-  [[gnu::noinline]] std::byte* neighbours_of_output(int which, std::size_t elements) {
+  /// Where elements of the output come to stand: the output, or memory, if they are not contiguous
+  /// there.
+  [[gnu::noinline]] std::byte* contiguous_output(int which, std::size_t elements) {
     return call_.out_view == nullptr ? call_.out : team_.memory(which, bytes(elements));
   }
-  [[gnu::noinline]] void finish_output(const std::byte* neighbours, std::size_t elements) const {
+  [[gnu::noinline]] void finish_output(const std::byte* contiguous, std::size_t elements) const {
     if (call_.out_view == nullptr) return;
-    unpack(call_.out, call_.out_view, neighbours, elements, call_.reducer.size);
+    unpack(call_.out, call_.out_view, contiguous, elements, call_.reducer.size);
   }
 
   void allgather() {
     const Parts p = parts();
-    std::byte* const out = neighbours_of_output(1, p.total);
+    std::byte* const out = contiguous_output(1, p.total);
     std::byte* all = nullptr;
     std::byte* part = nullptr;
     if (representative()) {
@@ -276,7 +277,7 @@ class HierarchicalPhases {
     const bool first = group_ == root_group();
     std::byte* all = nullptr;  // in order of groups
     std::byte* part = nullptr;
-    std::byte* const out = is_root() ? neighbours_of_output(2, p.total) : nullptr;
+    std::byte* const out = is_root() ? contiguous_output(2, p.total) : nullptr;
     if (representative() && first) {
       all = is_root() && straight_ ? out : team_.memory(0, bytes(p.total));
       part = all + bytes(p.before);
@@ -296,7 +297,7 @@ class HierarchicalPhases {
     if (is_root()) finish_output(out, p.total);
   }
 
-  [[gnu::noinline]] const std::byte* neighbours_of_input(std::size_t elements) {
+  [[gnu::noinline]] const std::byte* contiguous_input(std::size_t elements) {
     if (call_.in_view == nullptr) return call_.in;
     std::byte* const packed = team_.memory(3, bytes(elements));
     pack(packed, call_.in, call_.in_view, 0, elements, call_.reducer.size);
@@ -306,7 +307,7 @@ class HierarchicalPhases {
   void scatter() {
     const Parts p = parts();
     const bool first = group_ == root_group();
-    const std::byte* all = is_root() ? neighbours_of_input(p.total) : nullptr;
+    const std::byte* all = is_root() ? contiguous_input(p.total) : nullptr;
     if (first && root_number() != 0) {
       std::byte* const to = representative() ? team_.memory(0, bytes(p.total)) : nullptr;
       hop(root_number(), 0, all, to, p.total);

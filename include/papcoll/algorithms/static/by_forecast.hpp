@@ -62,8 +62,8 @@ struct StepCost {
 /// Cost: the time to the root if all come as predicted and a message with its combination takes
 ///   StepCost; balanced, ⌈log₂ P⌉(α + βm + γm) as in a binomial tree. A rank that is later than all
 ///   others by more than that finds the others' result ready, and costs one more step.
-/// Prefer it for short and medium vectors, where some ranks come late: it puts them near the root,
-///   with as few steps as they leave time for.
+/// Prefer it for short and medium vectors, where some ranks arrive late: it puts them near the
+///   root, with as few steps as they leave time for.
 /// Limits: the vector goes whole, so long ones want SortedLinearTree or PreReducedRing. The
 ///   operator must commute. Without predictions it is a tree of ⌈log₂ P⌉ levels.
 ///
@@ -150,8 +150,8 @@ struct ClairvoyantTree {
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ClairvoyantTree>() noexcept)
 
-/// A ring in which the ranks that come early combine their own contributions first; what they have
-/// goes past the late ones and around.
+/// A ring in which the ranks that arrive early combine their own contributions first; what they
+/// have goes past the late ones and around.
 ///
 /// Phases: with E early ranks of P, (1) E − 1 pre-reduction steps, a reduce-scatter around the ring
 ///   of the early ranks; (2) each of the E parts, in q pieces, goes from its owner through the late
@@ -160,10 +160,10 @@ PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<ClairvoyantTree
 ///   arrivals and StepCost let the call end first; if that is E = P, it is Ring.
 /// Cost: for E < P, after the last arrival, (Eq + P − 1) steps of m/(Eq) bytes, so little more than
 ///   (β + γ)m for long vectors, against 2(P−1)/P·βm + (P−1)/P·γm of a ring, which cannot begin
-///   with a part before all have come.
-/// Prefer it for long vectors, where one or a few ranks come late by the time of a ring or more.
-/// Limits: latency grows with P; ranks that come late unexpectedly hold up all others. The operator
-///   must commute. Without predictions it is a ring.
+///   with a part before all have arrived.
+/// Prefer it for long vectors, where one or a few ranks arrive late by the time of a ring or more.
+/// Limits: latency grows with P; ranks that arrive late unexpectedly hold up all others. The
+///   operator must commute. Without predictions it is a ring.
 ///
 ///     P = 4, r2 late: E = 3, parts 0 1 2 (digits: whose contributions are combined), q = 1
 ///                         r0             r1             r3             r2

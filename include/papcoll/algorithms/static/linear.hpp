@@ -5,9 +5,9 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// Every position sends its contribution to every other: Linear's allgather alone, for agreements.
-/// Not in the catalogue. All of a position's sends and receives start at once, staggered, so that
-/// no position is the target of all at once.
+/// Every position sends its contribution to every other: Linear's allgather alone, for background
+/// exchanges. Not in the catalogue. All of a position's sends and receives start at once,
+/// staggered, so that no position is the target of all at once.
 ///
 /// Phases: one. Cost: P − 1 messages each.
 ///

@@ -72,7 +72,7 @@ template <StaticSchedule S> struct Pipelined {
   static MappingHint mapping_hint(Collective c, int size) {
     return AnySchedule::of<S>().mapping_hint(c, size);
   }
-  static void traffic(Collective c, auto& t) { AnySchedule::of<S>().tell_traffic(c, t); }
+  static void traffic(Collective c, auto& t) { AnySchedule::of<S>().add_traffic(c, t); }
 
   friend bool operator==(const Pipelined&, const Pipelined&) = default;
 };

@@ -48,8 +48,8 @@ struct Rabenseifner : PlainSchedule {
 
   static void traffic(Collective /*c*/, auto& t) {
     const Fold fold{t.size()};
-    detail::tell_folding(t, fold, 1, 1.5);
-    detail::tell_core(t, fold, [](int /*v*/, int k) { return 1.0 / (1 << k); });
+    detail::add_fold_traffic(t, fold, 1, 1.5);
+    detail::add_core_traffic(t, fold, [](int /*v*/, int k) { return 1.0 / (1 << k); });
   }
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<Rabenseifner>() noexcept)
@@ -94,8 +94,8 @@ struct ReduceScatterGather : PlainSchedule {
 
   static void traffic(Collective /*c*/, auto& t) {
     const Fold fold{t.size()};
-    detail::tell_folding(t, fold, 1, 0.5);
-    detail::tell_core(t, fold, [](int v, int k) {
+    detail::add_fold_traffic(t, fold, 1, 0.5);
+    detail::add_core_traffic(t, fold, [](int v, int k) {
       const bool gathers = v >> k == 1;
       return (gathers ? 1.0 : 0.5) / (1 << k);
     });

@@ -127,14 +127,14 @@ struct RecursiveDoubling : PlainSchedule {
     const Fold fold{t.size()};
     if (c == Collective::allgather) {
       const double each = 1.0 / t.size();
-      detail::tell_folding(t, fold, each, 1 - each);
-      detail::tell_core(t, fold, [&](int v, int k) {
+      detail::add_fold_traffic(t, fold, each, 1 - each);
+      detail::add_core_traffic(t, fold, [&](int v, int k) {
         const int run = v & ~((1 << k) - 1);
         return (fold.first(run + (1 << k)) - fold.first(run)) * each;
       });
     } else if (!is_prefix_reduction(c)) {
-      detail::tell_folding(t, fold, 1, 1);
-      detail::tell_core(t, fold, [](int /*v*/, int /*k*/) { return 1.0; });
+      detail::add_fold_traffic(t, fold, 1, 1);
+      detail::add_core_traffic(t, fold, [](int /*v*/, int /*k*/) { return 1.0; });
     }
   }
 };
@@ -200,11 +200,11 @@ struct RecursiveHalving : PlainSchedule {
     return is_power_of_two ? MappingHint::bit_reversed : MappingHint::by_traffic;
   }
 
-  static void traffic(Collective /*c*/, auto& t) { tell_halves(t, 0, t.size()); }
+  static void traffic(Collective /*c*/, auto& t) { add_halves(t, 0, t.size()); }
 
  private:
   /// Adds the traffic of the n positions from lo on.
-  [[gnu::cold]] static void tell_halves(Traffic& t, int lo, int n) {
+  [[gnu::cold]] static void add_halves(Traffic& t, int lo, int n) {
     if (n < 2) return;
     const int upper = n / 2;
     const int lower = n - upper;
@@ -214,8 +214,8 @@ struct RecursiveHalving : PlainSchedule {
       t.add(lo + lower + i, lo + i, lower * each);
     }
     if (lower > upper) t.add(lo + lower - 1, lo + n - 1, upper * each);
-    tell_halves(t, lo, lower);
-    tell_halves(t, lo + lower, upper);
+    add_halves(t, lo, lower);
+    add_halves(t, lo + lower, upper);
   }
 };
 PAPCOLL_COMPILE_ONCE(const ScheduleTable& detail::schedule_table<RecursiveHalving>() noexcept)

@@ -205,7 +205,7 @@ inline Builder core_of(const auto& b, Fold fold) {
 }
 
 /// Adds what the folded positions send to their proxies, and receive.
-[[gnu::cold]] inline void tell_folding(Traffic& t, Fold fold, double away, double back) {
+[[gnu::cold]] inline void add_fold_traffic(Traffic& t, Fold fold, double away, double back) {
   for (int i = 0; i < fold.pairs(); ++i) {
     t.add(2 * i + 1, 2 * i, away);
     t.add(2 * i, 2 * i + 1, back);
@@ -213,7 +213,8 @@ inline Builder core_of(const auto& b, Fold fold) {
 }
 
 /// share(v, k): what core position v sends to the one at distance 2^k.
-[[gnu::cold]] inline void tell_core(Traffic& t, Fold fold, FunctionRef<double(int, int)> share) {
+[[gnu::cold]] inline void add_core_traffic(Traffic& t, Fold fold,
+                                           FunctionRef<double(int, int)> share) {
   for (int v = 0; v < fold.core(); ++v) {
     for (int k = 0; 1 << k < fold.core(); ++k) {
       t.add(fold.first(v), fold.first(v ^ (1 << k)), share(v, k));

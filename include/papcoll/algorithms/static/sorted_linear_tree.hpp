@@ -11,8 +11,8 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// A chain through the ranks in the order in which they are expected, in segments: who comes early
-/// has passed its data on before the late ones come.
+/// A chain through the ranks in the order in which they are expected, in segments: who arrives
+/// early has passed its data on before the late ones come.
 ///
 /// Phases: reduce along the chain, from the first to come to the last; allreduce then bcast back
 ///   from there, each segment as soon as it is whole. bcast alone goes from the root to the first

@@ -112,8 +112,8 @@ template <class = void> AnySchedule chosen_suara(int p, double m);
 
 /// Tells what emit_grid() sends.
 template <class = void>
-void tell_grid_traffic(Traffic& traffic, std::span<const int> extents,
-                       std::span<const AnySchedule> along, bool folded);
+void add_grid_traffic(Traffic& traffic, std::span<const int> extents,
+                      std::span<const AnySchedule> along, bool folded);
 
 /// "4x8", without those that are left out.
 inline std::string extents_text(std::span<const int> extents) {
@@ -238,7 +238,7 @@ struct AnySuara {
   template <class = void> void traffic(Collective /*c*/, auto& t) const {
     if (extents.empty()) return;
     require_parts();
-    detail::tell_grid_traffic(t, extents, along, folded);
+    detail::add_grid_traffic(t, extents, along, folded);
   }
 
   friend bool operator==(const AnySuara&, const AnySuara&) = default;

@@ -262,25 +262,25 @@ template <class> AnySchedule chosen_suara(int p, double m) {
   return schedule_of(model, choose_suara(model, p, m), p, m);
 }
 
-/// What tell_grid_traffic() tells.
+/// What add_grid_traffic() adds.
 template <class> class GridTraffic {
  public:
   GridTraffic(Traffic& traffic, std::span<const AnySchedule> along, bool folded)
       : traffic_(traffic), along_(along), folded_(folded) {}
 
-  void tell(std::span<const int> extents) {
+  void add(std::span<const int> extents) {
     std::vector<int> all(static_cast<std::size_t>(traffic_.size()));
     std::iota(all.begin(), all.end(), 0);
-    tell_grid(all, extents, along_.size());
+    add_grid(all, extents, along_.size());
   }
 
  private:
-  [[gnu::cold]] void tell_grid(std::span<const int> members, std::span<const int> extents,
-                               std::size_t dimensions) {
-    if (dimensions == 1) return tell_line(0, members);
+  [[gnu::cold]] void add_grid(std::span<const int> members, std::span<const int> extents,
+                              std::size_t dimensions) {
+    if (dimensions == 1) return add_line(0, members);
     const int n = static_cast<int>(members.size());
     const auto grid = UnevenGrid::of(n, rows_of_grid(n, extents, dimensions));
-    if (!folded_ || grid.extras == 0) return tell_rows(members, grid, extents, dimensions);
+    if (!folded_ || grid.extras == 0) return add_rows(members, grid, extents, dimensions);
     const Fold fold{n, grid.rows * grid.columns};
     std::vector<int> core;
     core.reserve(static_cast<std::size_t>(fold.core()));
@@ -289,17 +289,17 @@ template <class> class GridTraffic {
       traffic_.add(member(members, 2 * i + 1), member(members, 2 * i), 1);
       traffic_.add(member(members, 2 * i), member(members, 2 * i + 1), 1.5);
     }
-    tell_rows(core, {grid.rows, grid.columns, 0}, extents, dimensions);
+    add_rows(core, {grid.rows, grid.columns, 0}, extents, dimensions);
   }
 
-  [[gnu::cold]] void tell_rows(std::span<const int> members, const UnevenGrid& grid,
-                               std::span<const int> extents, std::size_t dimensions) {
+  [[gnu::cold]] void add_rows(std::span<const int> members, const UnevenGrid& grid,
+                              std::span<const int> extents, std::size_t dimensions) {
     const std::size_t inner = dimensions - 1;
     for (int row = 0; row < grid.rows; ++row) {
       const auto first = static_cast<std::size_t>(grid.begin(row));
       const auto length = static_cast<std::size_t>(grid.length(row));
       const auto mine = members.subspan(first, length);
-      tell_grid(mine, extents.first(std::min(inner, extents.size())), inner);
+      add_grid(mine, extents.first(std::min(inner, extents.size())), inner);
       const int parts = grid.length(row) > grid.columns ? std::min(grid.columns, 4) : 0;
       for (int i = 0; i < parts; ++i) {  // to the position behind the last column
         traffic_.add(member(mine, i), mine.back(), 1.0 / parts);
@@ -310,11 +310,11 @@ template <class> class GridTraffic {
       for (int row = 0; row < grid.rows; ++row) {
         line[static_cast<std::size_t>(row)] = member(members, grid.begin(row) + column);
       }
-      tell_line(inner, line);
+      add_line(inner, line);
     }
   }
 
-  [[gnu::cold]] void tell_line(std::size_t dimension, std::span<const int> members) {
+  [[gnu::cold]] void add_line(std::size_t dimension, std::span<const int> members) {
     const int n = static_cast<int>(members.size());
     const Line* known = nullptr;
     for (const Line& line : lines_) {
@@ -352,12 +352,12 @@ template <class> class GridTraffic {
 };
 
 template <class Lazy>
-[[gnu::cold]] void tell_grid_traffic(Traffic& traffic, std::span<const int> extents,
-                                     std::span<const AnySchedule> along, bool folded) {
-  GridTraffic<Lazy>{traffic, along, folded}.tell(extents);
+[[gnu::cold]] void add_grid_traffic(Traffic& traffic, std::span<const int> extents,
+                                    std::span<const AnySchedule> along, bool folded) {
+  GridTraffic<Lazy>{traffic, along, folded}.add(extents);
 }
-PAPCOLL_COMPILE_ONCE(void tell_grid_traffic<>(Traffic&, std::span<const int>,
-                                              std::span<const AnySchedule>, bool))
+PAPCOLL_COMPILE_ONCE(void add_grid_traffic<>(Traffic&, std::span<const int>,
+                                             std::span<const AnySchedule>, bool))
 PAPCOLL_COMPILE_ONCE(AnySuara on_best_grid<>(AnySuara, int, std::size_t))
 PAPCOLL_COMPILE_ONCE(AnySchedule chosen_suara<>(int, double))
 

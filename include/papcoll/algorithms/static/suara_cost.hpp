@@ -71,9 +71,9 @@ constexpr bool keeps_order(SuaraPart part) noexcept {
 /// What its choice goes by: a machine as each algorithm sees it, in the order of SuaraPart.
 struct SuaraModel {
   std::array<HockneyWithGap, suara_part_count> machine{};
-  HockneyWithGap link{};   ///< of the messages that fill a grid's gaps
-  double segment = 8192;   ///< bytes, of segmented rings: the published one
-  std::size_t window = 4;  ///< blocks in flight: what Options::window is if nothing is said
+  HockneyWithGap link{};           ///< of the messages that fill a grid's gaps
+  double segment = 8192;           ///< bytes, of segmented rings: the published one
+  std::size_t pipeline_depth = 4;  ///< as that of Options
   bool commutative = true;
   bool shared_ports = false;  ///< messages in flight at once share a port; false: take turns
 
@@ -160,8 +160,9 @@ namespace detail {
     case SuaraPart::ring: return closed_form::ring_allreduce(h, p, m);
     case SuaraPart::segmented_ring:
       return shared ? closed_form::shared_ports::segmented_ring_allreduce(h, p, m, model.segment,
-                                                                          model.window)
-                    : closed_form::segmented_ring_allreduce(h, p, m, model.segment, model.window);
+                                                                          model.pipeline_depth)
+                    : closed_form::segmented_ring_allreduce(h, p, m, model.segment,
+                                                            model.pipeline_depth);
     case SuaraPart::rabenseifner: {
       const double odd = std::min(1.5, 0.25 * closed_form::detail::floor_log2(p));
       return closed_form::rabenseifner_allreduce(h, p, m) + (p % 2 == 0 ? 1.6 : odd) * fold;
@@ -277,7 +278,7 @@ struct SuaraLines {
   };
   // What is handed on is hidden by other blocks' steps, but for the last one's.
   return 3 * lines.folds * link.alpha + lines.hand_overs * link.message(std::min(m, block)) +
-         closed_form::window_by_window(m, block, model.window, group);
+         closed_form::window_by_window(m, block, model.pipeline_depth, group);
 }
 
 }  // namespace detail

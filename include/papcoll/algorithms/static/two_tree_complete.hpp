@@ -181,7 +181,7 @@ inline void bcast_along(const HeapTrees& trees, const TwoTreeChunks& chunks, aut
 
 /// Half of the vector goes along each of two trees, of an allreduce up and down.
 /// parent(tree, p): in which a position p ≥ 1 hangs.
-inline void tell_traffic_along(Collective c, Traffic& t, FunctionRef<int(int, int)> parent) {
+inline void add_tree_traffic(Collective c, Traffic& t, FunctionRef<int(int, int)> parent) {
   for (int tree = 0; tree < 2; ++tree) {
     for (int p = 1; p < t.size(); ++p) {
       if (c != Collective::bcast) t.add(p, parent(tree, p), 0.5);
@@ -189,8 +189,8 @@ inline void tell_traffic_along(Collective c, Traffic& t, FunctionRef<int(int, in
     }
   }
 }
-inline void tell_traffic_along(const HeapTrees& trees, Collective c, Traffic& t) {
-  tell_traffic_along(
+inline void add_tree_traffic(const HeapTrees& trees, Collective c, Traffic& t) {
+  add_tree_traffic(
       c, t, [&](int tree, int p) { return trees[static_cast<std::size_t>(tree)].parent(p); });
 }
 
@@ -252,7 +252,7 @@ struct TwoTreeComplete {
   void emit(Bcast, auto& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
   void emit(Allreduce, auto& b) const { emit(Reduce{}, b), emit(Bcast{}, b); }
 
-  static void traffic(Collective c, auto& t) { detail::tell_traffic_along(trees(t.size()), c, t); }
+  static void traffic(Collective c, auto& t) { detail::add_tree_traffic(trees(t.size()), c, t); }
 
   friend bool operator==(const TwoTreeComplete&, const TwoTreeComplete&) = default;
 };
@@ -300,7 +300,7 @@ struct ReorderedTwoTree {
 
   void emit(Bcast, auto& b) const { detail::bcast_along(trees(b.size()), {chunk_bytes}, b); }
 
-  static void traffic(Collective c, auto& t) { detail::tell_traffic_along(trees(t.size()), c, t); }
+  static void traffic(Collective c, auto& t) { detail::add_tree_traffic(trees(t.size()), c, t); }
 
   friend bool operator==(const ReorderedTwoTree&, const ReorderedTwoTree&) = default;
 };

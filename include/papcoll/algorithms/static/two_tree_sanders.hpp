@@ -236,7 +236,7 @@ struct TwoTreeSanders {
   static void traffic(Collective c, auto& t) {
     if (t.size() < 2) return;
     const detail::ColouredTrees trees{t.size()};
-    detail::tell_traffic_along(c, t, [&](int tree, int p) { return trees.parent(tree, p); });
+    detail::add_tree_traffic(c, t, [&](int tree, int p) { return trees.parent(tree, p); });
   }
 
   friend bool operator==(const TwoTreeSanders&, const TwoTreeSanders&) = default;

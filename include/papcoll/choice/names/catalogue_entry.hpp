@@ -185,7 +185,7 @@ constexpr bool runs_on(const CatalogueRow& row, const TransportName& transport) 
     return plan_of(row, name == text ? "" : text.substr(name.size() + 1), catalogue);
   }
   detail::throw_error<unknown_algorithm>({"papcoll: there is no static schedule '", name,
-                                          "': ", detail::near_names(name, std::move(names))});
+                                          "': ", detail::similar_names(name, std::move(names))});
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

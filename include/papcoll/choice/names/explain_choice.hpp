@@ -9,8 +9,8 @@
 #include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/by_messages.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
@@ -121,7 +121,7 @@ struct Unmet {
 [[gnu::cold]] inline Unmet unmet_by_parts(const HierarchicalSpec& hierarchical,
                                           const TeamFacts& team, CallFacts call,
                                           const Call& whole) {
-  call.uneven = call.own_counts = false;  // what a part does not serve is chosen for it
+  call.irregular = call.local_counts = false;  // what a part does not serve is chosen for it
   const SelectionInputs& s = team.inputs;
   for (const AlgorithmSpec* part : {&hierarchical.intra, &hierarchical.inter}) {
     const bool inner = part == &hierarchical.intra;
@@ -157,7 +157,7 @@ struct Unmet {
     unmet = unmet_by_parts(*named.hierarchical, team, facts, call);
   }
   if (unmet.why == nullptr) return;
-  tell_served(unmet.details, *unmet.why, call.collective, [&](Collective c) {
+  add_served_algorithms(unmet.details, *unmet.why, call.collective, [&](Collective c) {
     return named.arrival != nullptr ? named.arrival->serves(c) : named.schedule.serves(c);
   });
   e.refusal = refusal(*unmet.why, unmet.details);
@@ -172,14 +172,14 @@ struct Unmet {
   call.reducer.commutative = traits.commutative;
   call.count = bytes / call.reducer.size;
   const bool has_blocks = has_data(collective) && !is_elementwise(collective);
-  if (traits.uneven && has_blocks && !is_reduction(collective)) {
+  if (traits.irregular && has_blocks && !is_reduction(collective)) {
     static constexpr std::size_t some = 0;  // that there are counts is all that is asked
     call.counts = &some;
-    call.own_counts = collective != Collective::allgather;
+    call.local_counts = collective != Collective::allgather;
   }
   AlgorithmSpec contract = traits.algorithm.spec();
   if (traits.contract != default_contract) contract.contract = traits.contract;
-  state_contract(call, contract);
+  apply_contract(call, contract);
   return call;
 }
 
@@ -237,15 +237,15 @@ template <class Describe>
   }
   // What was the quickest may be unable to run this call.
   const bool is_best = tried[trial.candidate].is_best;
-  const bool was_told = is_best && s.learner->was_told(trial.kind);
+  const bool was_given = is_best && s.learner->was_given(trial.kind);
   const bool is_settled = is_best && s.learner->is_settled(trial.kind);
   e.reason += list.count == 1 ? "no other candidate is promising"
-              : was_told      ? "from the file: it was the quickest before"
+              : was_given     ? "from the file: it was the quickest before"
               : is_settled    ? "it was the quickest when candidates were tried"
               : trial.candidate == list.ids[0]
                   ? joined({"the model of the ", model, " expects least of it"})
                   : "it is tried, or was the quickest so far";
-  const auto tell = [&](std::uint8_t id) {
+  const auto add_candidate = [&](std::uint8_t id) {
     const auto [name, ns] = describe(id);
     const CallLearner::Tried& t = tried[id];
     e.candidates +=
@@ -253,10 +253,10 @@ template <class Describe>
     if (t.ns == 0) return;
     e.candidates += joined({", measured ", shown_time(t.ns), (t.is_dropped ? ", dropped" : "")});
   };
-  for (std::size_t i = 0; i < list.count; ++i) tell(list.ids[i]);
+  for (std::size_t i = 0; i < list.count; ++i) add_candidate(list.ids[i]);
   for (unsigned left = met & ~unsigned{list.listed()}; left != 0; left &= left - 1) {
     const auto id = static_cast<std::uint8_t>(std::countr_zero(left));
-    if ((list.allowed >> id & 1U) != 0) tell(id);
+    if ((list.allowed >> id & 1U) != 0) add_candidate(id);
   }
 }
 

@@ -18,7 +18,7 @@ struct CallTraits {
   bool commutative = true;                    ///< the operator, if there is one
   bool non_blocking = false;                  ///< the call returns a Request
   /// True if the lengths of blocks may differ, as in alltoallv, allgatherv, gatherv and scatterv.
-  bool uneven = false;
+  bool irregular = false;
   /// What is promised of its bits.
   NumericalContract contract = default_contract;
   Algorithm algorithm{};  ///< if one is named
@@ -42,7 +42,7 @@ struct Explanation {
   /// For a call on one node that names no algorithm: what else could run, its cost by the model,
   /// and its measured cost if it was tried.
   std::string candidates;
-  std::string kept;  ///< what became of the files of Options::learn and Options::tuning, if any
+  std::string kept;                  ///< what became of the selection files, if any
   std::vector<std::string> refused;  ///< algorithms that cannot run this call, by reasons
 
   /// All of it, a line for each.

@@ -183,7 +183,7 @@ class NameParser {
         name == "mpi" ? "only papcoll-bench knows it, for the MPI library's own collectives"
         : name.find_first_of(",; ") != name.npos
             ? "it looks like several names, which are written apart"
-            : near_names(name, all_policy_names(catalogue_));
+            : similar_names(name, all_policy_names(catalogue_));
     if (name != text_) fail(joined({"'", name, "' is no policy: ", hint}));
     throw_error<unknown_algorithm>({"papcoll: '", name, "' is no policy: ", hint});
   }

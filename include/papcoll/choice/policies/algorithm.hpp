@@ -108,7 +108,7 @@ class Algorithm {
 namespace detail {
 
 /// Tells the call what its contract asks of algorithms.
-inline void state_contract(Call& call, const AlgorithmSpec& s) noexcept {
+inline void apply_contract(Call& call, const AlgorithmSpec& s) noexcept {
   call.contract = s.contract;
   call.rank_order = !call.reducer.commutative || needs_rank_order(s.contract);
 }

@@ -22,10 +22,10 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   if (why.bit != requirement::common_memory) {
     core.invalid.refuse<unsupported_call>(called, refusal(why, details));
   }
-  const std::string& reason = core.surroundings().why_no_shared_memory;
+  const std::string& reason = core.environment().why_no_shared_memory;
   if (!reason.empty()) details.remedy = reason;
   const std::string text = refusal(why, details);
-  core.invalid.tell(called.non_blocking, text);
+  core.invalid.notify_peers(called.non_blocking, text);
   throw transport_unavailable(joined({"papcoll: ", text}));
 }
 
@@ -43,7 +43,8 @@ void require_able(TeamCore& core, Called called, const Algorithm& algorithm,
     details.algorithm = algorithm.name;
   }
   details.transport = transport;
-  tell_served(details, *why, call.collective, [&](Collective c) { return algorithm.serves(c); });
+  add_served_algorithms(details, *why, call.collective,
+                        [&](Collective c) { return algorithm.serves(c); });
   refuse_call(core, called, *why, std::move(details));
 }
 

@@ -173,9 +173,9 @@ struct AlgorithmNeeds {
 /// What a call is, as far as algorithms differ in it.
 struct CallFacts {
   bool non_blocking = false;
-  bool commutes = true;     ///< the operator is known to, or there is none
-  bool uneven = false;      ///< see Call::is_uneven()
-  bool own_counts = false;  ///< this rank knows its own counts only
+  bool commutes = true;       ///< the operator is known to, or there is none
+  bool irregular = false;     ///< see Call::is_irregular()
+  bool local_counts = false;  ///< this rank knows its own counts only
   NumericalContract contract = NumericalContract::fast;  ///< of its result, if that is combined
   std::size_t element_size = 0;
 };
@@ -201,8 +201,8 @@ constexpr const Requirement* why_not(const AlgorithmNeeds& algorithm, const Call
   unsigned met = team.bits;
   if (call.non_blocking) met &= ~requirement::blocking_call;
   if (!call.commutes) met &= ~requirement::commutative_operator;
-  if (call.uneven) met &= ~requirement::equal_blocks;
-  if (call.own_counts) met &= ~requirement::own_parts;
+  if (call.irregular) met &= ~requirement::equal_blocks;
+  if (call.local_counts) met &= ~requirement::own_parts;
   if (call.element_size > team.chunk_bytes) met &= ~requirement::small_elements;
   if (team.chunk_bytes < chunk_bytes_for_blocks(team.ranks)) met &= ~requirement::room_for_ranks;
   unsigned unmet = algorithm.bits & ~met;
@@ -244,7 +244,7 @@ inline AlgorithmNeeds needs_in_call(const AnySchedule& s, const Call& call) {
   if (!call.reducer.commutative && s.commutative_only()) {
     needs.bits = requirement::commutative_operator;
   }
-  if (call.own_counts && !call.knows_all_counts && !s.own_parts_only())
+  if (call.local_counts && !call.knows_all_counts && !s.own_parts_only())
     needs.bits |= requirement::own_parts;
   return needs;
 }
@@ -261,8 +261,8 @@ AlgorithmNeeds needs_in_call(const Algorithm& a, const Call& call) noexcept {
 inline CallFacts facts_of(const Call& call, bool non_blocking) noexcept {
   CallFacts facts;
   facts.non_blocking = non_blocking;
-  facts.uneven = call.is_uneven();
-  facts.own_counts = call.own_counts && !call.knows_all_counts;
+  facts.irregular = call.is_irregular();
+  facts.local_counts = call.local_counts && !call.knows_all_counts;
   facts.element_size = call.reducer.size;
   if (is_reduction(call.collective)) {
     facts.commutes = call.reducer.commutative;
@@ -329,8 +329,8 @@ namespace detail {
 /// The text for an algorithm that does not serve a collective: which collectives it serves, and
 /// which algorithms serve this one. `serves(c)` returns true if it serves c.
 template <class Serves>
-[[gnu::cold, gnu::noinline]] void tell_served(RefusalDetails& d, const Requirement& why,
-                                              Collective wanted, Serves&& serves) {
+[[gnu::cold, gnu::noinline]] void add_served_algorithms(RefusalDetails& d, const Requirement& why,
+                                                        Collective wanted, Serves&& serves) {
   if (why.bit != requirement::served_collective) return;
   d.collective = name_of(wanted);
   bool first = true;

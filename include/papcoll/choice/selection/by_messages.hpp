@@ -6,10 +6,10 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
-#include <papcoll/choice/selection/caches.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/message_costs.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
+#include <papcoll/choice/selection/selection_cache.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -54,7 +54,7 @@ inline bool has_late_node(const Call& call, const SelectionInputs& s) noexcept {
 
 /// Returns true if a call on several nodes may go through representatives of the nodes.
 inline bool may_go_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
-  if (!s.grouped || s.by_messages || call.is_uneven() || !s.nodes_in_order) return false;
+  if (!s.grouped || s.by_messages || call.is_irregular() || !s.nodes_in_order) return false;
   return call.collective != Collective::reduce_scatter && call.collective != Collective::gather &&
          call.collective != Collective::scatter;
 }
@@ -289,13 +289,14 @@ inline constexpr auto candidates_by_messages = [] {
   } else if constexpr (C == Collective::alltoall) {
     // Lengths are known to their own ranks only, so that nothing can go by them.
     return std::array{
-        flat<SpreadOut>([](Load l) { return l.call.is_uneven() ? 0 : never; }),
+        flat<SpreadOut>([](Load l) { return l.call.is_irregular() ? 0 : never; }),
         flat(
             Pairwise::name,
-            [](Load l) { return l.call.is_uneven() ? never : flat_alltoall(l).apart; },
-            [](Load l) { return each_apart(flat_alltoall(l), l.s.size); }),
+            [](Load l) { return l.call.is_irregular() ? never : flat_alltoall(l).unforwarded; },
+            [](Load l) { return unforwarded_alltoall(flat_alltoall(l), l.s.size); }),
         flat(
-            Bruck::name, [](Load l) { return l.call.is_uneven() ? never : flat_alltoall(l).bruck; },
+            Bruck::name,
+            [](Load l) { return l.call.is_irregular() ? never : flat_alltoall(l).bruck; },
             [](Load l) { return bruck_of_bits(flat_alltoall(l).radix_bits); }),
         by_nodes(alltoall_by_nodes_seconds),
     };
@@ -322,7 +323,8 @@ inline constexpr auto candidates_by_messages = [] {
                   "papcoll: there are no candidates for this collective here: add them");
     return std::array{
         flat<Binomial>([](Load l) {
-          return l.call.is_uneven() ? never : forms::binomial_gather(l.link, l.s.size, l.bytes());
+          return l.call.is_irregular() ? never
+                                       : forms::binomial_gather(l.link, l.s.size, l.bytes());
         }),
         flat<Linear>([](Load l) { return forms::linear_gather(l.link, l.s.size, l.bytes()); }),
     };

@@ -100,7 +100,7 @@ class JsonReader {
                                      const char* what = "field") const {
     const auto at = std::find(names.begin(), names.end(), name);
     if (at == names.end()) {
-      fail(joined({"there is no such ", what, ": ", near_names(name, names)}));
+      fail(joined({"there is no such ", what, ": ", similar_names(name, names)}));
     }
     return static_cast<std::size_t>(at - names.begin());
   }

@@ -86,14 +86,14 @@ struct KeptChoices {
 
   /// Tells a learner what was found of calls of a size. `names`: of the candidates, by places in
   /// kept_algorithms.
-  [[gnu::cold]] void tell(CallLearner& learner, const TeamLikeness& team, CallKind::Bits kind,
-                          const Call& call, const Vector<std::size_t>& names) const {
-    // Whether ranks come late and where buffers are may change from call to call, and so may
+  [[gnu::cold]] void teach(CallLearner& learner, const TeamLikeness& team, CallKind::Bits kind,
+                           const Call& call, const Vector<std::size_t>& names) const {
+    // Whether ranks arrive late and where buffers are may change from call to call, and so may
     // lengths that their own ranks know only.
     const bool by_messages = (kind & CallKind::by_messages_bit) != 0;
-    const auto changing = static_cast<CallKind::Bits>(CallKind::imbalanced_bit |
-                                                      (by_messages ? 0U : CallKind::in_arena_bit) |
-                                                      (call.own_counts ? CallKind::size_bits : 0U));
+    const auto changing = static_cast<CallKind::Bits>(
+        CallKind::imbalanced_bit | (by_messages ? 0U : CallKind::in_arena_bit) |
+        (call.local_counts ? CallKind::size_bits : 0U));
     for (const LearnedCall& c : calls) {
       if ((c.kind & ~changing) != kind || !(c.team == team)) continue;
       CallLearner::Settled s{c.kind, CallLearner::Settled::none, c.ns, 0};

@@ -18,7 +18,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// same on all ranks of a team.
 ///
 /// A kind begins with the first of its list. In some bursts of calls, which the number of the call
-/// draws, another one runs; each rank notes what the call cost it, and at each look of
+/// draws, another one runs; each rank notes what the call cost it, and at each evaluation of
 /// ArrivalMonitor, or exchange of RemoteArrivalMonitor, all see the same costs. Whoever is much
 /// slower is dropped after a few samples; among the others the median decides once each has enough.
 /// Afterwards a call is timed now and then: if its cost is clearly another than it was, candidates
@@ -28,7 +28,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
 ///     runs       first   second  first    third     | third is dropped: first, second
 ///
-/// Invariant: what is here changes only in add() and settle(), which all ranks call in the same
+/// Invariant: what is here changes only in add() and evaluate(), which all ranks call in the same
 /// call, by what is the same on all of them; pick() is a function of that, of the call and of its
 /// number. So all ranks pick alike.
 class CallLearner final : public CostListener {
@@ -46,7 +46,7 @@ class CallLearner final : public CostListener {
   static constexpr std::uint32_t widened_after = 256;   ///< looks: then all that may run are tried
   static constexpr std::uint32_t forgotten_after =
       4096;                                          ///< looks: then another kind takes its place
-  static constexpr std::uint32_t first_pause = 256;  ///< looks before it is tried again
+  static constexpr std::uint32_t first_pause = 256;  ///< evaluations before it is tried again
   static constexpr std::uint32_t longest_pause = 1U << 20U;  ///< it doubles each time
 
   /// What a call of a kind runs, whose number among the calls of the node or of the team is
@@ -119,10 +119,10 @@ class CallLearner final : public CostListener {
     if (is_of_other_blocks(cost)) return;
     Kind* const k = find_or_begin(cost.trial);
     if (k == nullptr) return;
-    if (k->seen != looks_ && touched_ < ArrivalMonitor::period) {
+    if (k->seen != evaluations_ && touched_ < ArrivalMonitor::period) {
       touch_[touched_++] = static_cast<std::uint16_t>(k - kinds_.data());
     }
-    k->seen = looks_;
+    k->seen = evaluations_;
     if (cost.trial.candidates != 0) k->candidates = cost.trial.candidates;
     ++k->calls;
     const bool tails = (cost.trial.kind & CallKind::imbalanced_bit) != 0;
@@ -131,20 +131,20 @@ class CallLearner final : public CostListener {
     if (s != nullptr) s->add(ns, k->calls);
   }
 
-  void settle(std::uint32_t periods = 1) noexcept override {
-    looks_ += periods;
+  void evaluate(std::uint32_t periods = 1) noexcept override {
+    evaluations_ += periods;
     is_trying_ = false;
     for (; touched_ != 0; --touched_) {
       const std::uint16_t i = touch_[touched_ - 1];
-      if (kinds_[i].settle(looks_, CallKind::calls_to_warm_up(keys_[i]))) ++changes_;
+      if (kinds_[i].evaluate(evaluations_, CallKind::calls_to_warm_up(keys_[i]))) ++changes_;
       is_trying_ = is_trying_ || !kinds_[i].is_settled;
     }
   }
 
   /// Returns true if the choice for a kind was set by begin_settled() and still holds.
-  bool was_told(std::uint16_t kind) const noexcept {
+  bool was_given(std::uint16_t kind) const noexcept {
     const Kind* const k = find(kind);
-    return k != nullptr && k->is_settled && k->was_told;
+    return k != nullptr && k->is_settled && k->was_given;
   }
 
   /// What is known of a kind whose choice is made.
@@ -175,7 +175,7 @@ class CallLearner final : public CostListener {
     Kind* const begun = find_or_begin({s.kind, s.best, 0});
     if (begun == nullptr) return;
     Kind& k = *begun;
-    k.is_settled = k.was_told = k.is_confirmed = true;
+    k.is_settled = k.was_given = k.is_confirmed = true;
     k.cost = s.ns;
     static_cast<void>(k.samples_of(s.best));
     for (std::uint8_t id = 0; id < 16; ++id) {
@@ -224,12 +224,12 @@ class CallLearner final : public CostListener {
     std::uint8_t candidates = 0;  ///< how many are listed
     std::uint8_t best = 0;
     bool is_settled = false;
-    bool was_told = false;      ///< and not tried since
+    bool was_given = false;     ///< and not tried since
     bool is_wide = false;       ///< those that are not promising are tried, too
     bool is_confirmed = false;  ///< the choice was made again, with all that is warm
-    std::uint32_t seen = 0;     ///< the look before that with its last sample
-    std::uint32_t since = 0;    ///< the look at which the choice was made
-    std::uint32_t again = 0;    ///< the first look at which it may be tried again
+    std::uint32_t seen = 0;     ///< the evaluation before that with its last sample
+    std::uint32_t since = 0;    ///< the evaluation at which the choice was made
+    std::uint32_t again = 0;    ///< the first evaluation at which it may be tried again
     std::uint32_t pause = first_pause;
     std::uint32_t cost = 0;   ///< of the best, when the choice was made
     std::uint32_t calls = 0;  ///< whose cost was counted
@@ -248,8 +248,8 @@ class CallLearner final : public CostListener {
                          [id](const Samples& s) { return s.id == id && s.is_dropped; });
     }
 
-    bool settle(std::uint32_t looks, std::uint32_t to_warm_up) noexcept {
-      if (is_settled) return watch(looks);
+    bool evaluate(std::uint32_t evaluations, std::uint32_t to_warm_up) noexcept {
+      if (is_settled) return watch(evaluations);
       const std::uint8_t before = best;
       bool is_another = false;
       std::uint32_t least = UINT32_MAX;
@@ -287,20 +287,20 @@ class CallLearner final : public CostListener {
       }
       is_settled = true;
       cost = least;
-      since = looks;
-      if (again == 0) again = looks + pause;
+      since = evaluations;
+      if (again == 0) again = evaluations + pause;
       samples_of(best)->clear();
       return true;
     }
 
     /// Returns whether the choice is to be made again.
-    bool watch(std::uint32_t looks) noexcept {
-      if (was_told && again == 0) {
-        since = looks;
-        again = looks + confirmed_after;
+    bool watch(std::uint32_t evaluations) noexcept {
+      if (was_given && again == 0) {
+        since = evaluations;
+        again = evaluations + confirmed_after;
         return false;
       }
-      if (!is_confirmed && looks - since >= confirmed_after) {
+      if (!is_confirmed && evaluations - since >= confirmed_after) {
         is_confirmed = true;
         const bool some_were_near =
             std::any_of(tried.begin(), tried.end(), [this](const Samples& s) {
@@ -309,9 +309,9 @@ class CallLearner final : public CostListener {
         if (some_were_near) reopen(false);
         return some_were_near;
       }
-      if (!is_wide && looks - since >= widened_after) {
+      if (!is_wide && evaluations - since >= widened_after) {
         is_wide = true;
-        is_settled = was_told = false;
+        is_settled = was_given = false;
         return true;
       }
       Samples& s = *samples_of(best);
@@ -319,9 +319,9 @@ class CallLearner final : public CostListener {
       const std::uint32_t now = s.median();
       s.clear();
       const bool is_as_it_was = now <= cost + cost / 2 && cost <= now + now / 2;
-      if (is_as_it_was || looks - again > UINT32_MAX / 2) return false;
+      if (is_as_it_was || evaluations - again > UINT32_MAX / 2) return false;
       pause = std::min(2 * pause, longest_pause);
-      again = looks + pause;
+      again = evaluations + pause;
       is_wide = false;
       reopen(true);
       return true;
@@ -329,7 +329,7 @@ class CallLearner final : public CostListener {
     /// Makes the candidates that were tried compete again, without the very slow ones, or with all
     /// that were far.
     void reopen(bool with_far) noexcept {
-      is_settled = was_told = false;
+      is_settled = was_given = false;
       candidates = 0;
       for (Samples& t : tried) {
         t.clear();
@@ -376,24 +376,24 @@ class CallLearner final : public CostListener {
     if (count_ < most_kinds) {
       ++count_;
     } else {
-      for (i = 0; i < count_ && looks_ - kinds_[i].seen <= forgotten_after;) ++i;
+      for (i = 0; i < count_ && evaluations_ - kinds_[i].seen <= forgotten_after;) ++i;
       if (i == count_) return nullptr;
     }
     ++changes_;
     keys_[i] = trial.kind;
     kinds_[i] = Kind{};
-    kinds_[i].seen = looks_ - 1;
+    kinds_[i].seen = evaluations_ - 1;
     kinds_[i].best = trial.candidate;
     return &kinds_[i];
   }
 
   std::array<Kind, most_kinds> kinds_{};                       ///< the first count_ are in use
   std::array<std::uint16_t, most_kinds> keys_{};               ///< theirs
-  std::array<std::uint16_t, ArrivalMonitor::period> touch_{};  ///< those with samples since a look
+  std::array<std::uint16_t, ArrivalMonitor::period> touch_{};  ///< those with new samples
   std::array<std::uint8_t, collective_count> block_bits_{};    ///< 0: see block_bytes()
   std::size_t touched_ = 0;
   std::size_t count_ = 0;
-  std::uint32_t looks_ = 0;  ///< or periods without one
+  std::uint32_t evaluations_ = 0;  ///< or periods without one
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

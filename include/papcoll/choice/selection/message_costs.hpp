@@ -10,7 +10,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
-#include <papcoll/choice/selection/caches.hpp>
+#include <papcoll/choice/selection/selection_cache.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
@@ -70,10 +70,10 @@ inline double bruck_seconds(const HockneyWithGap& h, int p, double block, int ra
 struct WeighedAlltoall {
   int radix_bits = 1;  ///< of Bruck: its radix is 2 to the power of this
   double bruck = 0;
-  double apart = 0;     ///< every block by itself, all at once
-  int window_bits = 0;  ///< 2 to the power of this at a time, if there are more
+  double unforwarded = 0;  ///< every block by itself, all at once
+  int window_bits = 0;     ///< 2 to the power of this at a time, if there are more
 
-  double seconds() const noexcept { return std::min(bruck, apart); }
+  double seconds() const noexcept { return std::min(bruck, unforwarded); }
 };
 
 /// Radix and window are powers of two up to this one, so that few plans are made.
@@ -91,7 +91,7 @@ inline int window_bits(const HockneyWithGap& h, double block) noexcept {
 /// All ranks find the same: it goes by bytes, number of ranks and the network.
 inline WeighedAlltoall weigh_alltoall(double block, int ranks, const HockneyWithGap& h) noexcept {
   WeighedAlltoall w;
-  w.apart = round_of_messages(h, ranks - 1, (ranks - 1) * block);
+  w.unforwarded = round_of_messages(h, ranks - 1, (ranks - 1) * block);
   w.bruck = bruck_seconds(h, ranks, block, 2);
   for (int bits = 2; bits <= most_bits && (1 << bits) < ranks; ++bits) {
     const double seconds = bruck_seconds(h, ranks, block, 1 << bits);
@@ -110,8 +110,8 @@ inline const AnySchedule& spread_out_of_bits(int window_bits) {
   return made_once<0, most_bits>(window_bits, [](int bits) { return SpreadOut{1 << bits}; });
 }
 
-/// Every block by itself.
-inline AnySchedule each_apart(const WeighedAlltoall& w, int ranks) {
+/// Every block by itself, from its sender to its receiver.
+inline AnySchedule unforwarded_alltoall(const WeighedAlltoall& w, int ranks) {
   if ((1 << w.window_bits) >= ranks - 1) return AnySchedule::of<Linear>();
   return w.window_bits == 0 ? AnySchedule::of<Pairwise>() : spread_out_of_bits(w.window_bits);
 }

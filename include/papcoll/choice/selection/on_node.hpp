@@ -41,7 +41,7 @@ struct NodeCandidate {
   const ArrivalAlgorithm* algorithm;
   PeerReach reach;
   NodeWork (*work)(const NodeLoad&) noexcept;
-  bool for_late = false;  ///< it is worth something only where ranks come late
+  bool for_late = false;  ///< it is worth something only where ranks arrive late
 };
 
 template <class Arrival, class Schedule>
@@ -260,8 +260,8 @@ inline constexpr std::size_t unknown_block_bytes = 65536;
 /// Returns the bytes of a block, in the mean if lengths differ. If lengths are known to their own
 /// ranks only: as in earlier calls, or a default if there were none.
 inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept {
-  if (!call.is_uneven()) return call.bytes();
-  if (!call.own_counts) return call.bytes() / static_cast<std::size_t>(s.size);
+  if (!call.is_irregular()) return call.bytes();
+  if (!call.local_counts) return call.bytes() / static_cast<std::size_t>(s.size);
   const std::size_t before = s.learner != nullptr ? s.learner->block_bytes(call.collective) : 0;
   return before != 0 ? before : unknown_block_bytes;
 }
@@ -270,20 +270,20 @@ inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept
 inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
   const ArrivalAlgorithm& a = *c.algorithm;
   if (c.for_late && !goes_by_arrivals(call, s)) return false;
-  if (call.is_uneven() && !a.takes_counts) return false;
+  if (call.is_irregular() && !a.takes_counts) return false;
   if (s.size > a.most_ranks) return false;
   const bool pulls = c.reach == PeerReach::pulled;
   const bool may_pull = s.pulls && bytes_of(call, s) > pulled_above;
-  if (pulls ? !may_pull || is_in_arena(call, s) : may_pull && s.prefers_pulls && a.lends_buffers)
+  if (pulls ? !may_pull || is_in_arena(call, s) : may_pull && s.prefers_pulls && a.exposes_buffers)
     return false;
-  const bool may_be_long = call.is_uneven() || call.bytes() >= BlockCopies::chunked_from;
+  const bool may_be_long = call.is_irregular() || call.bytes() >= BlockCopies::chunked_from;
   if (c.reach == PeerReach::chunked && (is_in_arena(call, s) || !may_be_long)) return false;
   // Where each rank has a place in each chunk, a chunk must be long enough.
   if (a.takes_counts && s.chunk_bytes < chunk_bytes_for_blocks(s.size)) return false;
   if (!is_reduction(call.collective) || is_prefix_reduction(call.collective)) return true;
   if (!keeps(a.contract, call.contract)) return false;
   if (!call.by_conditions()) {
-    return !a.lends_results && !(a.combines_in_groups && s.cache_groups > 1);
+    return !a.exposes_results && !(a.combines_in_groups && s.cache_groups > 1);
   }
   return !call.rank_order || a.keeps_order_on_request;
 }

@@ -5,7 +5,7 @@
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/policies/refused_call.hpp>
 #include <papcoll/choice/policies/requirements.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>
 #include <papcoll/runtime/setup/hierarchy.hpp>
 #include <papcoll/runtime/team.hpp>
@@ -28,7 +28,7 @@ inline Hierarchy* hierarchy_for(TeamCore& team, const HierarchicalSpec& hierarch
 
 /// Returns true if a rank knows all counts that the part's schedule needs.
 inline bool knows_its_counts(const AlgorithmSpec& part, const Call& call) {
-  return !call.own_counts || call.knows_all_counts || part.schedule.own_parts_only();
+  return !call.local_counts || call.knows_all_counts || part.schedule.own_parts_only();
 }
 
 /// Runs a call by a part of a hierarchical algorithm, or by what is chosen for it on the part's
@@ -43,7 +43,7 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   const OrderSource none;
   const OrderSource& orders = part.schedule ? none : part.order;
   const bool differ = call.counts != nullptr;
-  const bool by_messages = !reads || (differ && call.places == nullptr) || orders;
+  const bool by_messages = !reads || (differ && call.displacements == nullptr) || orders;
   if (!by_messages && part.arrival != nullptr && part.arrival->context == t.context &&
       part.arrival->serves(call.collective) && (!differ || part.arrival->takes_counts)) {
     return team.run(*part.arrival, t, call);
@@ -72,7 +72,7 @@ class HierarchyTeamOf final : public HierarchyTeam {
 
   const Groups& groups() const override { return hierarchy_.groups; }
   int rank() const override { return team_.rank(); }
-  int shown(int rank) const override { return team_.shown(rank); }
+  int user_rank(int rank) const override { return team_.user_rank(rank); }
 
   [[gnu::noinline]] bool serves_intra(Collective c) const override {
     const AlgorithmSpec& part = hierarchical_.intra;
@@ -191,7 +191,7 @@ class HierarchicalCheck {
       if (!s.transport_name.empty()) t = &named_transport(team_, s);
       if (t != nullptr && (t->offers & capability::node_memory) == 0) team_.connections.require(*t);
     } catch (const transport_unavailable& problem) {
-      team_.invalid.tell(false, problem.what());
+      team_.invalid.notify_peers(false, problem.what());
       throw;
     }
     const bool reads = t == nullptr ? shares : (t->offers & capability::node_memory) != 0;
@@ -208,7 +208,7 @@ class HierarchicalCheck {
     if (!shares) offers.bits &= ~requirement::common_memory;
     if (!reads) offers.bits &= ~requirement::node_memory;
     CallFacts facts = facts_of(call_, false);
-    facts.uneven = facts.own_counts = false;  // what a part cannot do of these is chosen, too
+    facts.irregular = facts.local_counts = false;  // what a part cannot do of these is chosen, too
     const Requirement* const why = why_not(needs, facts, offers);
     if (why == nullptr) return;
     RefusalDetails details = numbers_of(*why, needs, offers);

@@ -53,7 +53,7 @@ inline constexpr std::array kind_traits{
     KindTrait{"in_arena", CallKind::in_arena_bit, CallKind::by_messages_bit},
     KindTrait{"rank_order", CallKind::rank_order_bit},
     KindTrait{"reproducible", CallKind::reproducible_bit},
-    KindTrait{"uneven", CallKind::uneven_bit},
+    KindTrait{"uneven", CallKind::irregular_bit},
     KindTrait{"by_messages", CallKind::by_messages_bit},
     KindTrait{"non_blocking", CallKind::by_messages_bit | CallKind::non_blocking_bit}};
 
@@ -323,7 +323,7 @@ PAPCOLL_COMPILE_ONCE(std::string text_of<>(const SelectionFile&))
 
 /// What a team's selection files are, see runtime/setup/selection_texts.hpp.
 struct SelectionTexts {
-  std::string tuning;   ///< the contents of Options::tuning; nothing: there is none
+  std::string tuning;   ///< the contents of Options::tuning_file; nothing: there is none
   std::string source;   ///< for messages: "tuning file F"
   std::string learned;  ///< the contents of Options::learn; nothing: there are none
   std::string learn;    ///< its name
@@ -344,7 +344,7 @@ struct SelectionTexts {
 /// that which PAPCOLL_TUNING names: argument_error (with line and field) and system_error.
 inline void check_tuning(const std::string& file) {
   Options options;
-  options.tuning = file;
+  options.tuning_file = file;
   const std::string all = detail::read_selection_files(options);
   if (all.empty()) return;
   const detail::SelectionTexts texts{all};

@@ -172,17 +172,17 @@ struct CallKind {
   static constexpr Bits non_blocking_bit = in_arena_bit;  ///< of what passes messages
   static constexpr Bits rank_order_bit = 4;
   static constexpr Bits reproducible_bit = 2;
-  static constexpr Bits uneven_bit = 1;
+  static constexpr Bits irregular_bit = 1;
   static constexpr Bits all_bits = 31;
   static constexpr Bits size_bits = 31U << 5U;
 
   Bits key(const Call& call) const noexcept {
-    return key_of(
-        call.collective, call.own_counts ? block_bytes : call.bytes(),
-        static_cast<Bits>(
-            (by_messages ? by_messages_bit : 0U) | (imbalanced ? imbalanced_bit : 0U) |
-            (in_arena ? in_arena_bit : 0U) | (call.rank_order ? rank_order_bit : 0U) |
-            (call.by_arrivals() ? 0U : reproducible_bit) | (call.is_uneven() ? uneven_bit : 0U)));
+    return key_of(call.collective, call.local_counts ? block_bytes : call.bytes(),
+                  static_cast<Bits>(
+                      (by_messages ? by_messages_bit : 0U) | (imbalanced ? imbalanced_bit : 0U) |
+                      (in_arena ? in_arena_bit : 0U) | (call.rank_order ? rank_order_bit : 0U) |
+                      (call.by_arrivals() ? 0U : reproducible_bit) |
+                      (call.is_irregular() ? irregular_bit : 0U)));
   }
   /// Never 0. From 1 GB on sizes are of one kind.
   static Bits key_of(Collective c, std::size_t bytes, Bits bits) noexcept {

@@ -4,12 +4,12 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
-#include <papcoll/choice/selection/automatic.hpp>
 #include <papcoll/choice/selection/by_messages.hpp>
-#include <papcoll/choice/selection/caches.hpp>
+#include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/on_node.hpp>
+#include <papcoll/choice/selection/selection_cache.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/runtime/setup/hierarchy.hpp>
@@ -62,8 +62,8 @@ struct SelectionState final : TeamPart {
   static constexpr std::size_t slot_of(CallKind::Bits of) noexcept {
     return (of * 0x9e3779b9U >> 16U) % slots;
   }
-  bool has_begun = false;  ///< costs that are kept were passed on
-  std::uint32_t told = 0;  ///< of the learner's changes, those by what is kept
+  bool has_begun = false;    ///< costs that are kept were passed on
+  std::uint32_t taught = 0;  ///< of the learner's changes, those by what is kept
   LateNodeCache late_node;
   SuaraCache suara;
   SelectionCache choices;
@@ -141,8 +141,8 @@ inline int processors_of(const TeamCore& team) noexcept {
     state.team.node.begin_with(*costs);
   }
   const Chooser& chooser = *state.choosers[static_cast<std::size_t>(call.collective)];
-  state.kept->tell(state.learner, state.like, kind, call, names_of(chooser, kind));
-  state.told += state.learner.changes() - before;
+  state.kept->teach(state.learner, state.like, kind, call, names_of(chooser, kind));
+  state.taught += state.learner.changes() - before;
 }
 
 /// Before a call whose contract is stated, for which the learner is asked; the same call on all
@@ -157,8 +157,8 @@ inline void learn_from_call(TeamCore& team, const Call& call, const Chooser& cho
 }
 
 [[gnu::cold]] inline void SelectionState::keep() noexcept {
-  if (kept == nullptr || kept->learn.empty() || team.shown(team.rank()) != 0) return;
-  if (learner.changes() == told) return;
+  if (kept == nullptr || kept->learn.empty() || team.user_rank(team.rank()) != 0) return;
+  if (learner.changes() == taught) return;
   try {
     SelectionFile mine;
     mine.made_by = kept->here;
@@ -212,13 +212,13 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   }
   if (s.grouped && hierarchy->levels.size() == 1) s.late_node = &state.late_node;
   s.suara = &state.suara;
-  const MachineOnDemand* const machine = team.surroundings().machine.get();
+  const MachineOnDemand* const machine = team.environment().machine.get();
   if (!team.on_one_node() && machine != nullptr && machine->get().network().nodes() > 1) {
     s.orders = &team.plan_runs.machine_orders();
     s.plans = &team.plan_runs.plans();
   }
   if (team.on_one_node()) {
-    const Node& node = *team.surroundings().node;
+    const Node& node = *team.environment().node;
     const PeerMemory& peers = node.peers;
     if (node.groups != nullptr) s.cache_groups = node.groups->count();
     if (!is_repeatable) s.processors = processors_of(team);
@@ -249,13 +249,13 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
 /// The transport that a part names, or the default one.
 inline const TransportTable& named_transport(TeamCore& team, const AlgorithmSpec& part) {
   return part.transport != nullptr ? *part.transport
-                                   : find_transport(team.surroundings(), part.transport_name);
+                                   : find_transport(team.environment(), part.transport_name);
 }
 
 /// The transport a part runs on in this team.
 inline const TransportTable& transport_of(TeamCore& team, const AlgorithmSpec& part) {
   const TransportTable& t = named_transport(team, part);
-  return t.unavailable(team.surroundings()).empty() ? t : default_transport(team.surroundings());
+  return t.unavailable(team.environment()).empty() ? t : default_transport(team.environment());
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

@@ -91,7 +91,7 @@ class PeerLiveness : Pinned {
   using Departed = std::atomic<std::uint32_t>;
 
   /// Takes the lock of rank `me`. `fd` is open for writing and must live longer than the watch.
-  /// find_dead() may be used once all ranks have come here. Throws system_error.
+  /// find_dead() may be used once all ranks have arrived here. Throws system_error.
   [[gnu::cold]] PeerLiveness(int fd, int me, int ranks) : fd_(fd), me_(me), ranks_(ranks) {
     struct flock lock = byte_of(me);
     if (fcntl(fd_, F_SETLK, &lock) == 0) return;

@@ -25,7 +25,7 @@ class TimeWaited {
       : most_(most), looked_(now) {}
 
   /// Reads the clock, and returns the time waited so far.
-  Clock::duration until(Clock::time_point now = Clock::now()) noexcept {
+  Clock::duration look(Clock::time_point now = Clock::now()) noexcept {
     waited_ += std::clamp(now - looked_, Clock::duration{0}, most_);
     looked_ = now;
     return waited_;
@@ -104,16 +104,16 @@ struct WaitHooks {
   virtual ~WaitHooks() = default;
 
   const char* doing = "";  ///< where the wait is, for texts
-  bool moves_mpi = false;  ///< poke() does
+  bool moves_mpi = false;  ///< make_progress() does
 
   /// Moves MPI and the rank's outstanding requests. `mpi_alone`: not the requests.
-  virtual void poke(bool /*mpi_alone*/) {}
+  virtual void make_progress(bool /*mpi_alone*/) {}
   /// Throws if the communicator broke or the current call failed elsewhere.
   virtual void check() {}
   /// Looks for dead peers. If there are some, throws, or makes the next check() of each rank throw.
   virtual void watch() {}
   /// Throws deadline_exceeded.
-  virtual void expired() {}
+  virtual void deadline_passed() {}
 };
 
 /// Where papcoll waits: run_arrival() for arrival-driven algorithms, TeamMessages::run_plan() for
@@ -137,7 +137,7 @@ class Waiter {
     return yield_took > times.given_away && yield_took <= times.slice;
   }
   /// ... and a program that computes had it for its time slice.
-  bool lost_a_slice() const noexcept { return yield_took > times.slice; }
+  bool was_preempted() const noexcept { return yield_took > times.slice; }
 
   /// Moves things along when it is called again and again, and does not wait itself.
   using StepRef = detail::FunctionRef<bool()>;
@@ -171,7 +171,7 @@ class Waiter {
   bool shares_processor() const noexcept { return oversubscribed || is_crowded(); }
 
   Clock::duration between_yields() const noexcept {
-    return lost_a_slice() ? times.longest_spin : times.yield_every;
+    return was_preempted() ? times.longest_spin : times.yield_every;
   }
 
   /// One stop of the rank alone takes no more than a quarter of a short deadline.
@@ -256,16 +256,16 @@ class Waiter {
       also.check();
       const bool pokes_mpi = mpi.pokes_mpi();
       const Clock::time_point before = pokes_mpi ? Clock::now() : start;
-      also.poke(pokes_mpi);
+      also.make_progress(pokes_mpi);
       const Clock::time_point now = Clock::now();
-      const Clock::duration waited = time.until(now);
+      const Clock::duration waited = time.look(now);
       if (waited >= next_watch) {
         also.watch();
         next_watch = waited + times.watch_every;
       }
       if (deadline.count() != 0 && waited > deadline) {
         if (step()) return;  // this rank may have been held up since it last asked
-        also.expired();
+        also.deadline_passed();
       }
       const bool naps_now = naps != Naps::none && bells != nullptr &&
                             waited >= (alone ? times.spinning : times.yielding);

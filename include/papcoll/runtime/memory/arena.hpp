@@ -85,7 +85,7 @@ struct ArenaPart final : TeamPart {
 inline const Shared<Arena>& arena_of(TeamCore& core) {
   Shared<Arena>& arena = core.parts.get<ArenaPart>().arena;
   if (arena == nullptr) {
-    const TeamEnvironment& s = core.surroundings();
+    const TeamEnvironment& s = core.environment();
     arena = detail::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node,
                                        core.buffer_watch());
   }
@@ -133,9 +133,9 @@ class PackedMemory final : public TeamPart {
   std::size_t bytes_ = 0;
 };
 
-/// A blocking call whose elements lie apart, as one of neighbours: of copies of those buffers that
-/// lie apart. A buffer whose elements are neighbours stays as it is. Where the call throws, an
-/// output that lies apart is as it was.
+/// A blocking call some of whose buffers are not contiguous, as a call on contiguous copies of
+/// these; the other buffer stays as it is. Where the call throws, an output that is not contiguous
+/// is as it was.
 class PackedCall : Pinned {
  public:
   PackedCall(TeamCore& core, const Call& given)
@@ -163,10 +163,11 @@ class PackedCall : Pinned {
   Call packed_;
 };
 
-/// Calls f with a call that it equals, and whose elements are neighbours.
+/// Calls f with an equal call whose buffers are contiguous.
 template <class F>
-[[gnu::always_inline]] inline void with_neighbours(TeamCore& core, const Call& call, F&& f) {
-  if (!call.apart) [[likely]]
+[[gnu::always_inline]] inline void with_contiguous_buffers(TeamCore& core, const Call& call,
+                                                           F&& f) {
+  if (!call.is_noncontiguous) [[likely]]
     return f(call);
   PackedCall packed{core, call};
   f(packed.call());

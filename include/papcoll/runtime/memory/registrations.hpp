@@ -59,7 +59,8 @@ struct RegisteredMemory {
 
   /// Copies a range's bytes that are not in the pages: to the arena or, as its peers left them
   /// there, back.
-  void copy_ends(const AddressRange& range, bool back) const noexcept {
+  enum class EndsGo : unsigned char { in, out };
+  void copy_ends(const AddressRange& range, EndsGo go) const noexcept {
     for (const AddressRange& end :
          {AddressRange{data.begin, pages.begin}, AddressRange{pages.end, data.end}}) {
       const AddressRange part = range.common_with(end);
@@ -67,7 +68,7 @@ struct RegisteredMemory {
       auto* const here =
           reinterpret_cast<std::byte*>(part.begin);  // NOLINT(performance-no-int-to-ptr)
       std::byte* const there = seen_at(part.begin);
-      std::memcpy(back ? here : there, back ? there : here, part.bytes());
+      std::memcpy(go == EndsGo::in ? there : here, go == EndsGo::in ? here : there, part.bytes());
     }
   }
 };
@@ -123,8 +124,9 @@ class CallInArena {
  public:
   CallInArena(Registrations& known, const Call& given, int rank, int size) noexcept : call_(given) {
     // Static schedules read and write only buffers of their own rank.
-    if (given.count == 0 || !has_data(given.collective) || given.apart || given.counts != nullptr ||
-        given.in_view != nullptr || given.out_view != nullptr || given.memory != MemoryKind::host) {
+    if (given.count == 0 || !has_data(given.collective) || given.is_noncontiguous ||
+        given.counts != nullptr || given.in_view != nullptr || given.out_view != nullptr ||
+        given.memory != MemoryKind::host) {
       return;
     }
     const auto [holds_in, holds_out] = buffers_of(given.collective, rank == given.root);
@@ -135,17 +137,18 @@ class CallInArena {
       const AddressRange both{std::min(in.begin, out.begin), std::max(in.end, out.end)};
       const RegisteredMemory* const memory = find(known, both);
       if (memory == nullptr) return;
-      memory->copy_ends(both, false);
+      memory->copy_ends(both, RegisteredMemory::EndsGo::in);
       call_.in = memory->seen_at(in.begin);
       replace_output(*memory, out);
     } else {
       if (const RegisteredMemory* const memory = find(known, in)) {
-        memory->copy_ends(in, false);
+        memory->copy_ends(in, RegisteredMemory::EndsGo::in);
         call_.in = memory->seen_at(in.begin);
         any_ = true;
       }
       if (const RegisteredMemory* const memory = find(known, out)) {
-        memory->copy_ends(out, false);  // what the call leaves as it is comes back, too
+        // What the call leaves as it is comes back, too.
+        memory->copy_ends(out, RegisteredMemory::EndsGo::in);
         replace_output(*memory, out);
       }
     }
@@ -159,7 +162,7 @@ class CallInArena {
   /// After the call, if it did not fail.
   void finish() const noexcept {
     meet_other_addresses();
-    if (output_in_ != nullptr) output_in_->copy_ends(output_, true);
+    if (output_in_ != nullptr) output_in_->copy_ends(output_, RegisteredMemory::EndsGo::out);
   }
 
  private:

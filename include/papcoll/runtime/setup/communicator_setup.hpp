@@ -70,7 +70,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     find_known(options);
     // Where the ranks share their processors, they yield.
     const bool shares = known_ != nullptr && known_->where.oversubscribed;
-    if (!shares && process_->lost_a_slice_lately()) all_ranks_.expect_lost_slice();
+    if (!shares && process_->was_preempted_lately()) all_ranks_.expect_preemption();
     if (!process_->is_busy(nullptr)) wait_inside_mpi();
   }
 
@@ -86,7 +86,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     std::string problem;
   };
   /// Called after all ranks have exchanged their Hello.
-  [[gnu::cold]] Known join_known() {
+  [[gnu::cold]] Known adopt_cached() {
     Known known{nullptr, std::exchange(area_, nullptr), {}};
     if (!all_know_) {
       if (known.area != nullptr) known.area->discard();
@@ -104,22 +104,22 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   /// All ranks know each other, and some may run on other processors than they know.
   bool any_moved() const noexcept { return all_know_ && any_moved_; }
   /// The ranks go the long way then. `keeps`: for further communicators, too.
-  void forget_known(bool keeps) noexcept {
+  void discard_cached(bool keeps) noexcept {
     all_know_ = false;
     known_ = nullptr;
-    fell_back_ = !keeps;
+    discarded_cached_ = !keeps;
   }
   /// Returns true if the ranks did so, for this communicator only. What they have then may be less
   /// than what they know.
-  bool fell_back() const noexcept { return fell_back_; }
+  bool discarded_cached() const noexcept { return discarded_cached_; }
 
   /// A program that computes had this process's processor for a time slice, while this or lately
   /// another communicator was made: the team's waits need not lose another one to learn of it.
-  bool lost_a_slice() const noexcept { return all_ranks_.yield_took() > WaitTimes{}.slice; }
+  bool was_preempted() const noexcept { return all_ranks_.yield_took() > WaitTimes{}.slice; }
   const std::vector<int>& world_ranks() const noexcept { return world_ranks_; }
   /// Returns true if further communicators of these ranks and Options need not ask again. The
   /// contents of a machine's file may change.
-  static bool is_kept(const Options& options) {
+  static bool is_cacheable(const Options& options) {
     return options.machine.is_default() || options.machine.in_code() != nullptr;
   }
   /// Returns true if all ranks are those of MPI_COMM_WORLD.
@@ -141,26 +141,26 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   }
 
   /// At the end.
-  void keep_lost_slice() const noexcept {
-    if (all_ranks_.has_lost_slice()) process_->keep_lost_slice();
+  void record_preemption() const noexcept {
+    if (all_ranks_.was_preempted()) process_->record_preemption();
   }
 
   /// Before something that blocks inside MPI. Throws peer_lost if a peer is dead already.
-  void look_before_blocking() {
+  void check_peers() {
     doing = where;
     watch();
   }
 
-  /// Returns make(making). A failure of MPI that is the effect of a peer's death is reported as
+  /// Returns make(setup). A failure of MPI that is the effect of a peer's death is reported as
   /// such.
   template <class Make>
   static auto run(MPI_Comm comm, const Options& options, Shared<MpiProcess> process, Make&& make) {
-    CommunicatorSetup making{comm, options, std::move(process)};
+    CommunicatorSetup setup{comm, options, std::move(process)};
     try {
-      making.meet();
-      return make(making);
+      setup.exchange_identities();
+      return make(setup);
     } catch (const mpi_error&) {
-      making.look_before_blocking();
+      setup.check_peers();
       throw;
     }
   }
@@ -199,7 +199,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
 
   /// Looks for an earlier communicator of the same ranks, and makes this one's memory.
   [[gnu::cold]] void find_known(const Options& options) {
-    if (simulated || !is_of_world() || !is_kept(options)) return;
+    if (simulated || !is_of_world() || !is_cacheable(options)) return;
     known_ = process_->known_ranks().find(world_ranks_, options);
     if (known_ == nullptr) return;
     try {
@@ -210,7 +210,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     }
   }
 
-  [[gnu::cold]] void meet() {
+  [[gnu::cold]] void exchange_identities() {
     Hello mine;
     mine.id = process_->id();
     mine.pretends = mpi_pretends_nodes();
@@ -254,7 +254,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     if constexpr (simulated) all_ranks_ = PolledCollectives{all_ranks_.comm()};
   }
 
-  void poke(bool /*mpi_alone*/) override { process_->progress_others(nullptr); }
+  void make_progress(bool /*mpi_alone*/) override { process_->progress_others(nullptr); }
 
   [[gnu::cold]] void watch() override {
     for (std::size_t r = 0; r < peers_.size(); ++r) {
@@ -271,7 +271,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
                     failed);
   }
 
-  [[gnu::cold]] void expired() override {
+  [[gnu::cold]] void deadline_passed() override {
     const auto deadline = std::chrono::duration_cast<std::chrono::milliseconds>(deadline_);
     throw deadline_exceeded(
         joined({"papcoll: rank ", rank_, " waited longer than ", deadline.count(),
@@ -292,7 +292,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   Shared<CommunicatorSegment> area_;  ///< made by this rank
   bool all_know_ = false;             ///< and they have the areas
   bool any_moved_ = false;
-  bool fell_back_ = false;
+  bool discarded_cached_ = false;
 };
 
 /// Why the state of a communicator could not be made, as an attribute of it.
@@ -319,7 +319,7 @@ class SetupFailure final : public Attached {
   }
   std::array<std::int64_t, 13> mine{options.deadline.count(),
                                     static_cast<std::int64_t>(options.chunk_bytes),
-                                    static_cast<std::int64_t>(options.window),
+                                    static_cast<std::int64_t>(options.pipeline_depth),
                                     options.first_epoch,
                                     options.agreement_period,
                                     static_cast<std::int64_t>(options.arena_bytes),

@@ -38,7 +38,9 @@ class GroupEndpoint final : public Endpoint {
   bool run_to_end(const PlanRun& plan_run) override { return team_.run_to_end(plan_run); }
   void abandon() noexcept override { team_.abandon(); }
   std::uint32_t sequences_at_once() const noexcept override { return team_.sequences_at_once(); }
-  bool holds_on() const noexcept override { return team_.holds_on(); }
+  bool may_still_access_buffers() const noexcept override {
+    return team_.may_still_access_buffers();
+  }
 
  private:
   Endpoint& team_;
@@ -49,8 +51,8 @@ class GroupEndpoint final : public Endpoint {
 /// The transports of a team, and a rank's endpoints of those that have been used.
 class Connections {
  public:
-  /// `surroundings` must live longer.
-  explicit Connections(const TeamEnvironment& surroundings) : surroundings_(surroundings) {}
+  /// `environment` must live longer.
+  explicit Connections(const TeamEnvironment& environment) : environment_(environment) {}
 
   /// The team is one of `parent`'s, whose ranks `ranks` are its own: messages of MPI go that way,
   /// under the number `calls` of the parent's present call.
@@ -64,7 +66,7 @@ class Connections {
   /// Throws transport_unavailable if the transport cannot serve this team.
   [[gnu::cold]] void require(const TransportTable& t) const {
     if (&t == required_) return;
-    if (std::string why = t.unavailable(surroundings_); !why.empty()) {
+    if (std::string why = t.unavailable(environment_); !why.empty()) {
       throw transport_unavailable(
           detail::joined({"papcoll: ", t.name, " is not available on rank ", here(), ": ", why}));
     }
@@ -85,7 +87,7 @@ class Connections {
       auto* const made = new GroupEndpoint(parent_->endpoint(t), ranks_, *parent_calls_);
       connected_.push_back({&t, std::unique_ptr<Endpoint>{made}});
     } else {
-      connected_.push_back({&t, t.connect(surroundings_)});
+      connected_.push_back({&t, t.connect(environment_)});
     }
     return *connected_.back().endpoint;
   }
@@ -116,7 +118,7 @@ class Connections {
     return nothing;
   }
 
-  /// Returns true if connecting the transport blocks in MPI until all ranks have come.
+  /// Returns true if connecting the transport blocks in MPI until all ranks have arrived.
   bool connecting_blocks(const TransportTable& t) const noexcept {
     return parent_ == nullptr && (t.offers & capability::node_memory) == 0 &&
            substitution_.empty() && find(t) == nullptr;
@@ -132,10 +134,10 @@ class Connections {
     for (auto& c : connected_) c.endpoint->progress();
   }
 
-  /// Endpoint::may_be_of_death().
-  [[gnu::cold]] bool may_be_of_death() const noexcept {
+  /// Endpoint::may_mean_peer_death().
+  [[gnu::cold]] bool may_mean_peer_death() const noexcept {
     return std::any_of(connected_.begin(), connected_.end(),
-                       [](const Connected& c) { return c.endpoint->may_be_of_death(); });
+                       [](const Connected& c) { return c.endpoint->may_mean_peer_death(); });
   }
 
   /// The team ends, in order.
@@ -145,12 +147,12 @@ class Connections {
 
   /// After the team broke. True: something may still use the memory of what was in flight.
   [[gnu::cold]] bool abandon() noexcept {
-    bool holds_on = false;
+    bool may_still_access_buffers = false;
     for (auto& c : connected_) {
       c.endpoint->abandon();
-      holds_on |= c.endpoint->holds_on();
+      may_still_access_buffers |= c.endpoint->may_still_access_buffers();
     }
-    return holds_on;
+    return may_still_access_buffers;
   }
 
  private:
@@ -159,7 +161,7 @@ class Connections {
     std::unique_ptr<Endpoint> endpoint;
   };
 
-  std::string here() const { return std::to_string(surroundings_.rank); }
+  std::string here() const { return std::to_string(environment_.rank); }
 
   Endpoint* find(const TransportTable& t) const noexcept {
     for (const Connected& c : connected_) {
@@ -168,7 +170,7 @@ class Connections {
     return nullptr;
   }
 
-  const TeamEnvironment& surroundings_;
+  const TeamEnvironment& environment_;
   mutable const TransportTable* required_ = nullptr;  ///< the last that can serve the team
   detail::Vector<Connected> connected_;
   std::string substitution_;

@@ -63,7 +63,7 @@ struct NodeBytes {
   n.ticket_words =
       take(late, bytes.late, SharedWords::bytes(n.size, RemoteTicketCounter::words(n.size)));
   n.device_mailboxes = take(late, bytes.late, pairs * device_mailbox_bytes);
-  n.device_windows = take(late, bytes.late, pairs * device_window_bytes(n.size));
+  n.device_staging_rings = take(late, bytes.late, pairs * device_staging_ring_bytes(n.size));
   bytes.buffers = chunk_buffers_bytes(n.size, chunk_bytes);
   n.buffers = take(late, bytes.late, bytes.buffers);
   return bytes;

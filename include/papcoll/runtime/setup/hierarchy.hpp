@@ -108,8 +108,10 @@ class HierarchyPlans {
 /// A team's hierarchy as one rank of it sees it.
 struct Hierarchy : Pinned {
   ~Hierarchy() {
-    const auto holds_on = [](const auto& team) { return team && team->holds_on(); };
-    if (!holds_on(intra) && !holds_on(inter)) return;
+    const auto may_still_access_buffers = [](const auto& team) {
+      return team && team->may_still_access_buffers();
+    };
+    if (!may_still_access_buffers(intra) && !may_still_access_buffers(inter)) return;
     for (detail::KeptMemory& m : memory) m.leak();
   }
 
@@ -142,7 +144,7 @@ namespace detail {
                                                 const std::vector<int>& members, int number,
                                                 Node& node, std::size_t chunk_bytes,
                                                 const HierarchyMemory& memory) {
-  const TeamEnvironment& outer = parent.surroundings();
+  const TeamEnvironment& outer = parent.environment();
   TeamEnvironment s;
   s.transports = outer.transports;
   s.rank = number;
@@ -267,7 +269,7 @@ inline Hierarchy* hierarchy_of(TeamCore& core) {
   GroupColours levels = options.groups;
   if (by_caches) {
     levels = {d->caches->of};
-  } else if (levels.empty() && core.surroundings().nodes > 1) {
+  } else if (levels.empty() && core.environment().nodes > 1) {
     levels = {d->nodes};
   }
   if (levels.empty()) return nullptr;

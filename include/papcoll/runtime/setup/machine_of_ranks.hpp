@@ -44,7 +44,7 @@ struct Whereabouts {
 };
 static_assert(sizeof(Whereabouts) <= 32 && std::has_unique_object_representations_v<Whereabouts>);
 
-[[gnu::cold]] inline RanksTell ranks_tell(const PolledCollectives& all_ranks) {
+[[gnu::cold]] inline RankAllgather allgather_among(const PolledCollectives& all_ranks) {
   static constexpr const char* where = "reading the machine of Options::machine";
   using Ranks = const PolledCollectives;
   return {all_ranks.rank(where), &all_ranks,
@@ -96,7 +96,7 @@ static_assert(sizeof(Whereabouts) <= 32 && std::has_unique_object_representation
   found.machine =
       source.is_default()
           ? detail::make_shared<const MachineOnDemand>(std::move(places))
-          : source.describe()(source, ranks_tell(all_ranks), found.nodes, std::move(places));
+          : source.describe()(source, allgather_among(all_ranks), found.nodes, std::move(places));
   return found;
 }
 

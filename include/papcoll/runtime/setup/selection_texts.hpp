@@ -81,8 +81,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
     const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
     return !option.empty() ? option.c_str() : value != nullptr ? value : "";
   };
-  const char* const tuning = named(options.tuning, "PAPCOLL_TUNING");
-  const char* const by_variable = options.tuning.empty() ? " (PAPCOLL_TUNING)" : "";
+  const char* const tuning = named(options.tuning_file, "PAPCOLL_TUNING");
+  const char* const by_variable = options.tuning_file.empty() ? " (PAPCOLL_TUNING)" : "";
   const char* const learn = named(options.learn, "PAPCOLL_LEARN");
   std::string all;
   if (*tuning == '\0' && *learn == '\0') return all;

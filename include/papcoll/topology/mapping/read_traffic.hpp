@@ -78,8 +78,8 @@ class TrafficReader final : public StepSink {
 /// worth the time it would take to find.
 [[gnu::cold]] inline std::optional<Traffic> traffic_of(const AnySchedule& schedule, Collective c,
                                                        int size) {
-  Traffic told{size};
-  if (schedule.tell_traffic(c, told)) return told;
+  Traffic known{size};
+  if (schedule.add_traffic(c, known)) return known;
   constexpr std::size_t most_steps = 64;
   detail::TrafficReader reader{c, size};
   for (int p = 0; p < size; ++p) {

@@ -73,11 +73,11 @@ inline const int failure_attribute = MPI_WIN_MODEL + 1;
 inline const int failure_attribute = MPI_KEYVAL_INVALID;
 #endif
 
-/// Collectives of MPI that are started, and asked after by MPI_Test. `alone`: nothing else needs
-/// this rank meanwhile, so that the library may wait at once.
-struct Started {
+/// Collectives of MPI that are started, and asked after by MPI_Test. `may_block`: nothing else
+/// needs this rank meanwhile, so that the library may wait at once.
+struct NonblockingCollectives {
   MPI_Comm comm;
-  bool alone;
+  bool may_block;
 
   int barrier(MPI_Request* r) const { return MPI_Ibarrier(comm, r); }
   int bcast(void* data, int bytes, int root, MPI_Request* r) const {

@@ -84,15 +84,15 @@ class MpiEndpoint : public Endpoint {
         MPI_Cancel(&requests_[i]);
       }
     }
-    holds_on_ |= !drained();
+    may_still_access_buffers_ |= !drained();
     requests_.clear();
     works_.clear();
     ended_ = 0;
   }
 
   std::uint32_t sequences_at_once() const noexcept override { return link_.sequences_at_once(); }
-  bool holds_on() const noexcept override { return holds_on_; }
-  bool may_be_of_death() const noexcept override {
+  bool may_still_access_buffers() const noexcept override { return may_still_access_buffers_; }
+  bool may_mean_peer_death() const noexcept override {
     return detail::handled_as<peer_lost>() != nullptr &&
            detail::handled_as<detail::lost_rank>() == nullptr;
   }
@@ -155,7 +155,7 @@ class MpiEndpoint : public Endpoint {
     ended_ += n;
     if (requests_.size() <= InTurn::at_once || 2 * ended_ >= requests_.size()) drop_ended();
     received({ended_works_.data() + sends, n - sends});
-    for (std::size_t i = 0; i < n; ++i) tell(ended_works_[i]);
+    for (std::size_t i = 0; i < n; ++i) report_complete(ended_works_[i]);
     return true;
   }
 
@@ -163,7 +163,7 @@ class MpiEndpoint : public Endpoint {
   /// Called when these receives are complete, before anything is notified of it.
   virtual void received(std::span<const TransportOp> /*receives*/) {}
   /// Notifies the owner that the message is complete.
-  virtual void tell(const TransportOp& w) { w.owner->complete(w.slot, w.step); }
+  virtual void report_complete(const TransportOp& w) { w.owner->complete(w.slot, w.step); }
 
   void drop_ended() noexcept {
     std::size_t kept = 0;
@@ -240,20 +240,20 @@ class MpiEndpoint : public Endpoint {
   detail::Vector<int> indices_;
   detail::Vector<MPI_Status> statuses_;
   detail::Vector<TransportOp> ended_works_;  ///< what ended and is being reported
-  bool holds_on_ = false;
+  bool may_still_access_buffers_ = false;
 };
 
 /// An MpiEndpoint that notifies a function of completed messages.
 class NotifyingMpiEndpoint final : public MpiEndpoint {
  public:
-  /// `told` is called by progress().
-  NotifyingMpiEndpoint(MpiLink& link, std::function<void(const TransportOp&)> told)
-      : MpiEndpoint(link), told_(std::move(told)) {}
+  /// `notify` is called by progress().
+  NotifyingMpiEndpoint(MpiLink& link, std::function<void(const TransportOp&)> notify)
+      : MpiEndpoint(link), notify_(std::move(notify)) {}
 
  private:
-  void tell(const TransportOp& w) override { told_(w); }
+  void report_complete(const TransportOp& w) override { notify_(w); }
 
-  std::function<void(const TransportOp&)> told_;
+  std::function<void(const TransportOp&)> notify_;
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -73,7 +73,7 @@ class NativeCollectives {
 
   [[gnu::cold]] void run(const Call& c) {
     if (!has_data(c.collective)) return all_ranks_.barrier(where);
-    if (c.is_uneven()) return exchange(c);
+    if (c.is_irregular()) return exchange(c);
     if (c.in_view != nullptr || c.out_view != nullptr) return run_packed(c);
     if (c.collective == Collective::reduce_scatter) return reduce_scatter(c);
     if (is_reduction(c.collective)) return combine(c);
@@ -85,12 +85,12 @@ class NativeCollectives {
   static constexpr std::size_t piece_bytes = std::size_t{1} << 18;  ///< of each rank at a time
 
   static std::size_t length(const Call& c, std::size_t i) noexcept {
-    return (c.is_uneven() ? c.counts[i] : c.count) * c.reducer.size;
+    return (c.is_irregular() ? c.counts[i] : c.count) * c.reducer.size;
   }
   /// Where the i-th block of a buffer begins, of which the first is block `first` of the call's.
   static std::size_t place(const Call& c, std::size_t first, std::size_t i) noexcept {
-    if (!c.is_uneven()) return i * c.bytes();
-    if (c.places != nullptr) return c.places[first + i] * c.reducer.size;
+    if (!c.is_irregular()) return i * c.bytes();
+    if (c.displacements != nullptr) return c.displacements[first + i] * c.reducer.size;
     std::size_t bytes = 0;
     for (std::size_t before = 0; before < i; ++before) bytes += length(c, first + before);
     return bytes;

@@ -43,13 +43,13 @@ class PolledCollectives {
   /// As Waiter's, of the latest yield.
   std::chrono::nanoseconds yield_took() const noexcept { return yield_took_; }
   /// A yield in one of these waits ended with the time slice of a program that computes.
-  bool has_lost_slice() const noexcept { return has_lost_slice_; }
+  bool was_preempted() const noexcept { return was_preempted_; }
   /// From other waits of this process: such a program has the processor.
-  void expect_lost_slice() noexcept { yield_took_ = 2 * WaitTimes{}.slice; }
+  void expect_preemption() noexcept { yield_took_ = 2 * WaitTimes{}.slice; }
 
   [[gnu::cold]] void barrier(const char* where) const {
     wait(0, "MPI_Ibarrier", where,
-         [this](std::byte*, MPI_Request* r) { return started().barrier(r); });
+         [this](std::byte*, MPI_Request* r) { return nonblocking().barrier(r); });
   }
 
   /// `bytes` of each rank to all, in rank order.
@@ -59,7 +59,7 @@ class PolledCollectives {
     const Memory memory =
         wait(bytes + total, "MPI_Iallgather", where, [&](std::byte* at, MPI_Request* r) {
           std::memcpy(at, mine, bytes);
-          return started().allgather(at, static_cast<int>(bytes), at + bytes, r);
+          return nonblocking().allgather(at, static_cast<int>(bytes), at + bytes, r);
         });
     std::memcpy(all, memory.get() + bytes, total);
   }
@@ -67,7 +67,7 @@ class PolledCollectives {
   [[gnu::cold]] void bcast(void* data, std::size_t bytes, int root, const char* where) const {
     const Memory memory = wait(bytes, "MPI_Ibcast", where, [&](std::byte* at, MPI_Request* r) {
       std::memcpy(at, data, bytes);
-      return started().bcast(at, static_cast<int>(bytes), root, r);
+      return nonblocking().bcast(at, static_cast<int>(bytes), root, r);
     });
     std::memcpy(data, memory.get(), bytes);
   }
@@ -77,7 +77,7 @@ class PolledCollectives {
     const Memory memory =
         wait(2 * sizeof(int), "MPI_Iallreduce", where, [&](std::byte* at, MPI_Request* r) {
           std::memcpy(at, &mine, sizeof mine);
-          return started().allreduce(at, at + sizeof mine, op, r);
+          return nonblocking().allreduce(at, at + sizeof mine, op, r);
         });
     int result = 0;
     std::memcpy(&result, memory.get() + sizeof mine, sizeof result);
@@ -109,7 +109,7 @@ class PolledCollectives {
   [[gnu::cold]] OwnedComm duplicate(const char* where) const {
     const Memory memory =
         wait(sizeof(MPI_Comm), "MPI_Comm_idup", where, [this](std::byte* at, MPI_Request* r) {
-          return started().duplicate(new (at) MPI_Comm{MPI_COMM_NULL}, r);
+          return nonblocking().duplicate(new (at) MPI_Comm{MPI_COMM_NULL}, r);
         });
     OwnedComm copy =
         OwnedComm::take(*std::launder(reinterpret_cast<const MPI_Comm*>(memory.get())));
@@ -125,7 +125,7 @@ class PolledCollectives {
     waiter.hooks = hooks_;
     waiter.until(step, Naps::none);
     const bool has_yielded = waiter.yield_took != std::exchange(yield_took_, waiter.yield_took);
-    has_lost_slice_ = has_lost_slice_ || (has_yielded && waiter.lost_a_slice());
+    was_preempted_ = was_preempted_ || (has_yielded && waiter.was_preempted());
   }
 
   [[gnu::cold]] int rank(const char* where) const {
@@ -153,7 +153,7 @@ class PolledCollectives {
     check(code, call, where);
   }
 
-  Started started() const noexcept { return {comm_, hooks_ == nullptr}; }
+  NonblockingCollectives nonblocking() const noexcept { return {comm_, hooks_ == nullptr}; }
 
   /// Returns the memory that the collective worked in.
   [[gnu::cold, gnu::noinline]] Memory wait(std::size_t bytes, const char* call, const char* where,
@@ -177,7 +177,7 @@ class PolledCollectives {
   WaitHooks* hooks_ = nullptr;
   /// As Waiter's. At first the ranks are assumed to share their processors.
   mutable std::chrono::nanoseconds yield_took_ = 2 * WaitTimes{}.given_away;
-  mutable bool has_lost_slice_ = false;
+  mutable bool was_preempted_ = false;
 };
 
 /// Returns the problem of the lowest rank that has one; empty if no rank has. Collective: each rank

@@ -87,7 +87,7 @@ class AllOrNone {
   static constexpr std::int64_t cancel = std::int64_t{1} << 24;
   static constexpr std::int64_t go = std::int64_t{1} << 48;
   static constexpr std::int64_t stay = std::int64_t{1} << 49;
-  static constexpr std::int64_t home = std::int64_t{1} << 50;  ///< rank 0 has come
+  static constexpr std::int64_t home = std::int64_t{1} << 50;  ///< rank 0 has arrived
 
   void look(std::int64_t before, bool impatient) noexcept {
     const std::int64_t added = next_;

@@ -106,7 +106,7 @@ class RmaAtomics final : public RemoteAtomics {
       TimeWaited time{std::chrono::milliseconds{10}};
       bool begins = false;  // once what the team was in the midst of is over
       for (;;) {
-        const Clock::duration waited = time.until();
+        const Clock::duration waited = time.look();
         begins = begins || progress();
         if (!begins && waited > patience) return false;
         if (begins) {

@@ -106,7 +106,7 @@ class ChannelEndpoint final : public Endpoint {
     Arriving arriving;
     MessageTable<Message> unexpected;
 
-    /// Returns true if anything was asked for that has not come.
+    /// Returns true if anything was asked for that has not arrived.
     bool awaits_any() const noexcept {
       return !receives.empty() || (arriving.any && arriving.kept == nullptr);
     }

@@ -136,7 +136,7 @@ class JsonObject {
   void allow_only(const std::vector<std::string_view>& names) const {
     for (const auto& [name, value] : value_.items()) {
       if (std::find(names.begin(), names.end(), name) == names.end()) {
-        fail(name, "there is no such field: " + detail::near_names(name, names));
+        fail(name, "there is no such field: " + detail::similar_names(name, names));
       }
     }
   }

@@ -62,7 +62,7 @@ inline std::string misspelt(const CLI::App& app, std::string command) {
     std::vector<std::string> names;
     for (const CLI::App* one : commands) names.push_back(one->get_name());
     return "there is no subcommand " + unknown.front() + ": " +
-           detail::near_names(unknown.front(), {names.begin(), names.end()});
+           detail::similar_names(unknown.front(), {names.begin(), names.end()});
   }
   const auto option = std::find_if(unknown.begin(), unknown.end(), is_option);
   if (option == unknown.end()) return {};

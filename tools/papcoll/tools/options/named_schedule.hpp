@@ -123,7 +123,7 @@ Collective collective_meant(const std::string& algorithm, Serves&& serves_one,
   const auto at = std::find(names.begin(), names.end(), plain_name(named));
   if (at == names.end()) {
     throw argument_error("papcoll: --collective: there is no " + named + ": " +
-                         detail::near_names(plain_name(named), names));
+                         detail::similar_names(plain_name(named), names));
   }
   const auto c = static_cast<Collective>(at - names.begin());
   if (serves_one(c)) return c;

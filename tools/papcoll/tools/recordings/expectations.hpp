@@ -35,7 +35,7 @@ struct Met {
 
 namespace expect {
 
-using papcoll::detail::near_names;
+using papcoll::detail::similar_names;
 using report::Report;
 
 inline constexpr const char* no_calls = "there is no call with records of all its ranks";
@@ -130,7 +130,7 @@ class Expectation {
       if (f.name == name) figure_ = &f;
     }
     if (figure_ == nullptr) {
-      refuse("there is no figure '" + name + "': " + expect::near_names(name, names));
+      refuse("there is no figure '" + name + "': " + expect::similar_names(name, names));
     }
     const std::string value = plain.substr(end);
     most_ = value.starts_with('<') ? value_of(value.substr(1)) : -1;

@@ -215,7 +215,7 @@ inline std::optional<double> closed_form_of(const AnySchedule& schedule, const S
   }
   const LogGp costs{model.latency, model.overhead, model.gap, model.gap_per_byte};
   const HockneyWithGap h = hockney(costs, model.combine_per_byte);
-  return forms::OfCall{shape, h, options.window}.of(schedule);
+  return forms::OfCall{shape, h, options.pipeline_depth}.of(schedule);
 }
 
 }  // namespace tool

@@ -161,7 +161,7 @@ class SimulatedCall {
     shape_.count = has_data(collective) ? bytes_ / element : 1;
     if (!model_.empty()) costs_ = read_model(model_);
     options_.ports = ports_ == "shared" ? Ports::shared : Ports::exclusive;
-    options_.window = window_;
+    options_.pipeline_depth = window_;
     if (any_size_) {
       options_.most_steps = options_.most_memory = std::numeric_limits<std::size_t>::max();
     }
@@ -359,7 +359,7 @@ class SimulatedCall {
   double hop_latency_ = 150e-9;
   Machine machine_;
   std::string ports_ = "exclusive";
-  std::size_t window_ = Options{}.window;
+  std::size_t window_ = Options{}.pipeline_depth;
   std::string arrival_ = "balanced";
   double mif_ = -1;
   double spread_ = -1;

@@ -145,7 +145,7 @@ class ModelProcess final : public ProcessMemory {
     const std::shared_ptr<Record> last = last_of(e);
     check_not_lost(e.device);
     if (last == nullptr) return true;
-    model_.queues.settle();
+    model_.queues.begin_ready();
     if (!last->done) model_.queues.step();
     if (last->elsewhere != nullptr) model_.queues.look_at(*last);
     check_not_lost(e.device);
@@ -153,23 +153,24 @@ class ModelProcess final : public ProcessMemory {
     return last->done;
   }
 
-  std::uint64_t tell() override {
+  std::uint64_t publish() override {
     const std::lock_guard lock(model_.mutex);
     if (model_.options.between_processes) {
       model_.told_elsewhere.join(state().host);
       return 1;
     }
-    model_.told[++model_.tellings] = state().host;
-    return model_.tellings;
+    model_.published[++model_.publications] = state().host;
+    return model_.publications;
   }
 
-  void hear(std::uint64_t told) override {
+  void on_published(std::uint64_t published) override {
     const std::lock_guard lock(model_.mutex);
-    if (model_.options.between_processes && told != 0) state().host.join(model_.told_elsewhere);
-    const auto found = model_.told.find(told);
-    if (found == model_.told.end()) return;
+    if (model_.options.between_processes && published != 0)
+      state().host.join(model_.told_elsewhere);
+    const auto found = model_.published.find(published);
+    if (found == model_.published.end()) return;
     state().host.join(found->second);
-    model_.told.erase(found);
+    model_.published.erase(found);
   }
 
   void copy(void* to, const void* from, std::size_t bytes, Stream stream) override {

@@ -218,7 +218,7 @@ class ProcessMemory : public Api {
       return;
     }
     const Block& block = *found->block;
-    model_.queues.settle();
+    model_.queues.begin_ready();
     if (found->users != 0) {
       model_.problem({"papcoll: process ", process_, " ", does, " ", found->name(), ", which ",
                       found->users, " buffers of incomplete operations use: wait for them first"});

@@ -89,18 +89,18 @@ class Queues {
   double now() const noexcept { return now_; }
 
   /// Begins all whose turn has come; no time passes.
-  void settle() {
+  void begin_ready() {
     if (!elsewhere_.empty()) look_elsewhere();
     for (; !ready_.empty(); ready_.pop_front()) proceed(*ready_.front());
   }
 
   /// Time passes until an operation is complete; false if none is under way.
   bool step() {
-    settle();
+    begin_ready();
     if (under_way_.empty()) return false;
     while (!pass()) {
     }
-    settle();
+    begin_ready();
     return true;
   }
 
@@ -114,7 +114,7 @@ class Queues {
 
   /// Nothing is under way, and yet something waits.
   bool stuck() {
-    settle();
+    begin_ready();
     return under_way_.empty() && std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) {
              return !queue->entries.empty();
            });
@@ -245,7 +245,7 @@ class Queues {
     ready_.push_back(u.queue);
     const auto left = left_.find(device);
     if (left == left_.end() || --left->second > 0) return;
-    settle();  // what has just become complete is
+    begin_ready();  // what has just become complete is
     lose(device);
   }
 

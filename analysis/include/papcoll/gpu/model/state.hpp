@@ -83,8 +83,8 @@ struct ModelState {
   std::size_t waits = 0;                                ///< calls of wait()
   std::set<std::size_t> left_out;                       ///< numbers of those that do nothing
   std::optional<std::size_t> failing;                   ///< allocations until one fails
-  std::uint64_t tellings = 0;                           ///< calls of tell()
-  std::map<std::uint64_t, Clock> told;                  ///< what was sent and not received yet
+  std::uint64_t publications = 0;                       ///< calls of publish()
+  std::map<std::uint64_t, Clock> published;             ///< what was sent and not received yet
   Clock told_elsewhere;          ///< what other processes' models may know to be complete
   std::condition_variable more;  ///< something was put into a stream; only between processes
 

@@ -47,24 +47,24 @@ inline constexpr FailureClasses failure_classes{-1, -1, -1};
 inline const int failure_attribute = MPI_KEYVAL_INVALID;
 
 /// Non-blocking collectives send from each rank to each at once: a minute for 256 of them.
-struct Started {
+struct NonblockingCollectives {
   MPI_Comm comm;
-  bool alone;
+  bool may_block;
 
   int barrier(MPI_Request* r) const {
-    return alone ? done(MPI_Barrier(comm), r) : MPI_Ibarrier(comm, r);
+    return may_block ? done(MPI_Barrier(comm), r) : MPI_Ibarrier(comm, r);
   }
   int bcast(void* data, int bytes, int root, MPI_Request* r) const {
-    return alone ? done(MPI_Bcast(data, bytes, MPI_BYTE, root, comm), r)
-                 : MPI_Ibcast(data, bytes, MPI_BYTE, root, comm, r);
+    return may_block ? done(MPI_Bcast(data, bytes, MPI_BYTE, root, comm), r)
+                     : MPI_Ibcast(data, bytes, MPI_BYTE, root, comm, r);
   }
   int allgather(const void* mine, int bytes, void* all, MPI_Request* r) const {
-    return alone ? done(MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm), r)
-                 : MPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, r);
+    return may_block ? done(MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm), r)
+                     : MPI_Iallgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, r);
   }
   int allreduce(const void* mine, void* all, MPI_Op op, MPI_Request* r) const {
-    return alone ? done(MPI_Allreduce(mine, all, 1, MPI_INT, op, comm), r)
-                 : MPI_Iallreduce(mine, all, 1, MPI_INT, op, comm, r);
+    return may_block ? done(MPI_Allreduce(mine, all, 1, MPI_INT, op, comm), r)
+                     : MPI_Iallreduce(mine, all, 1, MPI_INT, op, comm, r);
   }
   /// There is no MPI_Comm_idup.
   int duplicate(MPI_Comm* made, MPI_Request* r) const { return done(MPI_Comm_dup(comm, made), r); }

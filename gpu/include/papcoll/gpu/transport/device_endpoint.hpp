@@ -37,7 +37,7 @@ class DeviceEndpoint : public Endpoint {
   DeviceEndpoint(gpu::Api& api, int device, const std::vector<Peer>& peers, FindReducer find,
                  std::size_t most_imports = default_imports)
       : steps_(api, device, find),
-        near_(detail::make_owned<PulledMessages>(steps_, peers, most_imports)) {}
+        intra_node_(detail::make_owned<PulledMessages>(steps_, peers, most_imports)) {}
 
   bool start(const TransportOp& work) override {
     const std::size_t lane = steps_.lane_of(work);
@@ -51,8 +51,8 @@ class DeviceEndpoint : public Endpoint {
   }
 
   bool progress() override {
-    const bool moved = far_ != nullptr && far_->progress();
-    return (near_ != nullptr && near_->progress()) || moved;
+    const bool moved = inter_node_ != nullptr && inter_node_->progress();
+    return (intra_node_ != nullptr && intra_node_->progress()) || moved;
   }
 
   detail::Shared<std::byte> scratch(std::size_t bytes, MemoryKind) override {
@@ -60,13 +60,13 @@ class DeviceEndpoint : public Endpoint {
   }
 
   void finish(const Call& call) override {
-    steps_.lanes().finish(static_cast<gpu::Stream>(call.stream));
-    if (near_ != nullptr) near_->finish();
-    if (far_ != nullptr) far_->finish();
+    steps_.streams().finish(static_cast<gpu::Stream>(call.stream));
+    if (intra_node_ != nullptr) intra_node_->finish();
+    if (inter_node_ != nullptr) inter_node_->finish();
   }
 
   /// Returns true if the device has performed all that was finished.
-  bool is_idle() { return steps_.lanes().is_idle(); }
+  bool is_idle() { return steps_.streams().is_idle(); }
 
   /// Messages from memory that begins at `base`, an allocation, go directly from now on.
   void share(std::byte* base, std::size_t bytes) { memory()->share(base, bytes); }
@@ -75,8 +75,8 @@ class DeviceEndpoint : public Endpoint {
 
   /// Closes what it has mapped of peers. is_idle() holds.
   void close_imports() noexcept {
-    if (near_ != nullptr) near_->close();
-    if (far_ != nullptr) far_->close();
+    if (intra_node_ != nullptr) intra_node_->close();
+    if (inter_node_ != nullptr) inter_node_->close();
   }
   /// The memory that peers may have mapped.
   const detail::Shared<DeviceMemory>& memory() const noexcept { return steps_.memory(); }
@@ -87,7 +87,7 @@ class DeviceEndpoint : public Endpoint {
   }
 
   /// Returns true once it is known how messages go.
-  bool is_decided() const noexcept { return near_ != nullptr || far_ != nullptr; }
+  bool is_decided() const noexcept { return intra_node_ != nullptr || inter_node_ != nullptr; }
 
   /// What algorithms that depend on arrivals run on; null where devices do not share memory.
   DeviceNodeContext* node_context() noexcept { return node_context_.get(); }
@@ -110,8 +110,8 @@ class DeviceEndpoint : public Endpoint {
     kept_.clear();
     abandoned_ = true;
     memory()->leak();
-    if (near_ != nullptr) near_->abandon();
-    if (far_ != nullptr) far_->abandon();
+    if (intra_node_ != nullptr) intra_node_->abandon();
+    if (inter_node_ != nullptr) inter_node_->abandon();
   }
 
   /// Returns true if the team has broken. Then its device memory is never freed: scratch memory of
@@ -126,13 +126,14 @@ class DeviceEndpoint : public Endpoint {
 
   /// What messages need of the rank's device.
   DeviceSteps& steps() noexcept { return steps_; }
-  /// Messages go by these: on several nodes those of peers that are not near, by rank, by `far`; a
-  /// rank alone on its node has nothing near. Starts those that were kept.
-  void go_by(detail::Owned<DeviceMessages> near, detail::Owned<DeviceMessages> far = nullptr,
-             std::vector<char> is_near = {}) {
-    near_ = std::move(near);
-    far_ = std::move(far);
-    is_near_ = std::move(is_near);
+  /// Messages go by these: on several nodes those of peers on other nodes by `inter_node`; a rank
+  /// alone on its node has no `intra_node`. Starts those that were kept.
+  void go_by(detail::Owned<DeviceMessages> intra_node,
+             detail::Owned<DeviceMessages> inter_node = nullptr,
+             std::vector<char> is_intra_node = {}) {
+    intra_node_ = std::move(intra_node);
+    inter_node_ = std::move(inter_node);
+    is_intra_node_ = std::move(is_intra_node);
     for (const Kept& k : std::exchange(kept_, {})) {
       if (way_to(k.work.peer).start(k.work, k.lane))
         k.work.owner->complete(k.work.slot, k.work.step);
@@ -146,18 +147,19 @@ class DeviceEndpoint : public Endpoint {
   };
 
   DeviceMessages& way_to(int peer) noexcept {
-    const bool is_far = far_ != nullptr && is_near_[static_cast<std::size_t>(peer)] == 0;
-    return is_far ? *far_ : *near_;
+    const bool is_inter_node =
+        inter_node_ != nullptr && is_intra_node_[static_cast<std::size_t>(peer)] == 0;
+    return is_inter_node ? *inter_node_ : *intra_node_;
   }
   MemoryImports* mapped_of_peers() const noexcept {
-    return near_ == nullptr ? nullptr : near_->imports();
+    return intra_node_ == nullptr ? nullptr : intra_node_->imports();
   }
 
   DeviceSteps steps_;
-  detail::Owned<DeviceMessages> near_;  ///< both null: not known yet
-  detail::Owned<DeviceMessages> far_;   ///< null: there is one node
-  std::vector<char> is_near_;           ///< by rank, if there are several
-  std::vector<Kept> kept_;              ///< messages until then
+  detail::Owned<DeviceMessages> intra_node_;  ///< both null: not known yet
+  detail::Owned<DeviceMessages> inter_node_;  ///< null: there is one node
+  std::vector<char> is_intra_node_;           ///< by rank, if there are several
+  std::vector<Kept> kept_;                    ///< messages until then
   detail::Owned<DeviceNodeContext> node_context_;
   detail::Owned<NodesOfRanks> nodes_;  ///< null: there is one node
   bool abandoned_ = false;

@@ -67,12 +67,12 @@ class DeviceMemory : Pinned {
 
   /// Own memory for the user, whose streams have done with what they gave back. It has less than
   /// twice as many bytes, or the least.
-  std::byte* lend(std::size_t bytes) {
+  std::byte* take_exported(std::size_t bytes) {
     const std::size_t size = (std::max(bytes, least) + least - 1) / least * least;
-    return take(size, 2 * size - 1, lent);
+    return take(size, 2 * size - 1, exported);
   }
   /// Takes back memory that lend() returned; a later lend() may reuse it.
-  void take_back(std::byte* base) { give_back(base, lent); }
+  void give_back_exported(std::byte* base) { give_back(base, exported); }
 
   /// Takes back memory of an owner; a later call for that owner may reuse it.
   void give_back(std::byte* base, std::size_t order) {
@@ -92,7 +92,7 @@ class DeviceMemory : Pinned {
   };
 
   /// The owner of what is exposed to the user.
-  static constexpr std::size_t lent = ~std::size_t{0};
+  static constexpr std::size_t exported = ~std::size_t{0};
 
   std::byte* take(std::size_t size, std::size_t at_most, std::size_t order) {
     const auto free = std::find_if(free_.begin(), free_.end(), [&](const Free& f) {

@@ -59,7 +59,7 @@ static_assert(std::is_trivially_destructible_v<DeviceControlBlock>);
 
 /// One rank's call context of arrival-driven algorithms on memory of devices, see
 /// DeviceCallContext. It works in the first lane of its endpoint, so that calls of all kinds are
-/// ordered by the endpoint's trunk.
+/// ordered by the endpoint's ordering stream.
 ///
 ///     begin(call, …)  → the lane is ordered behind the user's stream
 ///     Run::step()     → until it says that all is in streams
@@ -82,19 +82,20 @@ class DeviceNodeContext {
     reducer_ = steps_->reducer_for(call.reducer);
     bytes_ = call.bytes();
     algorithm_ = algorithm;
-    lane_ = steps_->lanes().of(sequence, 0, user_);
+    lane_ = steps_->streams().of(sequence, 0, user_);
     is_asked_ = false;
-    if (call.in != nullptr) steps_->lanes().order(lane_, {call.in, bytes_}, StreamPool::Use::reads);
+    if (call.in != nullptr)
+      steps_->streams().order(lane_, {call.in, bytes_}, StreamPool::Use::reads);
     if (call.out != nullptr)
-      steps_->lanes().order(lane_, {call.out, bytes_}, StreamPool::Use::writes);
+      steps_->streams().order(lane_, {call.out, bytes_}, StreamPool::Use::writes);
   }
 
   /// All of it is in streams.
   void end() {
     for (std::byte* p : taken_) steps_->memory()->give_back(p, lane_);
     taken_.clear();
-    steps_->lanes().finish(user_);
-    imports_->trim(steps_->lanes().trunk());
+    steps_->streams().finish(user_);
+    imports_->trim(steps_->streams().order_stream());
   }
 
   int rank() const noexcept { return rank_; }
@@ -112,7 +113,7 @@ class DeviceNodeContext {
     std::byte* const p = steps_->memory()->take(bytes, lane_);
     taken_.push_back(p);
     // A plan's messages may still be pulled from there.
-    steps_->lanes().order(lane_, {p, bytes}, StreamPool::Use::writes);
+    steps_->streams().order(lane_, {p, bytes}, StreamPool::Use::writes);
     return p;
   }
 
@@ -167,11 +168,11 @@ class DeviceNodeContext {
     if (!pulls) pulls = {steps_->api(), steps_->api().make_stream(steps_->device())};
     steps_->api().wait(pulls.get(), event_of(r, DeviceSignal::ready));
     steps_->api().copy(to, from, bytes, pulls.get());
-    steps_->lanes().used_by(lane_, {to, bytes}, StreamPool::Use::writes, pulls.get());
+    steps_->streams().used_by(lane_, {to, bytes}, StreamPool::Use::writes, pulls.get());
   }
 
   void join(const std::byte* to, std::size_t bytes) {
-    steps_->lanes().order(lane_, {to, bytes}, StreamPool::Use::writes);
+    steps_->streams().order(lane_, {to, bytes}, StreamPool::Use::writes);
   }
 
  private:
@@ -185,7 +186,7 @@ class DeviceNodeContext {
   DeviceControlBlock& control_block(int r) const noexcept {
     return *peers_[static_cast<std::size_t>(r)].control;
   }
-  gpu::Stream stream() const noexcept { return steps_->lanes().stream(lane_); }
+  gpu::Stream stream() const noexcept { return steps_->streams().stream(lane_); }
 
   gpu::Event event_of(int r, DeviceSignal s) {
     const auto i = static_cast<std::size_t>(s);

@@ -115,7 +115,7 @@ class DeviceSteps {
         device_(device),
         find_reducer_(find),
         memory_(detail::make_shared<DeviceMemory>(api, device)),
-        lanes_(api, device) {}
+        streams_(api, device) {}
 
   /// The operations of devices.
   gpu::Api& api() const noexcept { return *api_; }
@@ -124,18 +124,19 @@ class DeviceSteps {
   /// What combines for the device as the reducer does for the host.
   gpu::DeviceReducer reducer_for(const Reducer& reducer) const { return find_reducer_(reducer); }
   /// The streams of its steps.
-  StreamPool& lanes() noexcept { return lanes_; }
+  StreamPool& streams() noexcept { return streams_; }
   /// The memory that peers may have mapped.
   const detail::Shared<DeviceMemory>& memory() const noexcept { return memory_; }
 
   /// The lane of a step, whose call begins with its first one.
   std::size_t lane_of(const TransportOp& work) {
-    return lanes_.of(work.sequence, work.slot, static_cast<gpu::Stream>(work.owner->call().stream));
+    return streams_.of(work.sequence, work.slot,
+                       static_cast<gpu::Stream>(work.owner->call().stream));
   }
 
   /// Puts a local step into a lane.
   void start(const TransportOp& work, std::size_t lane) {
-    if (!work.lies_apart) return perform(work, lane);
+    if (!work.is_noncontiguous) return perform(work, lane);
     for_each_piece(work, [&](const TransportOp& piece) { perform(piece, lane); });
   }
 
@@ -160,9 +161,9 @@ class DeviceSteps {
   void perform(const TransportOp& work, std::size_t lane) {
     if (work.n == 0) return;
     const std::size_t bytes = work.bytes();
-    lanes_.order(lane, {work.a, bytes}, Use::reads);
-    if (work.kind == OpKind::reduce) lanes_.order(lane, {work.b, bytes}, Use::reads);
-    lanes_.order(lane, {work.to, bytes}, Use::writes);
+    streams_.order(lane, {work.a, bytes}, Use::reads);
+    if (work.kind == OpKind::reduce) streams_.order(lane, {work.b, bytes}, Use::reads);
+    streams_.order(lane, {work.to, bytes}, Use::writes);
     if (work.kind == OpKind::copy) return copy(work, lane);
     gpu::Operands operands;
     operands.inputs = 2;
@@ -170,19 +171,19 @@ class DeviceSteps {
     operands.in[1] = work.b;
     operands.outputs = 1;
     operands.out[0] = work.to;
-    api_->combine(operands, work.n, find_reducer_(*work.reducer), lanes_.stream(lane));
+    api_->combine(operands, work.n, find_reducer_(*work.reducer), streams_.stream(lane));
   }
 
   /// Devices copy between ranges that overlap in no order that anybody knows.
   void copy(const TransportOp& work, std::size_t lane) {
     const std::size_t bytes = work.bytes();
-    const gpu::Stream stream = lanes_.stream(lane);
+    const gpu::Stream stream = streams_.stream(lane);
     if (work.to == work.a) return;
     if (!DeviceRange{work.a, bytes}.overlaps({work.to, bytes})) {
       return api_->copy(work.to, work.a, bytes, stream);
     }
     std::byte* const between = memory_->take(bytes, lane);
-    lanes_.order(lane, {between, bytes}, Use::writes);
+    streams_.order(lane, {between, bytes}, Use::writes);
     api_->copy(between, work.a, bytes, stream);
     api_->copy(work.to, between, bytes, stream);
     memory_->give_back(between, lane);
@@ -192,7 +193,7 @@ class DeviceSteps {
   int device_;
   FindReducer find_reducer_;
   detail::Shared<DeviceMemory> memory_;
-  StreamPool lanes_;
+  StreamPool streams_;
 };
 
 /// How the messages of a device's plans get from rank to rank.
@@ -204,7 +205,7 @@ class DeviceMessages : Pinned {
   virtual bool start(const TransportOp& work, std::size_t lane) = 0;
   /// As Endpoint::progress().
   virtual bool progress() = 0;
-  /// A call was finished: every stream has been joined to the trunk.
+  /// A call was finished: every stream has been joined to the ordering stream.
   virtual void finish() {}
   /// Closes what it has mapped of peers. Nothing is in flight.
   virtual void close() noexcept = 0;

@@ -24,22 +24,22 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// part is a whole message (StagedMessages).
 ///
 ///     sender                                     receiver
-///                                      ←──────── mail {part, ticket, offset, bytes}
+///                                      ←──────── control {part, ticket, offset, bytes}
 ///     its stream copies a piece to a cell
-///     mail {piece, ticket, cell} ──────────────→ its stream waits for the mail's event, and copies
+///     control {piece, ticket, cell} ───────────→ its stream waits for its event, and copies
 ///                                                the piece from the cell
-///     its stream waits for the mail's  ←──────── mail {emptied, cell}
+///     its stream waits for its         ←──────── control {emptied, cell}
 ///     event: the cell is free
 ///
-/// Hosts wait for mails, never for devices. Each pair of ranks has cells of its own, in its window,
-/// so that a receiver that makes no call stops nobody else. A sender's parts for one receiver go
-/// one after the other.
+/// Hosts wait for control messages, never for devices. Each pair of ranks has cells of its own, in
+/// its staging ring, so that a receiver that makes no call stops nobody else. A sender's parts for
+/// one receiver go one after the other.
 class HostStagedPart {
  public:
-  /// What a window is used for.
+  /// What a staging ring is used for.
   enum class Use : unsigned char {
     parts,  ///< three large cells, since most of a message takes other paths meanwhile
-    whole,  ///< eight cells in half of the window, or in as much of that as can be pinned
+    whole,  ///< eight cells in half of the ring, or in as much of that as can be pinned
   };
 
   /// What a sender copies to the host.
@@ -73,7 +73,7 @@ class HostStagedPart {
 
   /// The most bytes of a piece of a part, among so many ranks.
   static std::size_t most_piece_bytes(int ranks) noexcept {
-    return cell_bytes(detail::device_window_bytes(ranks), cells_of(Use::parts));
+    return cell_bytes(detail::device_staging_ring_bytes(ranks), cells_of(Use::parts));
   }
 
   /// The stream of the pieces that this rank receives from a peer.
@@ -81,18 +81,18 @@ class HostStagedPart {
   /// Bytes of a cell that this rank has room for, of those from a peer.
   std::size_t room(int peer) { return cell_bytes(inlet(peer).bytes, cells_); }
 
-  /// Sends the part to a peer behind those before it; the office is the peer's.
-  void send(Part part, int peer, MailboxEndpoint& office) {
-    at(peer).sending.push_back({std::move(part), &office, 0});
+  /// Sends the part to a peer behind those before it; the endpoint is the peer's.
+  void send(Part part, int peer, MailboxEndpoint& endpoint) {
+    at(peer).sending.push_back({std::move(part), &endpoint, 0});
     progress(peer);
   }
 
   /// A peer's device has emptied a cell when the event is complete. Sends the next piece at once:
   /// it need not wait for other cells.
-  void emptied(const MailboxEndpoint::Received& mail, int peer) {
-    if (mail.event != nullptr) api().wait(outlet(peer).stream.get(), mail.event);
-    at(peer).told.at(mail.mail.ticket) = mail.told;
-    at(peer).filled.at(mail.mail.ticket) = false;
+  void emptied(const MailboxEndpoint::Received& received, int peer) {
+    if (received.event != nullptr) api().wait(outlet(peer).stream.get(), received.event);
+    at(peer).published.at(received.control.ticket) = received.published;
+    at(peer).filled.at(received.control.ticket) = false;
     progress(peer);
   }
 
@@ -104,19 +104,19 @@ class HostStagedPart {
                          [&](const Arrival& a) { return a.peer == peer && a.ticket == ticket; });
   }
 
-  /// A piece came from `peer`, for whose event receiving() waits already. Tells the peer when its
-  /// cell is free; what is there as a whole behind this, if anything.
-  std::optional<Arrival> receive(const ControlMessage& piece, int peer, MailboxEndpoint& office) {
+  /// A piece came from `peer`, for whose event receiving() waits already. Notifies the peer when
+  /// its cell is free; what is there as a whole behind this, if anything.
+  std::optional<Arrival> receive(const ControlMessage& piece, int peer, MailboxEndpoint& endpoint) {
     Arrival& whole = expected(peer, piece.ticket);
     const Way& from = inlet(peer);
     const gpu::Stream stream = from.stream.get();
     if (whole.ready) {
       api().wait(stream, whole.ready.get());
-      steps_->lanes().events().give_back(std::move(whole.ready));
+      steps_->streams().events().give_back(std::move(whole.ready));
     }
     const std::byte* const cell = from.pinned.get() + piece.allocation;
     if (piece.bytes != 0) api().copy(whole.to + piece.offset, cell, piece.bytes, stream);
-    office.send({.kind = MailKind::emptied, .ticket = piece.number}, stream);
+    endpoint.send({.kind = ControlKind::emptied, .ticket = piece.number}, stream);
     whole.bytes -= piece.bytes;
     if (whole.bytes != 0) return std::nullopt;
     const auto at = arrivals_.begin() + (&whole - arrivals_.data());
@@ -146,7 +146,7 @@ class HostStagedPart {
  private:
   struct Sending {
     Part part;
-    MailboxEndpoint* office;
+    MailboxEndpoint* endpoint;
     std::size_t sent;  ///< bytes
   };
   /// The cells of one direction, pinned for this rank's device, which copies in this stream.
@@ -159,10 +159,10 @@ class HostStagedPart {
     int on_node = 0;  ///< its number there
     Way out{};
     Way in{};
-    std::deque<Sending> sending{};        ///< parts, in the order in which they were asked for
-    std::array<bool, 8> filled{};         ///< cells that are not emptied yet
-    std::array<std::uint64_t, 8> told{};  ///< when they were emptied
-    std::uint32_t next = 0;               ///< the cell of the next piece
+    std::deque<Sending> sending{};             ///< parts, in the order in which they were asked for
+    std::array<bool, 8> filled{};              ///< cells that are not emptied yet
+    std::array<std::uint64_t, 8> published{};  ///< when they were emptied
+    std::uint32_t next = 0;                    ///< the cell of the next piece
   };
 
   gpu::Api& api() const noexcept { return steps_->api(); }
@@ -173,12 +173,12 @@ class HostStagedPart {
 
   const Way& opened(Way& way, int from, int to) {
     if (way.pinned) return way;
-    const std::size_t window = detail::device_window_bytes(node_.size);
+    const std::size_t ring = detail::device_staging_ring_bytes(node_.size);
     const auto pair = static_cast<std::size_t>(from) * static_cast<std::size_t>(node_.size) +
                       static_cast<std::size_t>(to);
-    std::byte* const memory = node_.device_windows + pair * window;
+    std::byte* const memory = node_.device_staging_rings + pair * ring;
     way.stream = {api(), api().make_stream(steps_->device())};
-    way.bytes = use_ == Use::parts ? window : (window - detail::page_bytes()) / 2;
+    way.bytes = use_ == Use::parts ? ring : (ring - detail::page_bytes()) / 2;
     node_.reserve(memory, way.bytes);
     for (;; way.bytes /= 2) {
       try {
@@ -194,8 +194,8 @@ class HostStagedPart {
   }
 
   static constexpr std::uint32_t cells_of(Use use) noexcept { return use == Use::parts ? 3 : 8; }
-  static std::size_t cell_bytes(std::size_t window_bytes, std::uint32_t cells) noexcept {
-    return window_bytes / cells / cache_line * cache_line;
+  static std::size_t cell_bytes(std::size_t ring_bytes, std::uint32_t cells) noexcept {
+    return ring_bytes / cells / cache_line * cache_line;
   }
 
   /// Sends pieces for which there are cells.
@@ -213,11 +213,11 @@ class HostStagedPart {
     const std::size_t place = p.next * cell;
     if (s.part.ready) {
       api().wait(stream, s.part.ready.get());
-      steps_->lanes().events().give_back(std::move(s.part.ready));
+      steps_->streams().events().give_back(std::move(s.part.ready));
     }
-    api().hear(p.told[p.next]);
+    api().on_published(p.published[p.next]);
     if (bytes != 0) api().copy(way.pinned.get() + place, s.part.from + s.sent, bytes, stream);
-    const ControlMessage piece{.kind = MailKind::piece,
+    const ControlMessage piece{.kind = ControlKind::piece,
                                .ticket = s.part.ticket,
                                .number = p.next,
                                .bytes = bytes,
@@ -225,7 +225,7 @@ class HostStagedPart {
                                .offset = s.sent};
     s.sent += bytes;
     const bool is_last = s.sent == s.part.bytes;
-    s.office->send(piece, stream, is_last ? s.part.work : TransportOp{});
+    s.endpoint->send(piece, stream, is_last ? s.part.work : TransportOp{});
     p.filled[p.next] = true;
     p.next = (p.next + 1) % cells_;
     if (is_last) p.sending.pop_front();

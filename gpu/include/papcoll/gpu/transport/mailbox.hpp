@@ -18,21 +18,23 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// What a mail says.
-enum class MailKind : std::uint32_t {
-  message,  ///< bytes of the sender's memory may be pulled once the mail's event is complete
+/// What a control message says.
+enum class ControlKind : std::uint32_t {
+  message,  ///< bytes of the sender's memory may be pulled once the event of the control message is
+            ///< complete
   answer,   ///< they have been pulled once it is
   wanted,   ///< the writer waits for a message of the reader's: see StagedMessages
   part,     ///< the writer wants a part of a message of the reader's through the host: see
             ///< HostStagedPart
-  piece,    ///< a piece of such a part, or message, is in a cell once the mail's event is complete
+  piece,    ///< a piece of such a part, or message, is in a cell once the event of the control
+            ///< message is complete
   emptied,  ///< the cell with the number `ticket` is free once it is
 };
 
 /// What one rank sends another about a message between their devices. The bytes of the message stay
 /// where they are.
 struct ControlMessage {
-  MailKind kind = MailKind::message;
+  ControlKind kind = ControlKind::message;
   std::uint32_t ticket = 0;  ///< which of the sender's messages, or receives; an answer repeats it
   std::uint32_t sequence = 0;    ///< of the call
   std::uint32_t block = 0;       ///< of its plan
@@ -43,27 +45,30 @@ struct ControlMessage {
   gpu::MemoryHandle memory{};    ///< of that memory
 };
 
-/// A mail of this kind about a message.
-inline ControlMessage about(const TransportOp& work, MailKind kind) {
+/// A control message of this kind about a message.
+inline ControlMessage about(const TransportOp& work, ControlKind kind) {
   return {.kind = kind,
           .sequence = work.sequence,
           .block = work.block,
           .number = work.number,
           .bytes = work.bytes()};
 }
-inline bool is_about(const ControlMessage& mail, const TransportOp& work) noexcept {
-  return mail.sequence == work.sequence && mail.block == work.block && mail.number == work.number;
+inline bool is_about(const ControlMessage& control, const TransportOp& work) noexcept {
+  return control.sequence == work.sequence && control.block == work.block &&
+         control.number == work.number;
 }
 
-/// A place for a mail, with the event that goes with it.
-struct MailSlot {
-  /// Of the sender, who fills it in before the first mail; the receiver imports the event once.
+/// A place for a control message, with the event that goes with it.
+struct MailboxSlot {
+  /// Of the sender, who fills it in before the first control message; the receiver imports the
+  /// event once.
   gpu::EventHandle event{};
-  ControlMessage mail{};
-  std::uint64_t told = 0;  ///< Api::tell() of the sender, where no events are shared
+  ControlMessage control{};
+  std::uint64_t published = 0;  ///< Api::publish() of the sender, where no events are shared
 };
 
-/// Mails of one rank to another one, in memory that both map: a ring with a writer and a reader.
+/// Control messages of one rank to another one, in memory that both map: a ring with a writer and a
+/// reader.
 ///
 /// A slot belongs to the writer while sent − taken < slots says that it is free, and to the reader
 /// from the increment of `sent` to that of `taken`. The writer records the slot's event before it
@@ -71,14 +76,14 @@ struct MailSlot {
 /// for, so that the writer may record it anew. Where ranks may not share events, the writer sends
 /// when an event of its own is complete.
 struct Mailbox {
-  static constexpr std::uint32_t slots = 8;  ///< mails under way; more wait at their writer
+  static constexpr std::uint32_t slots = 8;  ///< messages under way; more wait at their writer
 
-  /// Mails written. The writer's release makes the slot visible to the reader's acquire.
+  /// Messages written. The writer's release makes the slot visible to the reader's acquire.
   alignas(cache_line) std::atomic<std::uint32_t> sent{0};
-  /// Mails read. The reader's release says that it has done with the slot; the writer's acquire
+  /// Messages read. The reader's release says that it has done with the slot; the writer's acquire
   /// orders its next writes after that.
   alignas(cache_line) std::atomic<std::uint32_t> taken{0};
-  alignas(cache_line) std::array<MailSlot, slots> each{};
+  alignas(cache_line) std::array<MailboxSlot, slots> each{};
 };
 static_assert(std::is_trivially_destructible_v<Mailbox>);
 static_assert(sizeof(Mailbox) == device_mailbox_bytes);
@@ -91,29 +96,30 @@ struct MailboxPair {
 };
 
 /// A rank's end of the two mailboxes that it shares with a peer, with the events of their slots.
-/// Never waits: mails for which there is no slot are kept.
+/// Never waits: control messages for which there is no slot are kept.
 class MailboxEndpoint {
  public:
   /// A received mail, and an event of the peer's. Null: what the mail reports is complete, and
-  /// Api::hear(told) must be called before anything relies on that.
+  /// Api::on_published() must be called before anything relies on that.
   struct Received {
-    ControlMessage mail{};
+    ControlMessage control{};
     gpu::Event event = nullptr;
-    std::uint64_t told = 0;
+    std::uint64_t published = 0;
   };
 
   /// `boxes.out` is written by this rank and `boxes.in` by the peer; both stay. Where events are
-  /// not shared, mails have events of `own`, which stays longer, and go when these are complete.
+  /// not shared, control messages have events of `own`, which stays longer, and go when these are
+  /// complete.
   MailboxEndpoint(gpu::Api& api, int device, const MailboxPair& boxes, EventPool* own = nullptr)
       : api_(&api), device_(device), out_(boxes.out), in_(boxes.in), own_(own) {}
 
-  /// Tells the peer, with an event that is complete when all that is in the stream now is; no
-  /// stream: at once, and events are not shared. `sent`, if any, is a send that the mail completes
-  /// when it goes.
-  void send(const ControlMessage& mail, gpu::Stream stream, const TransportOp& sent = {}) {
-    kept_.push_back({mail, stream, sent});
+  /// Sends it to the peer, with an event that is complete when all that is in the stream now is; no
+  /// stream: at once, and events are not shared. `sent`, if any, is a send that the control
+  /// message completes when it goes.
+  void send(const ControlMessage& control, gpu::Stream stream, const TransportOp& sent = {}) {
+    kept_.push_back({control, stream, sent});
     if (own_ == nullptr || stream == nullptr) return static_cast<void>(flush(false));
-    kept_.back().event = own_->take();  // the mail goes by a later flush()
+    kept_.back().event = own_->take();  // it goes by a later flush()
     api_->record(kept_.back().event.get(), stream);
   }
 
@@ -138,7 +144,7 @@ class MailboxEndpoint {
     return sent_ != before;
   }
 
-  /// The sends that mails have completed since it was asked last.
+  /// The sends that control messages have completed since it was asked last.
   std::vector<TransportOp> completed() { return std::exchange(completed_, {}); }
 
   /// Returns true if there is a mail.
@@ -147,10 +153,10 @@ class MailboxEndpoint {
   /// The next one, if any(). It stays until taken().
   Received next() {
     const std::size_t i = taken_ % slots;
-    const MailSlot& slot = in_->each[i];
-    if (own_ != nullptr) return {slot.mail, nullptr, slot.told};
+    const MailboxSlot& slot = in_->each[i];
+    if (own_ != nullptr) return {slot.control, nullptr, slot.published};
     if (!events_in_[i]) events_in_[i] = {*api_, api_->import_event(device_, slot.event)};
-    return {slot.mail, events_in_[i].get()};
+    return {slot.control, events_in_[i].get()};
   }
 
   /// A stream waits for the event of the next one, which is done with.
@@ -166,16 +172,16 @@ class MailboxEndpoint {
   static constexpr std::uint32_t slots = Mailbox::slots;
 
   struct Kept {
-    ControlMessage mail;
+    ControlMessage control;
     gpu::Stream stream;
     TransportOp sent;
     gpu::OwnedEvent event{};  ///< where none is shared
   };
 
-  void put(const Kept& kept, MailSlot& slot) {
-    slot.mail = kept.mail;
+  void put(const Kept& kept, MailboxSlot& slot) {
+    slot.control = kept.control;
     if (own_ != nullptr) {
-      slot.told = kept.event ? api_->tell() : 0;
+      slot.published = kept.event ? api_->publish() : 0;
       return;
     }
     gpu::OwnedEvent& event = events_out_[sent_ % slots];

@@ -40,17 +40,18 @@ class NetworkMessages final : public DeviceMessages {
   NetworkMessages(DeviceSteps& steps, const MakeNotifyingEndpoint& make)
       : steps_(&steps),
         in_(steps.api(), steps.api().make_stream(steps.device())),
-        memory_(steps.api(), steps.lanes().events()),
-        network_(make([this](const TransportOp& work) { told(work); })) {}
+        memory_(steps.api(), steps.streams().events()),
+        network_(make([this](const TransportOp& work) { on_network_complete(work); })) {}
 
   bool start(const TransportOp& work, std::size_t lane) override {
     const bool sends = work.kind == OpKind::send;
-    StreamPool& lanes = steps_->lanes();
+    StreamPool& streams = steps_->streams();
     const DeviceRange range{sends ? work.a : work.to, work.bytes()};
-    lanes.order(lane, range, sends ? StreamPool::Use::reads : StreamPool::Use::writes);
-    Message m{work, lane, memory_.take(work.bytes()), lanes.events().take()};
-    if (sends && work.n != 0) steps_->api().copy(m.host, work.a, work.bytes(), lanes.stream(lane));
-    steps_->api().record(m.event.get(), lanes.stream(lane));
+    streams.order(lane, range, sends ? StreamPool::Use::reads : StreamPool::Use::writes);
+    Message m{work, lane, memory_.take(work.bytes()), streams.events().take()};
+    if (sends && work.n != 0)
+      steps_->api().copy(m.host, work.a, work.bytes(), streams.stream(lane));
+    steps_->api().record(m.event.get(), streams.stream(lane));
     if (sends) {
       copying_.push_back(std::move(m));
       return false;
@@ -95,18 +96,18 @@ class NetworkMessages final : public DeviceMessages {
     while (!copying_.empty() && steps_->api().is_complete(copying_.front().event.get())) {
       Message m = std::move(copying_.front());
       copying_.pop_front();
-      steps_->lanes().events().give_back(std::move(m.event));
+      steps_->streams().events().give_back(std::move(m.event));
       TransportOp send = m.work;
       send.a = m.host;
       under_way_.push_back(std::move(m));
-      if (network_->start(send)) told(send);
+      if (network_->start(send)) on_network_complete(send);
       moved = true;
     }
     return moved;
   }
 
   /// The message is complete on the network.
-  void told(const TransportOp& of_host) {
+  void on_network_complete(const TransportOp& of_host) {
     const TransportOp work = end(of_host);
     work.owner->complete(work.slot, work.step);
   }
@@ -127,7 +128,8 @@ class NetworkMessages final : public DeviceMessages {
       gpu::Api& api = steps_->api();
       api.wait(in_.get(), m.event.get());
       if (work.n != 0) api.copy(work.to, m.host, work.bytes(), in_.get());
-      steps_->lanes().used_by(m.lane, {work.to, work.bytes()}, StreamPool::Use::writes, in_.get());
+      steps_->streams().used_by(m.lane, {work.to, work.bytes()}, StreamPool::Use::writes,
+                                in_.get());
       api.record(m.event.get(), in_.get());
       memory_.give_back(m.host, std::move(m.event));
     }

@@ -84,7 +84,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
       give_up();
     }
     if (!is_abandoned()) close_imports();
-    if (!is_abandoned() && !processes_) tell_memory();
+    if (!is_abandoned() && !processes_) publish_memory();
     // A peer that sees `closed` may free what was mapped here, and the memory that this rank
     // announced to it. Sequentially consistent, as the look at the others' that follows: of two
     // that end at the same time one sees the other, or neither would free it.
@@ -100,7 +100,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   }
 
   /// Operations on what a dead peer had shared fail.
-  bool may_be_of_death() const noexcept override {
+  bool may_mean_peer_death() const noexcept override {
     return detail::handled_as<gpu::device_error>() != nullptr;
   }
 
@@ -119,13 +119,14 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
       why_no_ipc_ = detail::joined({"between its ", nodes_, " nodes there is none",
                                     refused.empty() ? "" : ", and ", refused});
     }
-    detail::Owned<DeviceMessages> near;
+    detail::Owned<DeviceMessages> intra_node;
     if (node_.size > 1 || !is_divided()) {
-      near = refused.empty() ? detail::Owned<DeviceMessages>(detail::make_owned<PulledMessages>(
-                                   steps(), peers_, default_imports, shared_out()))
-                             : detail::make_owned<StagedMessages>(steps(), node_, peers_);
+      intra_node = refused.empty()
+                       ? detail::Owned<DeviceMessages>(detail::make_owned<PulledMessages>(
+                             steps(), peers_, default_imports, shared_out()))
+                       : detail::make_owned<StagedMessages>(steps(), node_, peers_);
     }
-    go_by(std::move(near), std::move(network_), is_near());
+    go_by(std::move(intra_node), std::move(network_), intra_node_peers());
     make_node_context(node_.rank,
                       mail_.control_blocks());  // none if the node's messages go through the host
     return true;
@@ -158,10 +159,10 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   bool is_divided() const noexcept { return team_ != node_.size; }
 
   /// By rank of the team.
-  std::vector<char> is_near() const {
-    std::vector<char> near(static_cast<std::size_t>(team_));
-    for (const int r : ranks_here_) near[static_cast<std::size_t>(r)] = 1;
-    return near;
+  std::vector<char> intra_node_peers() const {
+    std::vector<char> intra_node(static_cast<std::size_t>(team_));
+    for (const int r : ranks_here_) intra_node[static_cast<std::size_t>(r)] = 1;
+    return intra_node;
   }
 
   /// The paths of the messages of all ranks.
@@ -193,7 +194,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     return -1;
   }
 
-  void tell_memory() {
+  void publish_memory() {
     try {
       mail_.notice(node_.rank).memory = new detail::Shared<DeviceMemory>(memory());
     } catch (const std::bad_alloc&) {
@@ -219,7 +220,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   static bool wait_until(auto&& done) {
     TimeWaited time{patience / 10};
     while (!done()) {
-      if (time.until() > patience) return false;
+      if (time.look() > patience) return false;
       std::this_thread::sleep_for(std::chrono::microseconds{50});
     }
     return true;

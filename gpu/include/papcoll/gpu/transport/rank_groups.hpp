@@ -27,7 +27,7 @@ class GroupOfRanks {
 
   /// Starts a call, which is the team's with that sequence number; its root is the first rank.
   void start(const AnySchedule& schedule, const Call& call, std::uint32_t sequence) {
-    constexpr std::size_t window = 4;
+    constexpr std::size_t pipeline_depth = 4;
     Shape shape;
     shape.collective = call.collective;
     shape.size = size();
@@ -37,7 +37,8 @@ class GroupOfRanks {
     shape.element_size = call.reducer.size;
     shape.in_place = call.in_place();
     shape.commutative = call.reducer.commutative;
-    run_.start(*team_, plans_.get(schedule, shape, ranks_).plan, ranks_, call, sequence, window);
+    run_.start(*team_, plans_.get(schedule, shape, ranks_).plan, ranks_, call, sequence,
+               pipeline_depth);
   }
   /// Returns true if the call is complete. The endpoint makes its progress.
   bool done() const noexcept { return run_.done(); }

@@ -63,14 +63,14 @@ class MessagePaths {
     return by_host_;
   }
 
-  /// Copies what share_out() left, in the order of the stream. `near` is where streams of the
+  /// Copies what share_out() left, in the order of the stream. `mapped` is where streams of the
   /// peer's device see the message, if uses_others().
-  void copy(std::byte* to, const std::byte* from, const std::byte* near, gpu::Stream stream) {
+  void copy(std::byte* to, const std::byte* from, const std::byte* mapped, gpu::Stream stream) {
     const bool staged = std::any_of(shares_.begin(), shares_.end(),
                                     [](const gpu::PathShare& s) { return s.path.is_staged(); });
     if (staged) {
       if (!copies_) copies_ = detail::make_owned<gpu::MultiPath>(*api_, from_, to_, pulled_);
-      copies_->copy(to, {from, near}, shares_, stream);
+      copies_->copy(to, {from, mapped}, shares_, stream);
       return;
     }
     for (const gpu::PathShare& s : shares_) {
@@ -110,38 +110,38 @@ class SentMessages {
   /// bytes goes through the host.
   SentMessages(DeviceSteps& steps, std::size_t least_shared_out)
       : api_(&steps.api()),
-        lanes_(&steps.lanes()),
+        streams_(&steps.streams()),
         memory_(steps.memory()),
         least_shared_out_(least_shared_out) {}
 
-  /// Tells the receiver of a send in that lane.
-  void start(const TransportOp& work, std::size_t lane, MailboxEndpoint& office) {
+  /// Announces a send in that lane to its receiver.
+  void start(const TransportOp& work, std::size_t lane, MailboxEndpoint& endpoint) {
     Sent sent;
     sent.waits = true;
     sent.work = work;
     sent.lane = lane;
     sent.range = {work.a, work.bytes()};
-    lanes_->order(lane, sent.range, Use::reads);
+    streams_->order(lane, sent.range, Use::reads);
     DeviceMemory::Allocation* has = work.n == 0 ? nullptr : memory_->find(work.a);
     if (has == nullptr && work.n != 0) {
       sent.staged = memory_->take(work.bytes(), lane);
       sent.range.lo = sent.staged;
-      lanes_->order(lane, sent.range, Use::writes);
-      api_->copy(sent.staged, work.a, work.bytes(), lanes_->stream(lane));
+      streams_->order(lane, sent.range, Use::writes);
+      api_->copy(sent.staged, work.a, work.bytes(), streams_->stream(lane));
       has = memory_->find(sent.staged);
     }
     if (work.bytes() >= least_shared_out_) {
-      sent.ready = lanes_->events().take();
-      api_->record(sent.ready.get(), lanes_->stream(lane));
+      sent.ready = streams_->events().take();
+      api_->record(sent.ready.get(), streams_->stream(lane));
     }
-    ControlMessage mail = about(work, MailKind::message);
+    ControlMessage control = about(work, ControlKind::message);
     if (has != nullptr) {
-      mail.allocation = has->number;
-      mail.offset = static_cast<std::uint64_t>(sent.range.lo - has->base);
-      mail.memory = memory_->handle_of(*has);
+      control.allocation = has->number;
+      control.offset = static_cast<std::uint64_t>(sent.range.lo - has->base);
+      control.memory = memory_->handle_of(*has);
     }
-    mail.ticket = ticket_for(std::move(sent));
-    office.send(mail, lanes_->stream(lane));
+    control.ticket = ticket_for(std::move(sent));
+    endpoint.send(control, streams_->stream(lane));
   }
 
   /// What a receiver wants of a message through the host.
@@ -159,9 +159,9 @@ class SentMessages {
   TransportOp answered(const ControlMessage& answer, gpu::Stream stream) {
     Sent& sent = sent_.at(answer.ticket);
     sent.waits = false;
-    lanes_->used_by(sent.lane, sent.range, Use::reads, stream);
+    streams_->used_by(sent.lane, sent.range, Use::reads, stream);
     if (sent.staged != nullptr) memory_->give_back(sent.staged, sent.lane);
-    if (sent.ready) lanes_->events().give_back(std::move(sent.ready));
+    if (sent.ready) streams_->events().give_back(std::move(sent.ready));
     return sent.work;
   }
 
@@ -188,7 +188,7 @@ class SentMessages {
   }
 
   gpu::Api* api_;
-  StreamPool* lanes_;
+  StreamPool* streams_;
   detail::Shared<DeviceMemory> memory_;
   std::size_t least_shared_out_;
   std::vector<Sent> sent_;  ///< by ticket

@@ -50,10 +50,10 @@ struct DeviceRange {
 /// in other streams. A lane waits for a pull, or for a peer's pull of what it has sent, when a step
 /// comes that uses the same bytes and not before: what a plan orders meets in memory.
 ///
-/// Calls are ordered by a stream of their own, the trunk: a call's lanes begin after what is in the
-/// trunk when the call begins, which is what the user's stream has by then and what calls that
-/// were finished before have done. finish() lets the trunk, and by it the user's stream, wait for
-/// all lanes.
+/// Calls are ordered by a stream of their own: a call's lanes begin after what is in the ordering
+/// stream when the call begins, which is what the user's stream has by then and what calls that
+/// were finished before have done. finish() lets the ordering stream, and by it the user's stream,
+/// wait for all lanes.
 ///
 /// No streams wait in a circle: a stream only waits for events that were recorded before the wait
 /// was called, so that every operation waits for operations that were called before it.
@@ -69,7 +69,7 @@ class StreamPool {
   StreamPool(gpu::Api& api, int device)
       : api_(&api),
         events_(api, device),
-        trunk_(api, api.make_stream(device)),
+        order_stream_(api, api.make_stream(device)),
         entered_(api, api.make_event(device, false)),
         left_(api, api.make_event(device, false)) {
     for (Lane& lane : lanes_) {
@@ -126,9 +126,9 @@ class StreamPool {
       lane.others.clear();
       if (!std::exchange(lane.used, false)) continue;
       api_->record(lane.end.get(), lane.stream.get());
-      api_->wait(trunk_.get(), lane.end.get());
+      api_->wait(order_stream_.get(), lane.end.get());
     }
-    api_->record(left_.get(), trunk_.get());
+    api_->record(left_.get(), order_stream_.get());
     api_->wait(user, left_.get());
   }
 
@@ -136,7 +136,7 @@ class StreamPool {
   bool is_idle() { return api_->is_complete(left_.get()); }
 
   /// The stream to which finish() joins all others.
-  gpu::Stream trunk() const noexcept { return trunk_.get(); }
+  gpu::Stream order_stream() const noexcept { return order_stream_.get(); }
   /// Events for others.
   EventPool& events() noexcept { return events_; }
 
@@ -149,7 +149,7 @@ class StreamPool {
   struct Lane {
     gpu::OwnedStream stream;
     gpu::OwnedEvent end;
-    bool used = false;  ///< since the trunk waited for it
+    bool used = false;  ///< since the ordering stream waited for it
     std::vector<Other> others;
   };
   struct Begun {
@@ -169,15 +169,15 @@ class StreamPool {
     call.sequence = sequence;
     call.joined.fill(false);
     api_->record(entered_.get(), user);
-    api_->wait(trunk_.get(), entered_.get());
-    api_->record(call.event.get(), trunk_.get());
+    api_->wait(order_stream_.get(), entered_.get());
+    api_->record(call.event.get(), order_stream_.get());
   }
 
   gpu::Api* api_;
   EventPool events_;
-  gpu::OwnedStream trunk_;
+  gpu::OwnedStream order_stream_;
   gpu::OwnedEvent entered_;  ///< where the user's stream is when a call begins
-  gpu::OwnedEvent left_;     ///< where the trunk is when calls were finished
+  gpu::OwnedEvent left_;     ///< where the ordering stream is when calls were finished
   std::array<Lane, count> lanes_{};
   std::array<Begun, calls_at_once> begun_{};
 };

@@ -26,15 +26,15 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a rank's team agrees on by messages for which no rank waits: the order of arrival that each
 /// predictor in use expects and, if no memory is shared, how unevenly the ranks arrive.
-class Agreements final : public TeamPart {
+class BackgroundExchanges final : public TeamPart {
  public:
-  static constexpr PartKind kind = PartKind::agreements;
+  static constexpr PartKind kind = PartKind::background_exchanges;
 
-  explicit Agreements(const TeamContext& basis)
-      : rank_(basis.rank()),
-        size_(basis.size()),
-        common_clock_(basis.surroundings().node != nullptr),
-        period_(ExchangePeriods::period_of(basis.size(), basis.options().agreement_period)) {}
+  explicit BackgroundExchanges(const TeamContext& team)
+      : rank_(team.rank()),
+        size_(team.size()),
+        common_clock_(team.environment().node != nullptr),
+        period_(ExchangePeriods::period_of(team.size(), team.options().agreement_period)) {}
 
   Predictions& predictions_by(const AnyPredictor& predictor) {
     for (auto& p : predictions_) {
@@ -68,14 +68,14 @@ class Agreements final : public TeamPart {
   }
 
   /// Exchanges by MPI messages are all on their way, unless a rank is many calls behind.
-  bool settle() noexcept override {
+  bool drain_exchanges() noexcept override {
     constexpr std::chrono::milliseconds patience{100};
     TimeWaited time{patience / 10};
     try {
       bool in_time = true;
       each([&](BackgroundAllgather& a) {
         while (in_time && a.is_in_flight() && !a.rings() && !a.progress()) {
-          in_time = time.until() <= patience;
+          in_time = time.look() <= patience;
           sched_yield();
         }
       });
@@ -91,9 +91,9 @@ class Agreements final : public TeamPart {
 
  private:
   template <class F> void each(F&& f) {
-    for (auto& p : predictions_) f(p->agreement());
-    if (watch_ != nullptr) f(watch_->agreement());
-    if (requests_ != nullptr) f(requests_->agreement());
+    for (auto& p : predictions_) f(p->allgather());
+    if (watch_ != nullptr) f(watch_->allgather());
+    if (requests_ != nullptr) f(requests_->allgather());
   }
 
   [[gnu::noinline, gnu::cold]] void make_watch(const Groups* nodes) {

@@ -20,7 +20,7 @@ struct Blocks {
 };
 
 /// The blocks of an alltoallv, allgatherv, gatherv or scatterv, as one rank sees them.
-struct Uneven {
+struct Irregular {
   /// Elements of all blocks: by rank; of an alltoallv by sender, then by receiver.
   std::vector<std::size_t> lengths;
   std::size_t gap = 0;  ///< elements before, between and after the blocks of a buffer
@@ -44,7 +44,7 @@ struct Uneven {
 };
 
 /// What the lengths of blocks depend on, the same on all ranks.
-struct UnevenSpec {
+struct IrregularSpec {
   papcoll::Collective collective = papcoll::Collective::alltoall;
   Counts counts = Counts::power_law;
   std::size_t mean = 0;  ///< elements of a block
@@ -55,7 +55,7 @@ struct UnevenSpec {
 };
 
 /// Is there a form of the collective whose blocks differ in length?
-constexpr bool has_uneven_form(papcoll::Collective c) noexcept {
+constexpr bool has_irregular_form(papcoll::Collective c) noexcept {
   using papcoll::Collective;
   return c == Collective::alltoall || c == Collective::allgather || c == Collective::gather ||
          c == Collective::scatter;
@@ -74,7 +74,7 @@ inline Blocks blocks_of(std::vector<std::size_t> counts, std::size_t gap) {
 }
 
 /// By sender, then by receiver.
-inline std::vector<std::size_t> lengths_of_pairs(const UnevenSpec& spec, std::size_t ranks) {
+inline std::vector<std::size_t> lengths_of_pairs(const IrregularSpec& spec, std::size_t ranks) {
   if (!spec.in_place) return block_lengths(spec.counts, ranks * ranks, spec.mean, spec.seed);
   const auto drawn = block_lengths(spec.counts, ranks * (ranks + 1) / 2, spec.mean, spec.seed);
   std::vector<std::size_t> lengths(ranks * ranks);
@@ -90,26 +90,26 @@ inline std::vector<std::size_t> lengths_of_pairs(const UnevenSpec& spec, std::si
 }  // namespace detail
 
 /// The blocks as this rank sees them. Throws what block_lengths() throws.
-inline Uneven uneven_blocks(const UnevenSpec& spec, int rank, int ranks) {
+inline Irregular irregular_blocks(const IrregularSpec& spec, int rank, int ranks) {
   const auto p = static_cast<std::size_t>(ranks);
   const auto me = static_cast<std::size_t>(rank);
-  Uneven uneven;
-  uneven.gap = spec.gap;
+  Irregular irregular;
+  irregular.gap = spec.gap;
   if (spec.collective != papcoll::Collective::alltoall) {
-    uneven.lengths = block_lengths(spec.counts, p, spec.mean, spec.seed);
-    uneven.sent = uneven.received = detail::blocks_of(uneven.lengths, spec.gap);
-    return uneven;
+    irregular.lengths = block_lengths(spec.counts, p, spec.mean, spec.seed);
+    irregular.sent = irregular.received = detail::blocks_of(irregular.lengths, spec.gap);
+    return irregular;
   }
-  uneven.lengths = detail::lengths_of_pairs(spec, p);
+  irregular.lengths = detail::lengths_of_pairs(spec, p);
   std::vector<std::size_t> row(p);
   std::vector<std::size_t> column(p);
   for (std::size_t r = 0; r < p; ++r) {
-    row[r] = uneven.lengths[me * p + r];
-    column[r] = uneven.lengths[r * p + me];
+    row[r] = irregular.lengths[me * p + r];
+    column[r] = irregular.lengths[r * p + me];
   }
-  uneven.sent = detail::blocks_of(std::move(row), spec.gap);
-  uneven.received = detail::blocks_of(std::move(column), spec.gap);
-  return uneven;
+  irregular.sent = detail::blocks_of(std::move(row), spec.gap);
+  irregular.received = detail::blocks_of(std::move(column), spec.gap);
+  return irregular;
 }
 
 }  // namespace bench

@@ -173,7 +173,7 @@ inline bool choose_on_node(AlgorithmSpec& s, Call& call, const SelectionInputs& 
     CallKind kind;
     kind.imbalanced = goes_by_arrivals(call, inputs);
     kind.in_arena = is_in_arena(call, inputs);
-    if (call.own_counts) kind.block_bytes = inputs.learner->block_bytes(call.collective);
+    if (call.local_counts) kind.block_bytes = inputs.learner->block_bytes(call.collective);
     call.trial = inputs.learner->pick(kind.key(call), list, inputs.epoch);
   }
   const NodeCandidate& picked = chooser.on_node[call.trial.candidate];

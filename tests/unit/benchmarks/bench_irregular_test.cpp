@@ -1,4 +1,4 @@
-#include "candidates/uneven.hpp"
+#include "candidates/irregular.hpp"
 #include "timing/bound.hpp"
 
 #include "catch.hpp"
@@ -61,9 +61,9 @@ TEST_CASE("what a rank sends is what the other expects", "[bench]") {
   constexpr int ranks = 4;
   for (const Counts kind : every_counts) {
     for (const bool in_place : {false, true}) {
-      std::vector<bench::Uneven> all;
+      std::vector<bench::Irregular> all;
       for (int rank = 0; rank < ranks; ++rank) {
-        all.push_back(bench::uneven_blocks(
+        all.push_back(bench::irregular_blocks(
             {.counts = kind, .mean = 10, .gap = 3, .in_place = in_place}, rank, ranks));
       }
       for (std::size_t a = 0; a < ranks; ++a) {
@@ -80,7 +80,7 @@ TEST_CASE("what a rank sends is what the other expects", "[bench]") {
     }
   }
   const auto gathered =
-      bench::uneven_blocks({.collective = Collective::gather, .mean = 10}, 1, ranks);
+      bench::irregular_blocks({.collective = Collective::gather, .mean = 10}, 1, ranks);
   CHECK(gathered.lengths.size() == ranks);
   CHECK(gathered.received.counts == gathered.lengths);
   CHECK(gathered.received.extent == 40);

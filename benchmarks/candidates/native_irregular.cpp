@@ -18,20 +18,20 @@ struct IntBlocks {
 
 }  // namespace
 
-std::function<void()> uneven_native_call(const Problem& problem, const Buffers& buffers,
-                                         MPI_Comm comm) {
-  const Uneven& uneven = *problem.uneven;
+std::function<void()> irregular_native_call(const Problem& problem, const Buffers& buffers,
+                                            MPI_Comm comm) {
+  const Irregular& irregular = *problem.irregular;
   const MPI_Datatype type = datatype(problem.type);
   const int own =
-      to_int(uneven.lengths[static_cast<std::size_t>(problem.rank)], "elements", problem);
+      to_int(irregular.lengths[static_cast<std::size_t>(problem.rank)], "elements", problem);
   const int root = problem.root;
   void* const out = buffers.output();
   const void* const in = buffers.input();
   const bool here = problem.in_place && problem.is_root();
   const bool elsewhere = problem.in_place && !problem.is_root();
   const void* const given = problem.in_place ? MPI_IN_PLACE : in;
-  const IntBlocks sent(uneven.sent, problem);
-  const IntBlocks received(uneven.received, problem);
+  const IntBlocks sent(irregular.sent, problem);
+  const IntBlocks received(irregular.received, problem);
 
   switch (problem.collective) {
     case Collective::alltoall:

@@ -82,7 +82,7 @@ class SelectionCache {
   /// together from bytes: two that have just been written are slow to read as one word, as which a
   /// compiler likes to compare them.
   static std::uint32_t asked_of(const Call& call) noexcept {
-    return (call.rank_order ? 1U : 0U) + (call.is_uneven() ? 2U : 0U) +
+    return (call.rank_order ? 1U : 0U) + (call.is_irregular() ? 2U : 0U) +
            (static_cast<unsigned>(call.contract) << 2U) +
            (static_cast<unsigned>(call.collective) << 8U);
   }
