@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Is a call without policies as quick as the best algorithm for it? Measures `auto` beside all
 others over sizes and arrival patterns, and shows for each point who is best and what auto loses."""
 

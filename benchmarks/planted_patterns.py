@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What `papcoll what-if` chooses for planted arrival patterns, beside what is measured to be best.
 
     benchmarks/planted_patterns.py --build build/release [--rounds 5] [--output results.json]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Draws what papcoll-bench --json wrote: a quantity against the message size, one line an
 algorithm with its 95 % confidence interval, one panel an arrival pattern, and the lower bound."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Programs for SMPI are shared objects that smpirun loads. A kernel that is asked to run one jumps
 // to its entry point, which shared objects do not have: a segmentation fault. This one has an entry
 // point, papcoll_bench_by_hand(), which CMakeLists.txt names to the linker, and a dynamic linker.

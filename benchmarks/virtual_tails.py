@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Tails in virtual time beside measured ones, of two ranks on two processors.
 
     benchmarks/virtual_tails.py --build build/release [--rounds 5] [--output results.json]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // A first allreduce: every rank brings numbers, and every rank gets their sums.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // How a collective runs is said by policies, in any order: when (arrival), who with whom
 // (schedule), over what (transport), how exact (contract). What is left out is chosen for the call.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # 02_choosing_policies.sh PROGRAM LAUNCHER…: names that do not fit end it with a message, not a crash.
 set -uo pipefail
 program=$1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // What a late rank costs. Nobody can finish an allreduce before the last rank has arrived; what an
 // algorithm can do is to have everything ready by then. So measure the tail: from the last arrival

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // Computing while a collective is under way. A training computes the gradients layer by layer, and
 // a layer's gradients can be summed while the next layer is computed. Here the ranks take turns in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // A schedule of our own: a type that says who exchanges what with whom. papcoll derives the rest
 // from it: dependencies, the non-blocking form, every transport, and a proof that it is right.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // A transport of our own: ranks that share nothing but a directory. A message is a file. It is not
 // quick, but it shows all that a transport has to do, and every schedule of papcoll runs over it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 0
 // The same collectives without MPI: the ranks are threads of one process. Good for trying things
 // out, for unit tests, and to see what happens when something goes wrong.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 0
 // An arrival-driven algorithm of our own: who does what depends on who comes when. It is a header,
 // 09_write_your_own_arrival_algorithm/last_combines.hpp: read that first. Here it runs on threads;

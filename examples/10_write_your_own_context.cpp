@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // A call context of our own: what arrival-driven algorithms read and write lies in memory that we
 // choose. Here it is a file that every rank maps, and the program reads the contributions back from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // A buffer that the program already has, made node-shared where it lies: the ranks of a node then
 // work on each other's buffers, in place and without a copy, as on shared_vectors.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // Ranks along the machine: OnTopology has ranks that are near to each other play neighbours of the
 // ring. The machine is described in code here, so that this also shows on one computer.

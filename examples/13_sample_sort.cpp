@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // A distributed sort by samples: every rank learns where the ranges of all ranks begin, and sends
 // each its keys. Nobody knows how many come: alltoallv with papcoll::unknown_counts finds out.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 3
 // A matrix whose rows are dealt out over the ranks is transposed by one alltoall: what goes to each
 // rank is read from where it lies in the rows, column by column, and what comes is written to where

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // A wrapper for C: an allreduce whose types and operators are numbers, with an error code instead
 // of exceptions. Fortran's bind(c) and Python's ctypes can call the same functions.

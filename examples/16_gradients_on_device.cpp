@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // gpu: yes
 // Training with gradients in memory of a GPU, averaged there over the ranks. If papcoll was built

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 4
 // A solver that goes on when a rank dies: heat on a plate, by Jacobi's method. The plate is cut
 // into strips of rows. Now and then each rank gives its right neighbour a copy of its strips; when

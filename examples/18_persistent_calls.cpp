@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 2
 // A call that is made again and again on the same buffers, prepared once: persistent.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ranks: 6
 // An allreduce of several nodes by an algorithm of our own: within each node by shared memory, as
 // papcoll does it, and among one rank of each node by messages, along a schedule that we write.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # ddp_digits.sh PROGRAM LAUNCHER…: under Reproducible the weights of the trained network are the same
 # bit for bit, whoever is late and by how much, with all algorithms that add rank after rank.
 set -eu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # find_package(Hwloc): hwloc 2, as the target Hwloc::Hwloc.
 find_path(Hwloc_INCLUDE_DIR hwloc.h)
 find_library(Hwloc_LIBRARY hwloc)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # find_package(Scotch): SCOTCH 7 without MPI, as the target Scotch::Scotch.
 find_path(Scotch_INCLUDE_DIR scotch.h PATH_SUFFIXES scotch)
 find_library(Scotch_LIBRARY scotch)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # A toolchain file: programs for AArch64 by Debian's cross compiler, run by QEMU in user mode.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # papcoll_analysis_code: the code of papcoll::analysis that is compiled once, in each build that links it.
 # Reports of recorded runs need Boost's headers; without them the rest is compiled.
 if(NOT TARGET papcoll_analysis_code)

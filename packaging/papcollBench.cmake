@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # papcoll_add_bench(NAME source…): the programs NAME-bench, which is papcoll-bench, and NAME-papcoll,
 # which is the command papcoll, with the algorithms that the sources register (papcoll::Registered)
 # beside papcoll's own. The sources have no main().

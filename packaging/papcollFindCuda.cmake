@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Enables the language CUDA as PAPCOLL_WITH_CUDA says, sets papcoll_cuda, and says what was found.
 set(papcoll_cuda FALSE)
 set(problem "there is no CUDA compiler (nvcc) that works with ${CMAKE_CXX_COMPILER}")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # papcoll::gpu: kernels of the built-in operators, and CUDA's runtime. Compiled once for each build
 # that uses it, by its nvcc, also where papcoll is installed, so that sources alone are.
 if(NOT TARGET papcoll_gpu)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # papcoll_shared_code, what all files of a program share: the library that was installed, where it fits
 # this compiler and this MPI library, and otherwise papcoll.cpp, compiled once for each build.
 set(PAPCOLL_CORE_FLAGS "-O2" CACHE STRING

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Builds the API reference by Doxygen into build/api_reference/html.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # One command that tries what papcoll is for: a training under stragglers, with the MPI library's
 # allreduce and with papcoll's. What it concludes is computed from what it measured.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Prints what scripts/demo.sh measured, and what follows from it:
 demo_tables.py --mpi NAME --where WORDS FILE…"""
 

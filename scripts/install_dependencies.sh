@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Installs what building, testing and demonstrating papcoll need, on Debian and its relatives.
 set -euo pipefail
 

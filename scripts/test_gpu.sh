@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Tests papcoll on the GPUs of this machine, and measures what one GPU can show.
 set -euo pipefail
 

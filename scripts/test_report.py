@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What scripts/test.sh says at its end.
 
 test_report.py times BUILD-DIRECTORY LINES-OF-NINJA-LOG-BEFORE JUNIT-FILE: where the time of a

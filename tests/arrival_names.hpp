@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The names of the arrival-driven algorithms, from the catalogue, for tests that call by name.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls that name no algorithm: all ranks must choose the same one, whatever each of them measures,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls whose blocks differ in length and lie anywhere, on any team: what comes is right, and what

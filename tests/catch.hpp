@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Catch2 v3 where it is installed, else v2, whose single header has the same macros.

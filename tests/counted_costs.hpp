@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What an order costs, counted anew: nothing of topology/mapping/mapped_order.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Erased calls beside typed ones, for threads and processes alike: whichever of the two each rank

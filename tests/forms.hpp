@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Every form of every call, with types and operators of all kinds, for threads, processes and bare

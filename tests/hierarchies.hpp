@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Groupings of ranks and algorithms of several levels, for threads and processes alike.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls of all collectives on non-contiguous elements, for threads and processes alike: every kind

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The matrix of the public API: algorithms × sizes × counts × roots × in place or out of place, for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls with wrong arguments, for threads and processes alike. Data are `width` elements of -1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Long sequences of calls of all kinds by all algorithms, the same on all ranks, with ranks that

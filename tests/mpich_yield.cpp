@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Preloaded under MPICH by the tests. MPICH over UCX spins without ever yielding: with more ranks
 // than cores every blocking call waits for whole scheduler slices. 1000 barriers of 8 ranks on
 // 2 cores took 35 s, with this 0.3 s.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Persistent calls of all forms, made again and again on buffers that change, for threads and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls in predicted order, with predictions that change all the time and differ from rank to rank:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How tests are registered, for tests/ and examples/. A test that cannot run on this machine prints
 # "SKIPPED: reason" and exits 77.
 #

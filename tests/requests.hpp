@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Non-blocking calls in all kinds of company, for threads and processes alike. Each scenario is run

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What sanitizers make too slow is tested with fewer ranks, elements or calls under them, and in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Blocking calls on non-contiguous elements, each rank's in another shape, also in one piece.

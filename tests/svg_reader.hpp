@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // A reader of pictures, for tests: is it well-formed XML, and what is where?

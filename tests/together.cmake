@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # cmake -DOUTPUT=file.cpp -DSOURCES=a.cpp;b.cpp -P together.cmake: one file that includes them, each in a
 # namespace of its own, so that their names cannot clash. What they include comes first, outside these
 # namespaces: by the time that they include it, there is nothing left of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/tools/papcoll_tool.hpp>
 

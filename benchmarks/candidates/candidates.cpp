@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "candidates/candidates.hpp"
 
 #include "candidates/library.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "candidates/native.hpp"
 #include "candidates/native_types.hpp"
 

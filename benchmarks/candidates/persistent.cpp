@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "candidates/persistent.hpp"
 
 #include <papcoll/call/persistent.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fit/chunk_search.hpp"
 
 #include "fit/chunk_counts.hpp"

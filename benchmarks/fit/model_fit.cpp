@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "fit/model_fit.hpp"
 
 #include "candidates/native.hpp"

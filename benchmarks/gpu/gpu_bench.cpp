@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What papcoll does on GPUs, in lines of JSON. scripts/test_gpu.sh runs all parts and makes a table
 // of what is wanted and what was reached.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """report.py OUTPUT [FILE…]: a table of what gpu_bench measured, beside what is wanted.
 
 Each FILE has lines of JSON, by gpu_bench or by scripts/test_gpu.sh. Writes OUTPUT/table.md and

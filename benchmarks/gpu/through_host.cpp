@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "bounds.hpp"
 #include "json_line.hpp"
 #include "parts.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "machine/links.hpp"
 
 #include "machine/gpu_links.hpp"

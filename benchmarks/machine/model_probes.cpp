@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "machine/model_probes.hpp"
 
 #include "machine/probes.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "machine/node_costs.hpp"
 
 #include "timing/contest.hpp"

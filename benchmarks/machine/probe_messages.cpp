@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "machine/probes.hpp"
 #include "timing/quiet.hpp"
 #include "timing/statistics.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "machine/tune.hpp"
 
 #include "candidates/native.hpp"

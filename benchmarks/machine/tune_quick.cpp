@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "machine/tune_quick.hpp"
 
 #include "timing/contest.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The calls that paired.py times, compiled once against each of two checkouts. All symbols but two
 // are hidden, so that one process can load both.
 

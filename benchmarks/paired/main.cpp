@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Times the calls of two builds of papcoll in turns, in one process: paired.py starts it.
 //
 //   main OLD.so NEW.so BLOCKS MILLISECONDS CALL BYTES…

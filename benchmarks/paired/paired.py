@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Which of two checkouts of papcoll takes longer, and by how much: both are loaded into the same
 ranks and called in turns, a fraction of a millisecond each, so that whatever else changes on the
 machine changes for both. A difference of 1 % shows where runs of whole programs differ by 20.

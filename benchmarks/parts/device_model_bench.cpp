@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What copies over several paths and ThreeStage gain on a model of a node with four GPUs, as that
 // of Temuçin et al., HOTI 2021: two sockets, 72 GB/s between the GPUs of one, 53 GB/s through its
 // host memory, 28 GB/s each way between the sockets. Virtual time: nothing else matters.

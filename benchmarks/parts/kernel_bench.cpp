@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Times the reduce kernels alone: nanoseconds a call for element types, operators and sizes, the
 // plain loop beside each instruction set's variant.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What orders along a machine gain, by the model alone: bytes × hops and the heaviest link of
 // papcoll's orders, of the thesis's greedy heuristics and, where it was built with SCOTCH, of
 // SCOTCH's, over rank order; and what finding an order takes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Is what PeerProbe finds the faster way? Two threads, on processors 0 and 1, probe as two ranks of
 // a new communicator do, and then pass 4 KB to 256 KB to each other by plain and streamed copies,
 // in turns, 300 times each: medians of writing, a signal, and reading. Where plain copies use fast

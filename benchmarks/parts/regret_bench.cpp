@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What it costs that a communicator learns: a program that mixes calls of many kinds, as it begins
 // with a new communicator, and with one that has run it before, by turns.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Times what one core writes for another: each method of base/copying.hpp, from the first byte
 // written until the other core has read the last and said so; and then the best of them where
 // rounds use a longer piece of memory in turns, so that the reader's cache has lost what is written

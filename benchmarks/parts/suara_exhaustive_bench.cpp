@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every allreduce of SUARA, simulated or shown to be slower: all pairs of its six algorithms on all
 // grids of P ranks, with gaps and folded, and the six without a grid, beside what choose_suara()
 // takes. reproduce/suara_exhaustive.py runs it, and says how and with what result.

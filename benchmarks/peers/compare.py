@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Compares papcoll with other MPI libraries: installs Intel MPI, MPICH 5 and Open MPI 5 in a virtual
 environment, builds papcoll-bench for their two ABIs, which the distribution's two have as well, times
 each library's collectives beside papcoll's, and writes tables and a plot. Without options: 2 ranks,

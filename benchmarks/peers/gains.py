@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """From rows of papcoll-bench to gains: the MPI library's time over papcoll's. Nothing here runs
 anything."""
 

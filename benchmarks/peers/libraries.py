@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The MPI libraries that papcoll is compared with: where they come from, how programs are built for
 them, and how they are started. Each gets the settings that serve it best."""
 

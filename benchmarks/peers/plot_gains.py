@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """plot_gains.py COMPARISON.json OUTPUT.png: papcoll's gain over the best MPI library at each point,
 a panel for each collective, number of ranks and pattern."""
 

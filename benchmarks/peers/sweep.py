@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which points are measured, and which of them are still to be. A point is a setting, a library, a
 size and a neighbourhood."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // allreduce_ways [BLOCKS]: an 8-byte allreduce of MPI_COMM_WORLD in several ways, in one run, block
 // by block in turns, so that all of them meet the same machine. Under papcoll-run the program's
 // MPI_Allreduce is the preloaded one, and libmpi's own is called by a pointer into that library:

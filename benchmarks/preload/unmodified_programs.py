@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """unmodified_programs.py --tools DIRECTORY [--pairs N] [--output FILE]: time that programs spend in
 collectives, plain and under papcoll-run, by turns; on a quiet machine, and with one core busy.
 

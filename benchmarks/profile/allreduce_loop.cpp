@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // allreduce_loop CALLS: nanoseconds a call of an 8-byte allreduce, on MPI_COMM_SELF (the call's own
 // cost, and nothing of the other ranks) and on MPI_COMM_WORLD, as JSON from rank 0.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """overhead.py PROGRAM PAPCOLL-PROFILE LAUNCHER…: what recording costs a call.
 
 Runs the program allreduce_loop with and without papcoll-profile, alternately, and prints the medians

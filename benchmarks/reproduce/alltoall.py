@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The schedules of alltoall, and those of scan and exscan, beside SMPI's own of the same name and
 beside what papcoll chooses by itself, on simulated ranks whose processors are busy with each message.
 Leaves rows.jsonl, points.json, plots and comparison.md."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """arrival_patterns.py --build BUILD DIR: how the ranks of real programs arrive, as chapter 3 of the
 thesis asked of Horovod.
 

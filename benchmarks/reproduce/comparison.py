@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Gains: computed from the rows of papcoll-bench, written beside the published ones, drawn.
 
 The gain of a candidate is 1 - T/T_ref. T is the time in the call, averaged over the ranks; T_ref is

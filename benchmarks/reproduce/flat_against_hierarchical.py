@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Flat against hierarchical allreduce across nodes: Figures 6.1 to 6.10 and Table 6.1 of the
 thesis.
 

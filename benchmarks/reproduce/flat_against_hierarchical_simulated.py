@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Flat Rabenseifner against the hierarchical reduce, Rabenseifner among nodes, and bcast, with 8 to
 128 ranks on simulated nodes of 4 (figures 6.1 to 6.10 and table 6.1), balanced and under random
 arrivals. Ranks of a node pass messages through a memory that they share the bandwidth of; combining

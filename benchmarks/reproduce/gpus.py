@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Copies over several paths and three-stage allreduces between GPUs, on the model of GPUs, beside
 the figures that Temuçin et al., HOTI 2021, state. Runs device_model_bench and writes comparison.md
 and comparison.png."""

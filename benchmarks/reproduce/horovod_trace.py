@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """horovod_trace.py DIR: a synthetic trace of a training job with Horovod.
 
 Writes trace files as papcoll-profile does, one for each of 64 ranks on 16 nodes, of which the figures

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Large reduce and allreduce on one node: Figures 5.2 to 5.7 of the thesis.
 
 The arrival-ordered chain (algorithm 5.1; for allreduce with a broadcast) against binomial tree and

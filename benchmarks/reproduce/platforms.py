@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The platforms of the simulations, as files for SimGrid. Hosts compute at SPEED, which only tells
 SimGrid how long a charged second is. Rank r runs on host r, or, of nodes with several ranks, the
 ranks of a node are neighbours."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the scripts of this directory have in common: a study of the thesis is measured with
 papcoll-bench, all candidates in one run for each maximum imbalance factor (MIF), and compared."""
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs a program of papcoll, built with -DPAPCOLL_SMPI=ON, on simulated ranks: smpirun with the
 settings under which simulated time is exact, on a platform of platforms.py."""
 

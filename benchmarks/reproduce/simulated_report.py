@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the studies in simulation leave beside their rows: comparison.md, points.json and plots."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the studies in simulation have in common: papcoll-bench, built with -DPAPCOLL_SMPI=ON, times
 all candidates on simulated ranks; simulated time is exact, so one call of each is enough. Rows are
 kept as JSON lines, one file a study, and a run whose rows are there is not repeated."""

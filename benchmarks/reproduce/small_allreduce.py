@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Small allreduce on one node: Figures 4.2 to 4.5 of the thesis.
 
 The dynamic leader (the first to arrive reduces what the others bring as they come) against a

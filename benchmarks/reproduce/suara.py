@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """SUARA on grids of ranks against flat allreduces, on simulated ranks: those that SMPI has by itself
 (from 200 ranks on the quick ones), what four MPI libraries choose, and papcoll's flat schedules.
 Contention-free with the paper's costs, and on a dragonfly. Leaves rows.jsonl, plots and

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """SUARA's choice beside all that it chooses from: every pair of its six algorithms on every grid of
 P ranks, with gaps and folded, and the six without a grid, by papcoll's own simulator with shared
 ports, contention-free, with the paper's costs. No SMPI is needed: `suara_exhaustive_bench` does it,

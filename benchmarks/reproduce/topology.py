@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What OnTopology saves on simulated clusters, from ranks that are placed by core, by node, by socket
 and at random: each schedule as it is and laid along the machine, through SMPI. Sizes are those of the
 whole vector. Leaves rows.jsonl, points.json, saved-*.png and comparison.md."""

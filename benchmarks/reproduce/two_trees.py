@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Two-tree collectives against pipelines, trees, scatter-allgather and what four MPI libraries
 choose, on simulated ranks without contention: bcast, reduce and allreduce at the sizes of the TwoTreeC
 draft. Leaves rows.jsonl, two_trees.png and comparison.md."""

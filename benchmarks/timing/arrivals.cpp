@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "timing/arrivals.hpp"
 
 #include "timing/clock.hpp"

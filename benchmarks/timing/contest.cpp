@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "timing/contest.hpp"
 
 #include "candidates/candidates.hpp"

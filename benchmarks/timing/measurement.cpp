@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "timing/measurement.hpp"
 
 #include "timing/quantities.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "timing/placement.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "timing/signal_words.hpp"
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts the functions of papcoll that a warm call enters before it moves the first byte of its
 // buffers: before the first memmove of 512 bytes or more, the first read of another process's
 // memory, or the first MPI_Isend. The least of many calls, since a rank that waits enters more.

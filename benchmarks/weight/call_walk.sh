@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # How many of its functions papcoll enters from a user's call to the first byte that moves.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # How long papcoll's users wait for their compiler, and how much code they get.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a file takes to compile that includes MPI and some of the standard library: the unit in
 // which compile_time.sh gives times, so that they compare between machines.
 

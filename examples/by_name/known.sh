@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # known.sh PAPCOLL BENCH LAUNCHER…: both know ThroughTheMiddle and LastCombines.
 set -eu
 papcoll=$1 bench=$2

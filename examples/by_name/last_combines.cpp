@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An arrival-driven algorithm of one's own that has a name: that of example 09. One line registers
 // it for all commands, also for `papcoll simulate`, which runs it in virtual time:
 //

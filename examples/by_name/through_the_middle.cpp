@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A schedule of one's own that has a name: one line registers it. papcoll_add_bench makes two
 // programs of this file, which has no main():
 //

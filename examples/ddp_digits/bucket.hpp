@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The gradients of all layers, fused into one buffer that is reduced at once: one collective a step
 // instead of one a layer.
 #pragma once

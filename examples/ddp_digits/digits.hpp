@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The data: images of handwritten digits, 8 × 8 pixels each (../data/ATTRIBUTION.txt).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // After the training: how good is the network, and do all ranks hold the same one?
 #pragma once
 

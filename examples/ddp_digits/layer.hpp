@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A fully connected layer, and what training does with it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The model: pixels → hidden units with ReLU → ten classes with softmax, trained by stochastic
 // gradient descent with momentum.
 #pragma once

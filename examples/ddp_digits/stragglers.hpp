@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that are late: in every step each rank is held up for a time drawn from a seeded pattern,
 // so that a run can be repeated with the same stragglers.
 #pragma once

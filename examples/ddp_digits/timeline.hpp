@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When each rank came to the allreduce of each step and when it left, and what follows from that.
 #pragma once
 

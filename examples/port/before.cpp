@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The temperature along a rod whose ends are kept cold and hot, by Jacobi's method: every cell
 // becomes the mean of its neighbours, until no cell of any rank changes much.
 

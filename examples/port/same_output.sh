@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # same_output.sh BEFORE AFTER LAUNCHER…: the two programs print the same, and the README of the examples shows
 # what differs in their sources.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls that name no algorithm: allreduce(comm, data), or only its transport, contract or arrival

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // All collectives, the policies that they can be given, and registered buffers. On request there

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Collectives without templates, for callers that know the type of their elements at run time only:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The policy Hierarchical<Intra, Inter>: one algorithm within each node, another among one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Conan 2's recipe for papcoll: in the root of a clone, with an MPI library and CMake 3.23 on the machine,
 
     conan create packaging/conan

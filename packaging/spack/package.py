@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Spack's recipe for papcoll.
 
 Put it into a package repository of your own, as packages/papcoll/package.py, install from a clone of

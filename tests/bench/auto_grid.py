@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """auto_grid.py PAPCOLL-BENCH LAUNCHER…: benchmarks/auto_grid.py, which is to find the best of each
 point and what auto loses to it.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """command_line.py PAPCOLL-BENCH LAUNCHER…: exit status, messages and output of papcoll-bench.
 
 LAUNCHER… is the command that starts a program on as many ranks as the next argument says.

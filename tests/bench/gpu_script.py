@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """gpu_script.py: scripts/test_gpu.sh where programs that are not there print what they would on a
 GPU, and the table that it makes."""
 

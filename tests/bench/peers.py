@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """peers.py: benchmarks/peers, as far as it needs neither the network nor an MPI library."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """reproduce.py PAPCOLL-BENCH LAUNCHER…: the scripts of benchmarks/reproduce, which are to leave
 results, plots and a comparison, and to compute the gains right.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """suara_exhaustive.py SUARA_EXHAUSTIVE_BENCH: the study of that name with few points leaves them and
 a comparison, measures none again, and says what is wrong with a command line."""
 

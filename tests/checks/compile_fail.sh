@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # compile_fail.sh COMPILER FLAGS-FILE SOURCE DIRECTORY: the source must be refused, and for the right reason.
 #
 # In the source:

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # compilers.sh FLAGS-FILE: every g++ 11 or newer and clang++ 14 or newer that the PATH has under a name
 # with a number (g++-12, clang++-16), but for those that other tests use, reads all headers, with the
 # flags alone and in the modes that users compile in.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """scripts/demo_tables.py says of made-up measurements what can be said of them."""
 
 import json

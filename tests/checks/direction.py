@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Each header of papcoll includes only headers of its own room, a folder, and of those before it.
 
 Run in the root of the sources. A header in a folder that is not listed is an error, too: a new room

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What documents and comments name exists. Run in the root of the sources.
 
 docs.py            links between documents, paths in backticks, tests that contracts.md names, that

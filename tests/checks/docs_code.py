@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The C++ in README.md, in docs/ and in the examples of doc comments compiles: docs_code.py COMPILER
 [FLAG…], run in the root of the sources.
 

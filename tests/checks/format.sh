@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # clang-format agrees with every source under version control, and comments keep to 100 columns.
 set -u
 

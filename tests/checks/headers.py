@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """headers.py COMPILER FLAGS-FILE DIRECTORY: all headers compile together without a warning, in one
 order by g++ and in the other by clang++ (clang-tidy reads them in the first), and none defines anything
 that two translation units could not both have; and every one compiles alone, or behind those that it

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """includes.py: every header includes, itself or by papcoll's headers, the standard headers of the
 names that it uses. checks/headers.py compiles each header alone, but with all of the standard
 library before it, which is five times as fast and hides this one mistake.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # language.sh COMPILER INCLUDES…: a compiler that is not told which C++ says so in one sentence, before
 # anything else, whichever header of papcoll it reads; and one that is told to do without exceptions.
 # clang++, which reads on after a fatal error, is asked of some headers.

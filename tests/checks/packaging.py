@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Files that other programs read are well-formed and agree with the sources.
 
 packaging.py citation|recipe|workflow|changelog     run in the root of the sources

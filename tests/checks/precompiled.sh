@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # precompiled.sh COMPILER FLAGS-FILE DIRECTORY: what papcoll's headers include of others, compiled
 # once, for scripts that compile many small files: they do with -include DIRECTORY/others_COMPILER.hpp.
 # includes.py finds what a header forgets to include of the standard library. DIRECTORY/core_COMPILER.hpp has

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """What the documents promise is kept: the table of algorithms in docs/policies.md is what `papcoll list`
 says, and the README's first program compiles by the line below it, runs, and prints what is said.
 

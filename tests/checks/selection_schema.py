@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """docs/selection.schema.json describes selection files.
 
 selection_schema.py           run in the root of the sources: it is a schema of JSON Schema 2020-12, names what the

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # Our scripts are without a finding of shellcheck.
 set -u
 

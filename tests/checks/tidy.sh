@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # tidy.sh FLAGS-FILE: clang-tidy over all headers at once, in one generated translation unit.
 set -u
 

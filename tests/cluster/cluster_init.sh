@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # cluster_init.sh RANKS RATE TIME_LIMIT COMMAND…: the first process of a virtual cluster, started
 # by virtual_cluster.sh in namespaces of its own. Makes the nodes, joins them, runs the command.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Preloaded under MPICH on the virtual cluster, where MPI_Finalize of MPICH 4.0 over UCX's TCP
 // hangs: it closes each connection in agreement with the peer, who may be in a barrier of the
 // launcher's already and there answers nothing. So nothing is closed in agreement here: the ranks

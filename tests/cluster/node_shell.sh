@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # node_shell.sh [OPTION…] nodeN WORD…: what ssh is on a real cluster. Joins the words and gives them
 # to a shell on that node of the virtual cluster that we are in; ssh's options are ignored. Unlike
 # ssh it keeps the environment and the directory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Is the virtual cluster one? PAPCOLL_TEST_NODES says how many ranks each node was given: "1,2".
 
 #include <papcoll/communicator.hpp>

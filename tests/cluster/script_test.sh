@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # What virtual_cluster.sh promises, apart from MPI: see nodes_test.cpp for that.
 # shellcheck disable=SC2016,SC2317  # text for other shells; functions called by name
 set -u

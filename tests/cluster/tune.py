@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """tune.py NODES PAPCOLL-BENCH LAUNCHER…: papcoll-bench --measure tuning on a virtual cluster.
 
 NODES says how many ranks each node has, as in 1,1,1: it is one. LAUNCHER… is the command that

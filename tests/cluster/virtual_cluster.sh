@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # One machine pretends to be a cluster, so that papcoll is tested, and measured, across nodes. A
 # node is a set of Linux namespaces: it has a network interface, a host name, System V memory and a
 # /dev/shm of its own; a bridge joins the nodes. Works as root and, where the kernel lets users make

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An algorithm where the operator belongs.
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/core.hpp>

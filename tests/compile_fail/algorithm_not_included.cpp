@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An algorithm that is named, where its header is not included.
 #undef PAPCOLL_COMPILED  // such files need not include it
 #include <papcoll/allreduce.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An arrival policy, where the header of the algorithm that it implies is not included.
 #undef PAPCOLL_COMPILED  // such files need not include it
 #include <papcoll/allreduce.hpp>

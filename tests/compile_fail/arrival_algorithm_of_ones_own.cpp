@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arrival-driven algorithms from outside of the library that lack what one needs.
 #include <papcoll/arrival/arrival_algorithm.hpp>
 #include <papcoll/core.hpp>

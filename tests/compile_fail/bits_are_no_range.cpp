@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // std::vector<bool> has no elements that stand in memory one after the other.
 #include <papcoll/core.hpp>
 

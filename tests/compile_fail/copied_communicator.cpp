@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A communicator that is copied.
 #include <papcoll/communicator.hpp>
 #include <papcoll/core.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts are integers, of any type.
 #include <papcoll/core.hpp>
 

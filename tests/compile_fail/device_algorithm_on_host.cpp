@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Algorithms on memory of devices, in calls and with policies that do not fit them.
 #include <papcoll/allreduce.hpp>
 #include <papcoll/arrival/policies.hpp>

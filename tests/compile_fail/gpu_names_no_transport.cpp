@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A collective on memory of devices that says not how to reach it.
 #include <papcoll/core.hpp>
 #include <papcoll/gpu.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An operator on devices whose elements are not those of the call.
 #include <papcoll/core.hpp>
 #include <papcoll/gpu.hpp>

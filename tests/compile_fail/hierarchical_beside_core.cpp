@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hierarchical where what chooses has declared it, and its own header is not included.
 #include <papcoll/core.hpp>
 

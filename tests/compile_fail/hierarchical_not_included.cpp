@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Hierarchical without its header, where no other declares what it is.
 #include <papcoll/algorithms/arrival/exchange.hpp>
 #include <papcoll/algorithms/static/ring.hpp>

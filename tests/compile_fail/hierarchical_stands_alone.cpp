@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Other policies beside Hierarchical, and parts that are none.
 #include <papcoll/core.hpp>
 #include <papcoll/hierarchical.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The elements of a list are not contiguous.
 #include <papcoll/core.hpp>
 

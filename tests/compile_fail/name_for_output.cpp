@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The name of an algorithm where the output belongs.
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/core.hpp>

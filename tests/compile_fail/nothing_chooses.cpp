@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A call that names no algorithm, where the header that chooses one is not included.
 #undef PAPCOLL_COMPILED  // such files need not include it
 #include <papcoll/allreduce.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An operator of two elements that makes something else of them.
 #include <papcoll/core.hpp>
 

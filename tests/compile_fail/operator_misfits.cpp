@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An operator of other elements.
 #include <papcoll/core.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An arrival policy, where the header of another arrival-driven algorithm is included.
 #undef PAPCOLL_COMPILED  // such files need not include it
 #include <papcoll/algorithms/arrival/exchange.hpp>

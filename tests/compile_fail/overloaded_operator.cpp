@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A function that is overloaded, where the operator belongs.
 #include <papcoll/core.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A reduce and a bcast by schedules that serve none.
 #include <papcoll/core.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A persistent call of an element by value: there is no buffer to use again.
 #include <papcoll/core.hpp>
 

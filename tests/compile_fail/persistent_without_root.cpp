@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // No root.
 #include <papcoll/core.hpp>
 

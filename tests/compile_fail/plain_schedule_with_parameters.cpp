@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A schedule with parameters that derives from the base of those without.
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/schedule/builder.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An arrival-driven schedule in predicted order.
 #include <papcoll/core.hpp>
 

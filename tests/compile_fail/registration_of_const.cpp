@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is registered is moved, and outlives the registration.
 #include <papcoll/core.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Schedules of which each lacks one member, named without an arrival policy, made a value, or
 // registered.
 #include <papcoll/choice/names/catalogue.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Threads as ranks live and die together.
 #include <papcoll/recovery.hpp>
 #include <papcoll/thread_team.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Sizes without papcoll::counts, where the operator belongs.
 #include <papcoll/core.hpp>
 

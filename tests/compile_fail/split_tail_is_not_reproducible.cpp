@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A schedule by the order of arrival under a contract that forbids just that.
 #include <papcoll/core.hpp>
 

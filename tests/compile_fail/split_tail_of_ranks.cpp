@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A schedule by tickets under an arrival policy that draws none.
 #include <papcoll/core.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A schedule that weighs predictions, where there are none.
 #include <papcoll/core.hpp>
 

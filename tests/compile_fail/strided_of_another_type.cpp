@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Non-contiguous elements, of another type than the input's.
 #include <papcoll/core.hpp>
 

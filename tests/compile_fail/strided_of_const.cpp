@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Non-contiguous elements that may not be written, as an output.
 #include <papcoll/core.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Dimensions of SUARA's grid that are no static schedules.
 #include <papcoll/core.hpp>
 

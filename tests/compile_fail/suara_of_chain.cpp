@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A dimension of SUARA's grid whose schedule serves no allreduce.
 #include <papcoll/core.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // SUARA without a grid.
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/core.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Policies that are made of others, without these.
 #include <papcoll/core.hpp>
 #include <papcoll/hierarchical.hpp>

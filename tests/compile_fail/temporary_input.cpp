@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Temporaries that cannot be moved, as inputs of calls that read them after they have returned.
 #include <papcoll/core.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // ArrivalOrder over transports whose ranks share no memory.
 #include <papcoll/core.hpp>
 #include <papcoll/hierarchical.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transports that offer node memory, and no call context for the algorithms that use it.
 #include <papcoll/core.hpp>
 #include <papcoll/node/forwarding_context.hpp>

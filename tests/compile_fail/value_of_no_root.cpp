@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A root that is an int, and the result used.
 #include <papcoll/core.hpp>
 

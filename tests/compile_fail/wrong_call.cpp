@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every call with arguments that none of its forms takes.
 #include <papcoll/core.hpp>
 

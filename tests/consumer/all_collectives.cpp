@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every collective, with and without policies, in a unit whose shared parts are compiled elsewhere.
 
 #include <papcoll/choice/names/algorithm.hpp>

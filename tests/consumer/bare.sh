@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # bare.sh MPI-COMPILER DIRECTORY LAUNCHER…: the compile line of the README, for two units, and what it
 # made runs. With -O0 and, where it is there, by clang++, in a quarter of the time: checks/readme.py
 # compiles the README's program by all of it.

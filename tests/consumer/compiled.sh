@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # compiled.sh MPI-COMPILER DIRECTORY: a unit that defines PAPCOLL_COMPILED holds no code of what
 # papcoll.cpp compiles.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # conan.sh DIRECTORY COMPILER MPI-COMPILER LAUNCHER…: Conan makes a package by its recipe, without a network. The
 # recipe's test builds a program with it, and runs it.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # core_only.sh SOURCES DIRECTORY: what was installed without MPI says so to those who look for
 # papcoll::papcoll. It can be moved, also where its directories were named by absolute paths.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // An operator of a user, and one of papcoll by its full name, beside CUDA's ::min.
 #include <papcoll/base/built_in_operators.hpp>
 #include <papcoll/gpu/device_operator.cuh>

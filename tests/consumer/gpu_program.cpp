@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // papcoll::gpu from outside: on a machine without a GPU, too.
 #include <papcoll/gpu/built_in_reducers.hpp>
 #include <papcoll/gpu/cuda_runtime.hpp>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # hwloc.sh SOURCES DIRECTORY COMPILER: what was installed with PAPCOLL_WITH_HWLOC finds hwloc again,
 # by CMake and by pkg-config.
 set -euo pipefail

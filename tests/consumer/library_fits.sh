@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # library_fits.sh SOURCES DIRECTORY PREFIX COMPILER MPI-COMPILER: find_package(papcoll) takes the library
 # that was installed in PREFIX where it fits what a project compiles with, and only there.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # mixed.sh MPI-COMPILER DIRECTORY LIBRARY LAUNCHER…: in one program, files may define PAPCOLL_COMPILED
 # or not, be optimised or not, and come of two compilers; and headers of two versions meet. Where the
 # LIBRARY (libpapcoll.a) is missing, or compiled with another level of checks, the linker says so by

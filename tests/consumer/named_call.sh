@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # named_call.sh MPI-COMPILER DIRECTORY: a call that names its algorithm compiles neither other
 # algorithms nor what chooses among them, by whichever headers.
 set -eu

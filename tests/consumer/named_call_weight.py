@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """named_call_weight.py MPI-COMPILER: what a call that names its algorithm compiles, by room.
 
 Compiles tests/consumer/named_call/static_schedule.cpp by g++ with -O2, and adds up functions and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank that ends in good order when papcoll refuses the other ranks of its job: see mixed.sh.
 
 #include <mpi.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # optimised.sh SOURCES DIRECTORY COMPILER MPI-COMPILER: the code that is compiled once is optimised,
 # whatever a project around papcoll says of its own: nothing, Debug, or -O0. A release has its own level.
 set -euo pipefail

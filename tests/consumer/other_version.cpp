@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Compiled with headers of another version than the rest of the program.
 
 #include <papcoll/papcoll.hpp>

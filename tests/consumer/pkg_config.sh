@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # pkg_config.sh MPI-COMPILER DIRECTORY PC-DIRECTORY VERSION OTHER-MPI-COMPILER|none LAUNCHER…: what was
 # installed is found by pkg-config, with the library that was compiled once and without. A library
 # for other files than these is refused by a sentence of the linker.

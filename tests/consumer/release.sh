@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # release.sh COMPILER MPI_COMPILER DIRECTORY: the preset release configures, and builds a program that
 # runs; one that is small: the same sources are compiled by other presets, and with -O3 by
 # .github/workflows/ci.yml.

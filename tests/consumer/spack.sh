@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # spack.sh DIRECTORY: Spack accepts the recipe, and knows what to install for its variants.
 set -eu
 

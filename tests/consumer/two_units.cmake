@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # project() of examples/cmake includes this: at the end of that project there is a program of two units
 # as well, of which one is in a library that is installed.
 function(two_units)

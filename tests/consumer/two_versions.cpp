@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Two versions of papcoll take turns on one MPI communicator.
 
 #include <papcoll/papcoll.hpp>

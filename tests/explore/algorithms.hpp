@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The algorithms that are explored. What the tests ask of them, the algorithms say themselves.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Each algorithm alone: all collectives, sizes, roots, in place or not, three calls in a row.
 
 #include "explorer.hpp"

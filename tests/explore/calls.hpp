@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Makes the calls of a script on a call context, whoever schedules its rank.

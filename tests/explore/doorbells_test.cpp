@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The doorbells' own protocol: sleepers that never wake up by themselves, so that a lost wake-up is
 // a deadlock.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // papcoll's own control block and call context over explored memory: the code that runs is the

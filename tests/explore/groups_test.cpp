@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks in groups: allreduces that combine in two levels.
 
 #include "explorer.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The agreement on arrivals: ranks that leave calls early, run ahead and look at different moments
 // must come to the same view, which is that of all that was noted.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks whose calls do not match. Whoever still waits throws, nobody's memory is half written, and
 // the next call works.
 

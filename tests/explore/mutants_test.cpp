@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Control blocks and call contexts with a fault each. The explorer must find every one, for
 // otherwise its silence about the real ones would say nothing. One file, since it is a list.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Ranks as fibers of one thread, and who of them runs. A fiber gives the scheduler a say at each

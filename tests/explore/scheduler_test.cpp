@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The explorer itself, on programs whose schedules and faults are known.
 
 #include "explore_context.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What the explored ranks do: a sequence of collectives, with what must come out of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Different collectives in a row: ranks that leave early run ahead into the next calls, epoch slots
 // are used again, and the number of the call wraps.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The memory that explored ranks share: what is where, and which accesses are ordered.

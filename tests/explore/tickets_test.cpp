@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // RemoteTicketCounter under the explorer: every order in which the ranks' operations on each
 // other's words may happen, within a bound. Reduces, which ranks leave early, and allreduces, over
 // more calls than there are epoch slots.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The ranks of one node under exploration: memory, call contexts, and a script for each rank.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # connecting_kill.sh RANKS WANTED "STEP…" "FORM…" LAUNCHER… PROGRAM: runs connecting_kill_test for each of
 # these ways in which a rank may fail. WANTED: what the others throw if it is killed.
 set -u

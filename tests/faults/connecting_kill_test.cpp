@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank is killed or stopped while the first call over MpiTransport makes papcoll's own MPI
 // communicator, or the first call by tickets opens them; the others must say so within the
 // deadline.

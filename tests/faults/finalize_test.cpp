@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The ends of a program: papcoll's objects that exist before MPI_Init, live longer than MPI, or are
 // used outside of it. An MPI function that is called after MPI_Finalize ends the job with an error.
 //

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # full_shm.sh LAUNCHER… PROGRAM: runs a job that has a small /dev/shm of its own, which papcoll's memory
 # is in.
 set -u

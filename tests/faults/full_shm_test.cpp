@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // /dev/shm is full when a transport, or an algorithm's chunk buffers, first need a part of its
 // memory: an exception on all ranks, and not a SIGBUS. Run by full_shm.sh, which gives the job a
 // /dev/shm of its own.

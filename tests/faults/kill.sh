@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # kill.sh RANKS EXPECT ALGORITHM COLLECTIVE BYTES "PHASE…" LAUNCHER…: runs kill_test and checks what its
 # ranks wrote, and that nothing of papcoll is left in /dev/shm. See kill_test.cpp.
 set -u

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks die, or stop, at chosen moments of a collective; the others must say so and go on.
 //
 //   kill_test RESULTS EXPECT ALGORITHM COLLECTIVE[@WITH] BYTES PHASE[=ALGORITHM]…  (run by kill.sh)

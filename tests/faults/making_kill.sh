@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # making_kill.sh RANKS KNOWN KILLS SECONDS LAUNCHER… PROGRAM: runs making_kill_test again and again,
 # each time with another moment of death, until there were so many kills or so many seconds are
 # over. Fails if a survivor hangs, throws what it should not, or takes longer than the deadline and

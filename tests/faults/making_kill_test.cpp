@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank is killed at a random moment while communicators are made; the others must say so within
 // the deadline.
 //

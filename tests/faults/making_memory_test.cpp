@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // While a communicator is made, one rank finds no memory: all ranks must get an exception, or all a
 // communicator, and nobody may hang. So where one starts a request. Where ranks find no random
 // numbers, they share no memory.

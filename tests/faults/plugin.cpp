@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A plug-in of plugin_test, which calls papcoll on its host's communicator.
 
 #include <papcoll/algorithms/static/recursive_doubling.hpp>

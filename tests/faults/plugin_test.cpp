@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // plugin_test PLUG-IN PLUG-IN: a host that knows nothing of papcoll loads plug-ins that do, and
 // unloads them before MPI_Comm_free and MPI_Finalize, which delete what papcoll attached to the
 // communicators.

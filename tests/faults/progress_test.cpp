@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Isend, collective, Wait: a rank that waits in papcoll must move its MPI messages along. Rank 0
 // sends rank 1 a large message and goes into a collective; rank 1 comes to the collective only once
 // it has received the message, which MPI cannot deliver unless rank 0 takes part. Run with three

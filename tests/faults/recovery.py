@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """recovery.py PROGRAM --kills N [--ranks N] [--ulfm CACHE | --launcher WORDS]:
 runs recovery_test, killing a random rank at a random moment each time.
 

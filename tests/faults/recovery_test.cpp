@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A rank is killed at a random moment, in calls of papcoll and of MPI and while communicators are
 // made; where MPI can, the others go on without it and end with the right result.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A job that is suspended whole, for longer than its deadline, and resumed, as batch systems and
 // container engines do, goes on: nobody is late.
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # The command papcoll gets each file of the corpus, in 1 GB of memory and 5 s of processor time: it
 # answers, or refuses the file in a sentence of its own.
 #   corpus.sh PAPCOLL

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # One reader gets mutations of its part of the corpus. Each is read within 5 s and 1 GB, and none
 # ends the program; one that does is left in the current directory.
 #   fuzz.sh PAPCOLL_FUZZ READER [options of libFuzzer]

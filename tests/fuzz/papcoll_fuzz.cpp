@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Gives the readers of files and command lines any bytes, by libFuzzer: the environment variable
 // PAPCOLL_FUZZ_READER names the one that is run. What a reader refuses it refuses by one of its own
 // exceptions; whatever else happens ends the program.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The collectives of papcoll::gpu between processes that each have a model of GPUs: what a machine
 // without a GPU can run of what CudaIpcTransport does.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Collectives between GPUs of processes: without a GPU, what all ranks are told; with one, results.
 #include <papcoll/gpu.hpp>
 #include <papcoll/gpu/transport/cuda_ipc_transport.hpp>

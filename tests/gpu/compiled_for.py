@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """compiled_for.py LIBRARY: it has kernels as machine code of sm_80 and sm_90, and as PTX of
 compute_90, which newer GPUs translate. Not by cuobjdump, which not every toolkit has.
 """

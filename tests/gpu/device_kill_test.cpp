@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks die at chosen operations on their device; the others must say so and go on.
 //
 //   device_kill_test RESULTS peer_lost WAY allreduce BYTES OPERATION…     (run by faults/kill.sh)

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # lost.sh GPU_BENCH LAUNCHER…: of 4 ranks 3 are killed, one after the other, in each of three jobs; the
 # others must all be told, within a second. See tests/faults/kill.sh for the launcher.
 set -u

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every built-in operator on every built-in type, and a user's operators, against plain loops: on
 // the host always, and on a device if there is one.
 #include "checks.hpp"

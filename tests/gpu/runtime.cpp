@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // CudaRuntime: without a GPU, what it says; with one, every operation, in two processes.
 #include "checks.hpp"
 

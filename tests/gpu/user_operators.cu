@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "user_operators.hpp"
 
 #include <papcoll/gpu/device_operator.cuh>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # without_toolkit.sh SOURCES DIRECTORY COMPILER: where there is no CUDA Toolkit, AUTO goes on and says
 # so, and ON stops and says what to do.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/topology/hwloc.hpp>
 
 #include <papcoll/topology/linux.hpp>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What tests of preloaded libraries share: how programs are compiled and launched for one MPI
 library, and how cases are chosen."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Tests of what is preloaded, by programs that are compiled by the wrappers of each MPI that there
 # is a library for. One build of the tools serves all of them.
 

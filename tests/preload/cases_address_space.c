@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // Megabytes that rank 0 can still take after an allreduce; or (pack) a bcast of elements with gaps
 // whose packed copy there may be no memory for.
 

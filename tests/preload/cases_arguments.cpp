@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wrong arguments, by their numbers (from the second argument on; none: says how many there are),
 // each on a communicator of its own: prints the number and the class of what the call returns, by
 // whichever handler errors go to (first argument: return or user), and whether calls are right

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every collective in every form, against results that each rank computes for itself. An argument
 // leaves out what MPICH itself cannot do.
 

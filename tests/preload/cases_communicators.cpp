@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators of all kinds, by the first argument:
 //   kinds     one rank, an inter-communicator, copies of one that is taken over
 //   many N    so many made, used and freed one after the other, and as many alive at a time

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls that differ between ranks, which MPI would not notice: papcoll's sentence, by the handler
 // that the first argument names (return, user, fatal).
 

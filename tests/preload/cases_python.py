@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Collectives by mpi4py, which opens its MPI library so that nobody else sees it."""
 from array import array
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PROGRAM CALLS BYTES…: so many allreduces of these lengths by turns, and checks the sums. Then
 // rank 0 alone makes one with an operator that is not for its type, which MPI refuses: no rank
 // waits.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """preload_test.py --mpi openmpi|mpich --launcher LAUNCHER --run SCRIPT --library LIBRARY CASE:
 programs under papcoll-run, which check their own results, and what papcoll says of them. A case that
 cannot run here says SKIPPED and why, and exits with 77.

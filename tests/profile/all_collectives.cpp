@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls every collective of MPI in every form, on several kinds of communicators, and prints what a
 // profile must have counted on this rank: "rank NAME calls", NAME with (I) for non-blocking and (P)
 // for persistent ones. With an argument: also from threads.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collectives by C, by their names in the profiling interface, too; the same as in calls_mpif.f90. */
 #include <mpi.h>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Collectives by mpi4py, the same as in calls_mpif.f90."""
 from array import array
 

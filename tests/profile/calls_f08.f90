@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Collectives by mpi_f08, the same as in calls_mpif.f90.
 program calls
   use mpi_f08

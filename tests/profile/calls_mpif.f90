@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Collectives by mpif.h: what rank 0 calls is in the comments. Prints nothing.
 program calls
   implicit none

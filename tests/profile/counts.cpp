@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // counts DIR: what the sums of a profile's traces hold, in the words of all_collectives.cpp, and
 // what the traces say of each rank: "RANK state N", "RANK module PATH" and so on.
 

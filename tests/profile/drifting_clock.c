@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Preloaded: CLOCK_MONOTONIC runs fast by DRIFT_PPM ppm from the first reading on. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ends in a way of its own: kill, abort, exit, quick, skip, fork, many, nothing, no_mpi, session,
 // signal (when SIGUSR1 comes), control (with MPI_Pcontrol, and by the MPI library's own
 // MPI_Finalize) or direct_init (after its own MPI_Init).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Preloaded: makes rank LATE_RANK come late to its allreduces of LATE_COUNT elements, by LATE_US
    microseconds. The compiler makes the last call a jump, so that the next function returns to the
    program itself. */

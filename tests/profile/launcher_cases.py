@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Cases of profile_test.py: papcoll-profile beside other tools and launchers, and told to end."""
 
 import contextlib

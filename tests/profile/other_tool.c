@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Another tool of MPI's profiling interface, which counts, and says so at the end. */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A library that calls MPI, and with -DHOST the program that opens it by a path relative to where
 // it stands and then goes elsewhere.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How cases of profile_test.py compile programs, run them under papcoll-profile, and read traces."""
 
 import collections

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """profile_test.py --mpi openmpi|mpich --launcher LAUNCHER --profile SCRIPT --counts PROGRAM CASE:
 programs under papcoll-profile, and what their traces hold. A case that cannot run here says
 SKIPPED and why, and exits with 77.

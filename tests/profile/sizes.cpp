@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls every collective once, on MPI_COMM_WORLD, a ring or an inter-communicator, and prints the
 // bytes that a profile must have noted of each on this rank: "rank bytes.NAME bytes".
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Spawns two more of itself; both worlds make allreduces of their own.
 
 #define OMPI_SKIP_MPICXX 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // steps N: what simulations do: N steps of some work, each with two sums over all ranks.
 
 #define OMPI_SKIP_MPICXX 1

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // waits SECONDS: a barrier, a wait and a barrier; prints its rank and how many seconds it took from
 // before MPI_Init to after MPI_Finalize.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Auto among processes: all ranks choose alike, and follow their arrivals.
 
 #include <papcoll/algorithms/static/recursive_doubling.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Wrong calls by processes. Run on one node and, where the launcher can pretend it, on several; and
 // once more with PAPCOLL_ASSERTIONS=2, where ranks compare their calls before anything is sent.
 // Long, for the sake of one process that goes through all mistakes.

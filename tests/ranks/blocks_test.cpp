@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls whose blocks differ, among processes.
 
 #include "blocks.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // How many pages of a node's shared memory a communicator has taken: none that no call needs.
 
 #include <papcoll/node/control_block.hpp>

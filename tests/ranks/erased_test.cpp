@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls whose element type is known at run time only, processes as ranks.
 
 #include "erased_calls.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The first communicators of a process, made by two threads at once. Run in a process of its own,
 // too: what papcoll keeps for the process is then made here.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The buffers of calls that go by groups: a group reaches them as a team of its own would.
 
 #include <papcoll/choice/names/algorithm.hpp>

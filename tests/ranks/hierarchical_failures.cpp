@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls by several levels that fail on some rank. Each breaks a communicator of its own.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "blocks.hpp"
 #include "catch.hpp"
 #include "hierarchies.hpp"

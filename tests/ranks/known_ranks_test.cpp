@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Communicators of the same ranks: what they share, what each has for itself, and what is left when
 // they are freed.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // When papcoll's state of a communicator begins and ends.
 
 #include <papcoll/allreduce.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The main of tests that are run by mpirun. All ranks run the same test cases in step: after each
 // case they agree whether it passed everywhere. Rank 0 reports; another rank speaks only of its own
 // failures. A rank that failed leaves its case early and may leave the others inside a collective,

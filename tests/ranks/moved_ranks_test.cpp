@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Processors and memory that are not what ranks found when they first met.
 
 #include <papcoll/allreduce.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which NUMA node the pages of shared memory are on. The kernel is asked by its calls, without
 // libnuma.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A transport's own call context among processes: when it ends.
 
 #include <papcoll/algorithms/arrival/leader_fan.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffers in the arena, private ones that the kernel copies, and both at once. One file, since all
 // cases share the kinds of buffers.
 

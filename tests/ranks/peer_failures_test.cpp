@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks work on each other's buffers when a call fails: an exception gives the user his buffers
 // back, so nobody may be at work on them any more.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Persistent calls among processes: all forms, and what becomes of their communicators and buffers.
 
 #include <papcoll/choice/names/algorithm.hpp>

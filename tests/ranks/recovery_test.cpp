@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What shrink(), agree() and revoke() refuse, and what they do where MPI does not go on after a
 // death; where it does: tests/faults/recovery_test.cpp.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Registered buffers: right under every algorithm wherever they lie, and what cannot be registered.
 // One file, since all cases share buffers at chosen places of a page.
 

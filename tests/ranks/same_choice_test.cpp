@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls that name no algorithm, on several communicators in turns: the ranks of each run the same
 // algorithms, equally often, although each of them is late at other times and so measures something
 // else.

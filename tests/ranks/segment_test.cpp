@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/error.hpp>
 #include <papcoll/node/waiting/liveness.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What ranks keep of what they have learned, and that all of them go by rank 0's file.
 
 #include <papcoll/allreduce.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocking calls on non-contiguous elements, processes as ranks.
 
 #include "own_comm.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts that differ between the rank that sends a block and the one that receives it, in
 // non-blocking calls of processes.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Messages of more bytes than an int counts. Runs only if PAPCOLL_TEST_HUGE is set.
 
 #include <papcoll/allreduce.hpp>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """papcoll-bench in simulated time: what a message, a byte and a combined byte take is known."""
 
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Every static schedule of the catalogue on simulated ranks, with real data. SMPI ends a run in
 // which nobody can go on, and says who waits for what.
 //

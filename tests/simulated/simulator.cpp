@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Does papcoll's own simulator say what SMPI says? Every static schedule of the catalogue is called
 // on simulated ranks of the contention-free platform, and rank 0 asks the simulator for the same.
 //

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """The studies in simulation, each with few points: they leave what they promise, and do not measure
 again what they have."""
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # completion.sh PAPCOLL: what tools/completion/papcoll.bash completes.
 set -u
 # shellcheck disable=SC1091 # checked by itself

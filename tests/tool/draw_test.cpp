@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/schedule/make_plan.hpp>
 
 #include <unistd.h>

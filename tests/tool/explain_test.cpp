@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/choice/selection/learned_file.hpp>
 #include <papcoll/choice/selection/learner.hpp>
 #include <papcoll/choice/selection/selection_file.hpp>

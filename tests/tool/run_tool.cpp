@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "run_tool.hpp"
 
 #include <papcoll/tools/papcoll_tool.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll simulate`: what the closed form says beside what the simulation does.
 
 #include <papcoll/model/closed_forms.hpp>

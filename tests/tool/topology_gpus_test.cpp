@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/tools/machines/gpu_access.hpp>
 #include <papcoll/tools/machines/gpus_text.hpp>
 #include <papcoll/tools/machines/machine_text.hpp>

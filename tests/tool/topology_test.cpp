@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/network_file.hpp>
 

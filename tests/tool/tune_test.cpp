@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll tune` starts papcoll-bench under a launcher.
 
 #include "catch.hpp"

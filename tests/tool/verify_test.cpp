@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll draw`: a picture of a static schedule and of its simulation.
 
 #include <papcoll/choice/names/catalogue_entry.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll explain`: what a call would run, and why, or why not, by the code that
 // answers papcoll::explain(comm, …) in a program. It needs no MPI.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll list`: every algorithm of a catalogue, what it serves and what it requires.
 
 #include <papcoll/arrival/policies.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The main of the command papcoll.
 
 #include <papcoll/choice/names/catalogue_entry.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll map`: what an order along a machine gains a static schedule, by the model alone, and
 // what B. Kitor's heuristic and SCOTCH would gain.
 

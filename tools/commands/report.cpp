@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll report`: who arrives late in a recorded run, where, how often and at what cost.
 
 #include <papcoll/report/html.hpp>

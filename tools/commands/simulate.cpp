@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll simulate`: how long a call takes by a static schedule, and what its time consists of; or
 // by an algorithm that decides by who arrives when, on one node.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll topology`: a machine in lines, and network files made of what other programs print.
 
 #include <papcoll/base/error.hpp>

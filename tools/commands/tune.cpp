@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll tune`: a selection file of this machine, made by papcoll-bench under an MPI launcher.
 
 #include <papcoll/base/error.hpp>

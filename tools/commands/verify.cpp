@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll verify`: proves the static schedules of a catalogue.
 
 #include <papcoll/choice/names/catalogue_entry.hpp>

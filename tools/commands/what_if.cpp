@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // `papcoll what-if`: what calls whose arrivals were recorded would have taken by other algorithms.
 
 #include <papcoll/base/collective.hpp>

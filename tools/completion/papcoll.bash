@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Completion for bash: subcommands, options and values that a program's own --help names.
 # Sourced, or installed as share/bash-completion/completions/papcoll.
 

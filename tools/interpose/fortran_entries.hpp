@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Fortran's names of the collectives. A Fortran program calls its MPI library's Fortran functions,

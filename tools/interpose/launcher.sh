@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash disable=SC2034 # variables are for the scripts
 # What the scripts that preload a library have in common. CMake puts it into each of them, behind
 # with_library(). Of bash, since dash keeps no variables whose names are none of a shell's, such as

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // MPI as a preloaded library reaches it, which names no symbol of MPI and needs no MPI library: it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Libraries that are preloaded under MPI programs: one for each ABI of MPI, which is Open MPI's (4 and
 # 5), MPICH's (and that of what has its ABI, such as Intel MPI), and the standard's. Only headers of an
 # MPI are needed, and the compiler wrappers say where those are; an ABI without a wrapper here gets no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The arguments of a call that describe buffers, and whether MPI refuses them on this rank.

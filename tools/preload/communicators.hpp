@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Which communicators papcoll serves. One is taken over in its k-th collective call, or in the

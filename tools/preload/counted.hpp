@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // How many calls were taken over, and how many were left to MPI and why. Every thread counts in

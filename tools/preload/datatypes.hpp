@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What the library has to know of datatypes: how many bytes an element has, where they lie, and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // papcoll's exceptions as MPI reports errors: by a code whose text is the exception's sentence, to

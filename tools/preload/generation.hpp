@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What a thread remembers of the handle that it was given last. Handles that were freed come again

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Collectives that move data: bytes, whatever the types are by which each rank describes them.

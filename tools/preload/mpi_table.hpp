@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // How papcoll's headers and the preloaded library call MPI: through pointers, which are looked up

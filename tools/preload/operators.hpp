@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // MPI's operators as papcoll's: its own kernels where type and operator are common ones, and

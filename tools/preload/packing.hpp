@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Elements of any type as bytes one after the other, in the order of the type map, and back. Ranks

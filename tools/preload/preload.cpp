@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The library that papcoll-run preloads: blocking collectives of a program that it was not compiled
 // for, run by papcoll. It exports the MPI_ and PMPI_ names of every function that it stands before:
 // calls from C, Python and all of Fortran's interfaces come through it, each once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Collectives that combine data. All ranks describe them by the same type and operator, so whether

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What the MPI library refuses beyond what every one does. A call that MPI would refuse on this

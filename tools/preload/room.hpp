@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What a communicator of papcoll's takes that the program may need itself: file descriptors and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // How every call goes: whose it is, by which algorithm it runs, and what becomes of its errors.

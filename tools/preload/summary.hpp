@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What PAPCOLL_RUN_SUMMARY shows when MPI_Finalize is called: the calls of all ranks, by function

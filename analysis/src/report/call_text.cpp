@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/report/call_text.hpp>
 
 #include <papcoll/report/run.hpp>

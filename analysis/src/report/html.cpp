@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/report/html.hpp>
 
 #include <papcoll/draw/svg.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/report/late_groups.hpp>
 
 #include <papcoll/report/calls.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/report/read.hpp>
 
 #include <papcoll/base/config.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/report/run.hpp>
 
 #include <papcoll/profile/trace_format.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/report/words.hpp>
 
 #include <papcoll/report/call_text.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/simulate/measure_node_costs.hpp>
 
 #include <papcoll/algorithms/arrival/all.hpp>

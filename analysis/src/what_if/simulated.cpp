@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/what_if/simulated.hpp>
 
 #include <papcoll/arrival/policies.hpp>

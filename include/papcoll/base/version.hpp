@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Every header of papcoll includes this one first. A compiler that continues after the first error

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What every file of a program that defines PAPCOLL_COMPILED would compile, compiled here once. The
 // CMake target papcoll::papcoll does both. With PAPCOLL_WITHOUT_MPI: for threads as ranks alone.
 #ifdef PAPCOLL_HAS_SHARED_CODE

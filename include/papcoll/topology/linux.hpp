@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Machines as Linux describes them in /sys: what papcoll takes if no other producer is asked for.

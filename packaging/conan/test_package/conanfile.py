@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Builds examples/cmake with the package, and runs it on two ranks. LAUNCHER starts these, if another is
 wanted."""
 

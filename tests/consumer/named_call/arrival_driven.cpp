@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program that names an arrival-driven algorithm and its transport, by their own headers.
 #include <papcoll/algorithms/arrival/leader_fan.hpp>
 #include <papcoll/allreduce.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // A program that names a static schedule and its transport, by their own headers.
 #include <papcoll/algorithms/static/ring.hpp>
 #include <papcoll/allreduce.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What papcoll calls of CUDA, for a machine without a GPU: one device, whose memory is the host's.
 // Every operation is done when the call returns, so streams and events have nothing to do. Memory
 // is shared between processes as with CUDA. For programs that are linked to it instead of CUDA's

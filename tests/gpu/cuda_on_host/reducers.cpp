@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The reducers of papcoll::gpu, on memory that the host reaches: kernels for CUDA on the host.
 #include <papcoll/gpu/built_in_reducers.hpp>
 #include <papcoll/gpu/device_reducer.hpp>

@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Collectives by mpi_f08, as in calls_mpif.f90, and with array sections where they are supported: these
 ! without ierr, which is optional here.
 ! Prints a line for each part, and stops with 1 where a result is wrong.

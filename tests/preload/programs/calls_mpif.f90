@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Collectives by mpif.h. Prints a line for each part, and stops with 1 where a result is wrong.
 module operators
   implicit none

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* churn [R=500] [REPEATS=1]: MPI_Comm_split, MPI_Allreduce, MPI_Comm_free, R times; rank 0 prints
    the microseconds of each. With more repeats that many allreduces on each communicator. */
 #include <mpi.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* errors return|user|fatal [CASE ...], finalize, list: calls that MPI refuses, and the class of each
    error.
 

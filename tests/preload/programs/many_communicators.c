@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* many_communicators [N=200]: N communicators at a time, by MPI_Comm_dup and MPI_Comm_split, and
    collectives on each; then as many again, after these are freed. Prints what is open at the end,
    as a difference from the time before the first, and fails where a result is wrong. */

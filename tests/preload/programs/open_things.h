@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How many descriptors and mappings this process has. */
 #ifndef OPEN_THINGS_H
 #define OPEN_THINGS_H

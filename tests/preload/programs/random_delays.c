@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Preloaded before all else: each rank sleeps a random while before some of its collectives, up to
    DELAY_US microseconds (default 300) before one in DELAY_EVERY (default 5), by DELAY_SEED. */
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* threads [CALLS=400]: MPI_THREAD_MULTIPLE, four threads with eight communicators each, which are
    used in an order of the thread's own; now and then a thread makes one more and frees it. */
 #include <mpi.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // torture [seed=1] [calls=2000] [trace=0]: random calls of all blocking collectives that a preload
 // takes over, on random communicators, derived types, operators and counts.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Memory that MPI reads and writes, and what it must hold afterwards.

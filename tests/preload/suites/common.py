@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the suites share: how a job is launched plainly and with a preload, and what is compared."""
 
 import argparse

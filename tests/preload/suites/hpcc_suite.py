@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """hpcc_suite.py --mpi openmpi [--run WORDS]: HPCC's own checks, plain and preloaded, and the same
 norms of HPL."""
 

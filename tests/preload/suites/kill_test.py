@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """kill_test.py --mpi openmpi|mpich [--run WORDS] [--times N]: kills a random rank of a program in
 its collectives at a random time. The job ends, if the plain one does, and leaves no process and no
 file in /dev/shm."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """lammps_suite.py --mpi openmpi|mpich [--run WORDS] [--lmp PROGRAM]: LAMMPS melt on 4 ranks. What it
 prints in its default format is that of plain MPI, and two preloaded runs, one with random delays,
 agree in 15 digits."""

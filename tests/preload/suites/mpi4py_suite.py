@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """mpi4py_suite.py --mpi openmpi|mpich [--run WORDS] [--python PYTHON] [--cache DIRECTORY]: mpi4py's
 own tests of collectives and operators, preloaded, and where one is not ok, plain, test by test.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """programs_suite.py --mpi openmpi|mpich [--run WORDS] [CASE …]: the programs of tests/preload,
 plain and preloaded, and whether they say the same."""
 

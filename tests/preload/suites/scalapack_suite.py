@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """scalapack_suite.py --mpi openmpi|mpich [--run WORDS]: ScaLAPACK's packaged test of LU
 factorization and the testers of BLACS (Debian: scalapack-mpi-test), plain and preloaded."""
 

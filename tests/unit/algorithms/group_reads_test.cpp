@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What crosses from group to group in allreduces that combine in two levels, and in one. The ranks
 // take turns in one thread: steps do not wait.
 

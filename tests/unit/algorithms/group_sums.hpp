@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Sums whose bits tell in which order they were made: of all ranks one after the other, or of each

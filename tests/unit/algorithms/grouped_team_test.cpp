@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Allreduces in two levels on threads that come at random times. The groups are those that a
 // transport's call context says.
 

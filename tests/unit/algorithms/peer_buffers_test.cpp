@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Algorithms that read and write their peers' buffers: messages of many chunks, random arrivals.
 // One file, since all cases share their team and their buffers.
 

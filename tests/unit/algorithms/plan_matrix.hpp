@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The shapes in which schedules are simulated: sizes, counts, roots, orders and operators.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Runs the plans of all ranks with real data in one thread, in a random order that respects nothing

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What is learnt from arrivals: the figures, how soon a change is followed, and what is not
 // followed.
 

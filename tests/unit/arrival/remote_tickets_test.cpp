@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The tickets of ranks without common memory, on a memory whose operations happen some time between
 // the moment when they are started and the moment when they are seen to be complete. One file,
 // since all cases share that memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Where the elements of a buffer lie that is not contiguous.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What comes from outside is checked and read alike by every standard library and compiler.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The reduce kernels alone: every element type under every vectorised operator, in every variant
 // this machine can run, against scalar code written here. One file, since all cases share that
 // code.

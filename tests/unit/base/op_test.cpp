@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Function objects, their traits, and the Reducer made of them. One file, since all
 // cases share the types and operators.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Built-in operators that commute are associative, too, on every type and on special numbers, so
 // that no order and no grouping of ranks changes a bit. Only sums and products of floating-point
 // numbers are not.

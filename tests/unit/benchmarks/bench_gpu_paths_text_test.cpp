@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/gpu_paths_text.hpp"
 
 #include "catch.hpp"

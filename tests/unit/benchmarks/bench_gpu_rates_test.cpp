@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/bounds.hpp"
 #include "gpu/json_line.hpp"
 #include "gpu/rates.hpp"

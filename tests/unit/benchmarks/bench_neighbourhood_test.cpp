@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "timing/neighbourhood.hpp"
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "timing/statistics.hpp"
 
 #include "catch.hpp"

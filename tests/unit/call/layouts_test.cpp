@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Buffers whose elements are not contiguous: what they stand for, and which are refused.
 
 #include "field_of.hpp"

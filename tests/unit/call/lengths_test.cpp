@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Counts and lengths that a call refuses by itself, and what it says of them.
 
 #include "mistakes.hpp"

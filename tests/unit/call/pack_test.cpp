@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The arguments of collectives: which forms are taken, and buffers that are moved into a call.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Input and output of a strided allreduce in one array: in place, interleaved, overlapping.
 
 #include "mistakes.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks that share no memory tell each other what calls cost, and learn alike from it.
 
 #include "catch.hpp"

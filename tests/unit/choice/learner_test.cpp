@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which candidate is the quickest: ranks find out by trying, at little cost, and alike.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The table of requirements: each row where it holds and where it does not, and its sentence.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Selection files: what is read, what each mistake is called, and that what is written is read.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which reducers there are, and that each is that of its pair. Their results: tests/gpu.
 #include "catch.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The body of the kernels, by many threads in turn, against a plain loop.
 #include "catch.hpp"
 

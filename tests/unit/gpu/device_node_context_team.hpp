@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls of arrival-driven algorithms on the ranks of a device_team, which come in random order.

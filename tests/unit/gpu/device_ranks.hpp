@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Threads as ranks, each a process of a model of GPUs with a device of its own, and the collectives

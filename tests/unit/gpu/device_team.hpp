@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Ranks with a device each, on a model of GPUs, all in one thread: runs a call by a static schedule

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "modelled.hpp"
 
 #include <papcoll/gpu/model/record.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank allocates of its node's memory.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The control block of a node: its layout, its tagged counts, and its algorithms on threads that
 // are delayed at random. One file, since all cases share one team of threads.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Doorbells between threads. Sleeps are an hour long, so a lost wake-up ends as the test's timeout.
 
 #include "catch.hpp"

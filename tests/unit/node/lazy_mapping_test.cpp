@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/node/arena_heap.hpp>
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Ranks are forked processes, the test itself is rank 0.
 
 #include <papcoll/node/waiting/liveness.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank writes for its peers: where calls put it.
 
 #include "catch.hpp"

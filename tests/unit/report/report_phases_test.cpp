@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/pattern/random.hpp>
 #include <papcoll/report/phases.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/report/elf.hpp>
 #include <papcoll/report/run.hpp>
 #include <papcoll/report/symbols.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/report/calls.hpp>
 #include <papcoll/report/clocks.hpp>
 #include <papcoll/report/read.hpp>

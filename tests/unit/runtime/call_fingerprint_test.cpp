@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // By what the calls of ranks are told apart, and what is not seen.
 
 #include "catch.hpp"

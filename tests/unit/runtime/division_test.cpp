@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The memory that a communicator sets aside for teams that are made later.
 
 #include "catch.hpp"

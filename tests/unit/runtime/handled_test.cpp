@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Which kind an exception is of, told without RTTI.
 
 #include "catch.hpp"

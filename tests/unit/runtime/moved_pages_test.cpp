@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the kernel says of memory, and pages that move to shared memory and back, in one process.
 
 #include <papcoll/runtime/memory/mapped_memory.hpp>

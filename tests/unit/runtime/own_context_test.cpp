@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Transports that bring a call context of their own: arrival-driven algorithms run on it, and
 // nowhere else.
 

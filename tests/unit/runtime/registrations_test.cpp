@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Registered buffers without ranks: arithmetic of pages, the table, and what becomes of a call.
 
 #include <papcoll/allreduce.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What requests cost does not depend on how many are under way: steps are counted, not seconds.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls and teams that are refused by themselves, on one rank or on all.
 
 #include "catch.hpp"

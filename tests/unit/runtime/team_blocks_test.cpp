@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls whose blocks differ, with threads as ranks.
 
 #include "blocks.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What a rank says when the others do not arrive in time.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/erased.hpp>
 #include <papcoll/thread_team.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Exchange among threads: reduce_scatters in chunks that hold a piece of each block, many or one
 // element of it, or too little for that, of an operator that does not commute.
 

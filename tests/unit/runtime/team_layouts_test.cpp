@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls of all collectives on non-contiguous elements, threads as ranks.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The address space that a team of threads takes.
 
 #include <papcoll/thread_team.hpp>

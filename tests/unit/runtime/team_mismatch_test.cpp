@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls that are right by themselves and do not match those of other ranks.
 
 #include "catch.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls of a team of threads that go wrong: what each rank hears, and what it may have done before.

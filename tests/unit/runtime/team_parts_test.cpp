@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Parts of a team that know nothing of it: the gate, the ledger of refused requests, and the node
 // side of a team that has none.
 

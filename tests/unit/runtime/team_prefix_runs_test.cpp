@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // PrefixRuns among threads: scans and exscans of an operator that does not commute, with ranks that
 // come in any order.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Blocking calls on non-contiguous elements, threads as ranks.
 
 #include "strided_calls.hpp"

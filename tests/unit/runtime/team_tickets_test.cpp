@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Calls by tickets among threads, with a transport of the test's own: the messages of
 // ThreadTransport, and the words that processes of a node share.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Plans of calls whose blocks differ in size or whose elements are not contiguous, run with real
 // data: all ranks in one thread, over a loopback transport that delivers messages in random order.
 // One file, since that transport is for these cases only.

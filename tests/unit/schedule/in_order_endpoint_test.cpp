@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Reductions and copies on a queue of another thread, which stands for the stream of a GPU, while
 // messages are moved by this one: Endpoint::in_order() and Endpoint::scratch().
 

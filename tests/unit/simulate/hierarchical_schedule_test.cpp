@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/algorithms/static/all.hpp>
 #include <papcoll/draw/draw.hpp>
 #include <papcoll/simulate/hierarchical_schedule.hpp>

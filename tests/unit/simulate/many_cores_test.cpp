@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What the model of a node expects of nodes of many cores, against what was published of such, and
 // against the node in virtual time.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/algorithms/static/binomial.hpp>
 #include <papcoll/simulate/simulate.hpp>
 

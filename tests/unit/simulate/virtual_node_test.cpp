@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // Arrival-driven algorithms in virtual time: what they compute, and the times that follow from
 // costs alone.
 

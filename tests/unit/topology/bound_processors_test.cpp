@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/topology/processor_set.hpp>
 #include <papcoll/topology/sysfs.hpp>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // A directory such as Linux's /sys, of a machine that this one is not.

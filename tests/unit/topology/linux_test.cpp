@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/linux_machine.hpp>
 #include <papcoll/topology/processor_set.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include <papcoll/transport/rma/remote_atomics.hpp>
 
 #include <algorithm>

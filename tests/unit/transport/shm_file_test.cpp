@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The files behind shared memory. One file, since all cases share a directory of their own.
 
 #include <papcoll/transport/shm/shm_file.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Schedules that are right and one that is wrong, and plans to be damaged, for the tests of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // verify(): faults in what the results consist of.
 
 #include <papcoll/verify/verify.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // verify(): steps that reach for memory at the wrong time or in the wrong place.
 
 #include <papcoll/verify/verify.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // verify(): messages that have no partner, and ranks that wait for each other.
 
 #include <papcoll/verify/verify.hpp>

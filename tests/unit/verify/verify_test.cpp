@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // verify() of whole calls, and the sweep over calls: what is right is proven, and what is left out
 // is missed. What a verdict says of each fault: verify_data, verify_messages and verify_memory.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // What calls of recorded arrivals would have taken by other algorithms.
 
 #include "catch.hpp"

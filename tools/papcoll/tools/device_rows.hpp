@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The algorithms on memory of devices, which are no part of the catalogue: that is for calls of the

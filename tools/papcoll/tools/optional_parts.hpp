@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What the command papcoll can do only with other libraries. A file that includes papcoll_tool.hpp

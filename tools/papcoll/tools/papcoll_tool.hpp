@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The command papcoll, for any catalogue: `list` shows its algorithms; `verify` proves its static

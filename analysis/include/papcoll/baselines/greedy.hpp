@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The heuristics that papcoll's orders are compared with. On request: papcoll.hpp does not include

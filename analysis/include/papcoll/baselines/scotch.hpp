@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // SCOTCH's orders, which papcoll's are compared with. On request: papcoll.hpp does not include it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Where ranks read different clocks, each fits its own to that of rank 0, at MPI_Init and at

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Records the collective calls of a program, as the preloaded library of papcoll-profile does.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The files of runs in a directory. RUN is the run's number, so that no run has another's names:

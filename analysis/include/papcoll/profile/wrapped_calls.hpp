@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The functions of MPI that a profile sees, as lists for the preprocessor.

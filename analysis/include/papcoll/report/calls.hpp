@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The records of the ranks, joined to calls: those with the same number on the same communicator.

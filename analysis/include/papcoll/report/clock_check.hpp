@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // No rank leaves a barrier, an allreduce or an allgather before the last rank has arrived. Clocks

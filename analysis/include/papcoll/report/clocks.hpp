@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Times of all ranks on the clock of rank 0, and how far they can be compared.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // A report as one page that needs no network and no library: the answer, a timeline of all calls

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // How far apart the ranks of a call arrive, and what that makes them wait.

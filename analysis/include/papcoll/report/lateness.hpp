@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Which ranks come last, where, how often and at what cost; and which of them are named as

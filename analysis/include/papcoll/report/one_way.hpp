@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // How long a message takes one way, as the ranks measured it: the α of imbalance factors.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Imbalance over the calls of a place is steady for long and then jumps: where it does.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Reads the trace files of a run, also while the program writes them. Whatever bytes a file has,

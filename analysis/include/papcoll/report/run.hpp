@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What was recorded of a run, as plain structs: made by read_run(), see read.hpp.

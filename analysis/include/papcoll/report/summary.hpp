@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Imbalances of many calls, summed up: of all of them, and by collective and size, place and

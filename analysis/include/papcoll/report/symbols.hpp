@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Names of places: file and line by llvm-symbolizer or addr2line, which run once for each module;

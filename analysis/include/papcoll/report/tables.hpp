@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The tables of a report, for readers and for programs: text, pages, CSV and JSON show the same.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What the time of a run goes into: how much of it is in collectives, waiting for late ranks or

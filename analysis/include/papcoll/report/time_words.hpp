@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Sentences on what everything else in a report rests on: processors, clocks, and where the time

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls and time of the whole run, from sums that also have what dropped out of the rings.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls that ranks wait in for others who have not come, and calls in which ranks differ: what a

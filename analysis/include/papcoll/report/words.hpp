@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What a report says in sentences: which rank is late, where, how often and at what cost; and who

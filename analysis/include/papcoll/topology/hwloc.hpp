@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Machines as hwloc describes them: this one, one that lstopo wrote to an XML file, one that a

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // All of this node as Linux describes it in /sys. On request: papcoll.hpp does not include it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Networks, and clusters of equal nodes, as a file of lines describes them: docs/topology.md has

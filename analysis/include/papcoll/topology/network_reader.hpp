@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What makes a machine of the lines of a network file, see network_file.hpp.

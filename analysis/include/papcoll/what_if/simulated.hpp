@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What if the calls of a program had been made by another algorithm: by simulation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The kernels of all built-in operators on all built-in types, which the target papcoll::gpu has.
 #include <papcoll/gpu/built_in_reducers.hpp>
 #include <papcoll/gpu/device_operator.cuh>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Calls of MPI: what MPI libraries differ in, under names of papcoll's own, errors as exceptions,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Files that a user writes, in JSON: whatever they have that is not expected is refused, with the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The parameters of the simulator as JSON: an object with members of LogGops (in seconds and bytes;

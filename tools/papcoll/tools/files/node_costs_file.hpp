@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What the work of a node's ranks costs, as JSON: what `papcoll-bench --measure node-costs` writes

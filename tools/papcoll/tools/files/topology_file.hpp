@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What messages within and between nodes cost, as JSON: which ranks are on a node, and L and G

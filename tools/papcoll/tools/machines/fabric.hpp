@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // A network of hosts and switches as described by its links, and the equivalent network file.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The rank of a process that an MPI launcher has started, without a call to MPI.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Machines of equal nodes in a few words: "nodes=8,packages=2,l3=2,cores=8,leaf=4".

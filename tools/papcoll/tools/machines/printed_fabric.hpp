@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Networks as the programs of their makers print them: ibnetdiscover of InfiniBand, opareport of

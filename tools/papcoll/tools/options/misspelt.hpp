@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // For programs that read their command line with CLI11, whose own words for what it does not know

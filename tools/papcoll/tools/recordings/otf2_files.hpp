@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // A run as an OTF2 archive, for Vampir and other viewers: needs libotf2 from version 3 on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The calls at a place of a recorded run, as `papcoll what-if` takes them.

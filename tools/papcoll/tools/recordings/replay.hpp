@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // Arrivals that were recorded, replayed on this machine: by papcoll-bench, under mpirun.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // A report for other programs: JSON, CSV and Chrome's trace events.

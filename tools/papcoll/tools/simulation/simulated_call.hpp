@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The options of `papcoll simulate` and `papcoll draw` that describe a call, and what follows from

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // The grid that Suara's ranks make, in words: they need not fit the one that its name gives.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
 // What transport/mpi/mpi_calls.hpp has of them, for ranks that SimGrid's SMPI simulates.
