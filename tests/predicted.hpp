@@ -9,6 +9,7 @@
 
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/arrival/predictor.hpp>
+#include <papcoll/runtime/team.hpp>
 
 #include <algorithm>
 #include <cstddef>

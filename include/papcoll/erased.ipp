@@ -107,16 +107,16 @@ struct ErasedLayout {
   std::size_t block = 0;      ///< elements of each, unless it is a list
   std::ptrdiff_t stride = 0;  ///< from one to the next
   bool is_list = false;
-  Vector<std::int64_t> lengths;   ///< of a list, elements
-  Vector<std::ptrdiff_t> places;  ///< of a list, as many if it is right
-  BufferView view;                ///< of a list
+  Vector<std::int64_t> lengths;          ///< of a list, elements
+  Vector<std::ptrdiff_t> displacements;  ///< of a list, as many if it is right
+  BufferView view;                       ///< of a list
 
   /// The layout of so many elements of `size` bytes, which are not 0.
   BufferLayout of(const char* name, std::size_t count, std::size_t size) const {
     BufferLayout l{.name = name, .is_list = is_list, .unit = 1};
     if (is_list) {
       l.lengths = counts{lengths};
-      l.places = counts{places};
+      l.displacements = counts{displacements};
       l.made = &view;
     } else {
       l.dimensions = 2;
@@ -252,14 +252,14 @@ PAPCOLL_DECL Layout Layout::of_blocks(const counts& lengths, const counts& displ
   auto parts = detail::make_shared<detail::ErasedLayout>();
   parts->is_list = true;
   for (std::size_t i = 0; i < displacements.size(); ++i) {
-    parts->places.push_back(static_cast<std::ptrdiff_t>(displacements[i]));
+    parts->displacements.push_back(static_cast<std::ptrdiff_t>(displacements[i]));
   }
   detail::Vector<BufferView::Run> runs;
   std::size_t first = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     parts->lengths.push_back(static_cast<std::int64_t>(lengths[i]));
     if (parts->lengths.back() <= 0 || i >= displacements.size()) continue;
-    runs.push_back({first, parts->places[i]});
+    runs.push_back({first, parts->displacements[i]});
     first += lengths[i];
   }
   parts->view = BufferView::of_runs(std::move(runs));

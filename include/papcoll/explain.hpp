@@ -120,7 +120,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
     const TeamLikeness like = likeness_of(team);
     if (state.asked[SelectionState::slot_of(kind)] != kind) {
       learner = make_owned<CallLearner>(state.learner);
-      state.kept->tell(*learner, like, kind, call, names_of(chooser_of(collective), kind));
+      state.kept->teach(*learner, like, kind, call, names_of(chooser_of(collective), kind));
       facts.inputs.learner = learner.get();
     }
     const PeerCosts* const costs = state.kept->costs_of(like);

@@ -9,6 +9,7 @@
 // it returns at once and moves nothing.
 
 #include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/papcoll.hpp>
 
 #include <algorithm>

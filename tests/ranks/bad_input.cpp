@@ -3,6 +3,7 @@
 // once more with PAPCOLL_ASSERTIONS=2, where ranks compare their calls before anything is sent.
 // Long, for the sake of one process that goes through all mistakes.
 
+#include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/automatic.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/communicator.hpp>

@@ -165,7 +165,7 @@ class NodeCostMeter {
     PairCosts pair;
     pair.known = true;
     pair.signal = signal();
-    PairCosts& kind = pair.signal < apart_from ? costs.near : costs.apart;
+    PairCosts& kind = pair.signal < cross_from ? costs.same_l3 : costs.cross_l3;
     if (kind.known) return;
     pair.fetch = fetching();
     pair.take = taking();
@@ -188,7 +188,7 @@ class NodeCostMeter {
  private:
   /// Seconds of a signal from which on two processors share no cache. Zen 4: 45 to 60 ns where they
   /// share one, else 180 to 250.
-  static constexpr double apart_from = 110e-9;
+  static constexpr double cross_from = 110e-9;
   static constexpr std::array<std::size_t, 7> sizes{64, 256, 1024, 4096, 16384, 65536, 262144};
   static constexpr std::size_t area_bytes = std::size_t{2} << 20U;
   static constexpr std::size_t lines = 64;
@@ -435,7 +435,7 @@ class NodeCostMeter {
     NodeContext site{NodeControlBlock{memory.data() + Doorbells::bytes(1), 1, chunk},
                      Doorbells{memory.data(), 1}, 0};
     return each_of(1000, [&](std::size_t) {
-      site.begin(CallWords::of(call.count, call.collective, 1, 0, 0), call.reducer);
+      site.begin(CallFingerprint::of(call.count, call.collective, 1, 0, 0), call.reducer);
       while (!site.enter()) {
       }
       Run run;

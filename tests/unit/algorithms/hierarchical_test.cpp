@@ -8,6 +8,7 @@
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
 #include <papcoll/hierarchical.hpp>
+#include <papcoll/runtime/team.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <chrono>

@@ -5,6 +5,7 @@
 
 #include <papcoll/arrival/predictions.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/runtime/team.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <array>

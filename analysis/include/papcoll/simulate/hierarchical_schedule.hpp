@@ -278,13 +278,13 @@ class HierarchicalPlan {
 
   // --- steps
 
-  /// Appends the steps of a phase's plan, block by block; as many are in flight as the window says.
+  /// Appends the steps of a phase's plan, block by block; as many are in flight as the pipeline depth says.
   void append(const BlockedPlan& phase, const Order& order, const std::vector<int>& ranks,
               const Call& call) {
     const std::size_t pipeline_depth = std::min(schedule_.pipeline_depth, phase.blocks);
     const std::size_t each = std::max(phase.full.scratch(), phase.last.scratch());
     std::vector<Steps> in_flight(pipeline_depth, gate_);
-    const std::byte* const room = scratch(window * each);
+    const std::byte* const room = scratch(pipeline_depth * each);
     for (std::size_t block = 0; block < phase.blocks; ++block) {
       const std::size_t slot = block % pipeline_depth;
       const std::size_t shift = block * phase.block_elements;

@@ -85,7 +85,7 @@ inline Json node_costs_json(const NodeCosts& c) {
   all["memory_per_byte"] = c.memory_per_byte;
   all["error"] = c.error;
   write_fields(all, c, node_tables);
-  for (const auto& [name, pair] : {std::pair{"near", &c.near}, {"apart", &c.apart}}) {
+  for (const auto& [name, pair] : {std::pair{"near", &c.same_l3}, {"apart", &c.cross_l3}}) {
     if (pair->known) write_fields(all[name], *pair, pair_times, pair_tables);
   }
   return all;
@@ -148,8 +148,8 @@ inline NodeCosts read_node_costs(const std::string& file) {
     in.fail(name, "it is " + std::to_string(bytes) + ": write at most " + std::to_string(most));
   }
   for (const auto& [name, member] : node_tables) c.*member = cost_table(in, name);
-  if (in.has("near")) c.near = pair_costs(in.object("near"));
-  if (in.has("apart")) c.apart = pair_costs(in.object("apart"));
+  if (in.has("near")) c.same_l3 = pair_costs(in.object("near"));
+  if (in.has("apart")) c.cross_l3 = pair_costs(in.object("apart"));
   try {
     c.require_sense();
   } catch (const argument_error& e) {

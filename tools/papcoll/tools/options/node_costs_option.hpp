@@ -34,9 +34,9 @@ class NodeCostsOption {
 
   /// "costs: as in FILE; a tail may be wrong by 25 %".
   std::string about(const NodeCosts& costs) const {
-    const std::string kind = costs.near.known && costs.apart.known ? "near and apart"
-                             : costs.near.known                    ? "near only"
-                                                                   : "apart only";
+    const std::string kind = costs.same_l3.known && costs.cross_l3.known ? "near and apart"
+                             : costs.same_l3.known                       ? "near only"
+                                                                         : "apart only";
     return "costs " + (is_file() ? "as in " + file_ : std::string("measured now")) + " (" + kind +
            "); a tail may be wrong by " + detail::decimal(100 * costs.error, 0) + " %";
   }

@@ -124,7 +124,8 @@ class SimulatedCall {
                     "its bandwidth, and a model's gap means nothing")
         ->check(CLI::IsMember({"exclusive", "shared"}))
         ->capture_default_str();
-    command.add_option("--pipeline-depth", window_, "Blocks of a pipeline in flight at once")
+    command
+        .add_option("--pipeline-depth", pipeline_depth_, "Blocks of a pipeline in flight at once")
         ->transform(whole(1, 1U << 20U))
         ->capture_default_str();
     command
@@ -162,7 +163,7 @@ class SimulatedCall {
     shape_.count = has_data(collective) ? bytes_ / element : 1;
     if (!model_.empty()) costs_ = read_model(model_);
     options_.ports = ports_ == "shared" ? Ports::shared : Ports::exclusive;
-    options_.pipeline_depth = window_;
+    options_.pipeline_depth = pipeline_depth_;
     if (any_size_) {
       options_.most_steps = options_.most_memory = std::numeric_limits<std::size_t>::max();
     }
@@ -262,7 +263,7 @@ class SimulatedCall {
                            ": a machine has levels for three algorithms: within nodes, among those "
                            "of a leaf switch, and among leaf switches");
     }
-    hierarchy.window = window_;
+    hierarchy.pipeline_depth = pipeline_depth_;
     return hierarchy;
   }
 
@@ -360,7 +361,7 @@ class SimulatedCall {
   double hop_latency_ = 150e-9;
   Machine machine_;
   std::string ports_ = "exclusive";
-  std::size_t window_ = Options{}.pipeline_depth;
+  std::size_t pipeline_depth_ = Options{}.pipeline_depth;
   std::string arrival_ = "balanced";
   double mif_ = -1;
   double spread_ = -1;
