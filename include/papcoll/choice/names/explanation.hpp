@@ -3,6 +3,7 @@
 
 #include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/policy.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/choice/policies/algorithm.hpp>
 
 #include <cstddef>
@@ -11,6 +12,20 @@
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
+
+namespace detail {
+
+/// With two digits.
+[[gnu::cold]] inline std::string shown_hundredths(std::uint64_t hundredths) {
+  const std::string digits = std::to_string(hundredths % 100);
+  return joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
+}
+
+[[gnu::cold]] inline std::string shown_time(std::uint64_t ns) {
+  return shown_hundredths((ns + 5) / 10) + " µs";
+}
+
+}  // namespace detail
 
 /// What there is to know of a call besides its collective and its bytes, with the values that most
 /// calls have.
@@ -52,5 +67,31 @@ struct Explanation {
  private:
   template <class = void> static std::string text_of(const Explanation& e);
 };
+
+template <class> [[gnu::cold]] std::string Explanation::text_of(const Explanation& e) {
+  std::string t = detail::joined({e.algorithm, "\n  because    ", e.reason, "\n"});
+  if (!e.refusal.empty()) t += detail::joined({"  cannot run ", e.refusal, "\n"});
+  for (const std::string& r : e.required) t += detail::joined({"  requires   ", r, "\n"});
+  t += "  arrivals   ";
+  const std::string wait =
+      detail::joined({"mean wait for the last ", detail::shown_time(e.imbalance.waiting)});
+  if (e.imbalance.seen != 0) {
+    t += detail::joined({"worst-case imbalance ", detail::shown_time(e.imbalance.worst),
+                         ", average-case ", detail::shown_time(e.imbalance.average), ", ", wait,
+                         ", from ", e.imbalance.seen, " calls"});
+  } else if (e.imbalance.waiting != 0) {
+    t += wait;  // assumed by whoever asks
+  } else {
+    t += "none seen, so taken as balanced";
+  }
+  t += detail::joined({"; imbalanced above a wait of ", detail::shown_time(e.imbalanced_from),
+                       "\n  memory     ", e.memory, "\n"});
+  if (!e.order.empty()) t += detail::joined({"  order      ", e.order, "\n"});
+  if (!e.kept.empty()) t += detail::joined({"  kept       ", e.kept, "\n"});
+  if (!e.candidates.empty()) t += detail::joined({"  candidates ", e.candidates, "\n"});
+  for (const std::string& r : e.refused) t += detail::joined({"  not        ", r, "\n"});
+  return t;
+}
+PAPCOLL_COMPILE_ONCE(std::string Explanation::text_of<>(const Explanation&))
 
 }  // namespace papcoll::inline PAPCOLL_ABI
