@@ -21,7 +21,7 @@ enum class NumericalContract : unsigned char {
   reproducible,  ///< bits depend only on inputs, operator, type, count and placement of the ranks
 };
 
-/// What a contract means for those who run calls. docs/writing_a_contract.md says what else a
+/// What a contract means for those who run calls. docs/extending/writing_a_contract.md says what else a
 /// contract takes.
 struct ContractTraits {
   std::string_view name;  ///< as in algorithms' names
