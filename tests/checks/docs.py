@@ -133,7 +133,7 @@ def wrong_comments(source, text, files):
 
 def pages_not_reached(index, text):
     linked = {(index.parent / target.partition("#")[0]).resolve() for _, target in links(index, text)}
-    for page in sorted(index.parent.glob("*.md")):
+    for page in sorted(index.parent.rglob("*.md")):
         if page.resolve() not in linked and page != index:
             yield f"{index}: does not link to {page.name}"
 
@@ -173,7 +173,7 @@ def selftest():
         (wrong_comments(pathlib.Path("tests/x.hpp"),
                         "// base/call.hpp, call.hpp, unit/base/op_test.cpp, NAME_test.cpp", files), 0),
         (pages_not_reached(pathlib.Path("docs/README.md"), "[a](tutorial.md)"),
-         len(list(pathlib.Path("docs").glob("*.md"))) - 2),
+         len(list(pathlib.Path("docs").rglob("*.md"))) - 2),
     ]
     wrong = [(number, found, wanted) for number, (faults, wanted) in enumerate(cases)
              if len(found := list(faults)) != wanted]

@@ -60,7 +60,7 @@ def main(command):
         return 2
     headers = [path for root in ("include", "gpu/include", "analysis/include")
                for path in sorted(pathlib.Path(root).rglob("*.hpp"))]
-    pages = [pathlib.Path("README.md"), *sorted(pathlib.Path("docs").glob("*.md")),
+    pages = [pathlib.Path("README.md"), *sorted(pathlib.Path("docs").rglob("*.md")),
              *(h for h in headers if any(blocks(h)))]
     unit, programs, count = unit_of(pages)
     failed = 0
