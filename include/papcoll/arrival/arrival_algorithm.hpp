@@ -16,7 +16,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// An arrival-driven algorithm without its type: an arrival policy with its schedule.
 struct ArrivalAlgorithm : ArrivalTraits {
   ContextType context;  ///< what it is compiled for
-  /// Runs one call of this rank on its call context, which is of that kind.
+  /// Runs one call of this rank on its call context, which is of that type.
   void (*run)(void* context, Waiter&, const Call&);
 };
 

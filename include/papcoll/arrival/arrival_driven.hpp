@@ -19,9 +19,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 struct ArrivalAlgorithm;
 
 /// What a schedule is under an arrival policy, where that makes it an arrival-driven algorithm.
-/// Each specialisation stands below the schedule, in the algorithm's own header, and is the only
-/// place that defines this: policies, catalogue, tools, tests and the explorer of interleavings
-/// read it.
+/// Each specialisation stands beside the schedule, those of the library in
+/// algorithms/arrival/tags.hpp, and is the only place that defines this: policies, catalogue,
+/// tools, tests and the explorer of interleavings read it.
 ///
 /// Required: `Schedule`, whose `contract` and `serves(collective)` it has; `Run`, one call of it:
 /// default-constructible, `bool step(CallContext&, const Call&)` moves the call and says whether it

@@ -21,8 +21,8 @@ enum class NumericalContract : unsigned char {
   reproducible,  ///< bits depend only on inputs, operator, type, count and placement of the ranks
 };
 
-/// What a contract means for those who run calls. docs/extending/writing_a_contract.md says what else a
-/// contract takes.
+/// What a contract means for those who run calls. What else a contract takes:
+/// docs/extending/writing_a_contract.md.
 struct ContractTraits {
   std::string_view name;  ///< as in algorithms' names
   bool same_on_all;       ///< all ranks get the same bits

@@ -18,9 +18,9 @@ class PreparedCall;
 
 /// A collective call that is prepared once and made again and again.
 ///
-/// What can be done once is: arguments are checked, counts and operator copied, the algorithm is
-/// chosen. The buffers stay the caller's and must outlive it, or were moved into it
-/// (OwningPersistent); each call reads and writes their present contents.
+/// Arguments are checked, counts and operator copied, and the algorithm chosen, once. The buffers
+/// stay the caller's and must outlive it, or were moved into it (OwningPersistent); each call reads
+/// and writes their present contents.
 ///
 /// `sum()` blocks, and is equivalent to the plain call in all but its cost: a chosen algorithm
 /// follows the arrivals, and other ranks may make the plain call. `sum.start()` and `sum.wait()`

@@ -140,7 +140,7 @@ class ContextType {
  public:
   constexpr ContextType() = default;  ///< of no call context
 
-  /// The kind of a type.
+  /// The ContextType of S.
   template <CallContext S> static constexpr ContextType of() noexcept {
     return ContextType{&tag<S>};
   }

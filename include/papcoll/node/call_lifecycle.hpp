@@ -305,8 +305,8 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   }
 
   /// Compares all calls in which this rank did not see all calls, and that all have left: one read
-  /// of the others' lines for as many calls as it can be. A difference is reported when the chunk
-  /// buffers is used next, so that all ranks fail in the same call.
+  /// of the others' lines for as many calls as it can be. A difference is reported when the
+  /// epoch slot is used next, so that all ranks fail in the same call.
   void check_past_calls() noexcept {
     for (UncheckedCall& u : unchecked_) {
       if (!u.any || !epoch_reached(all_left_, u.epoch)) continue;

@@ -22,7 +22,7 @@ constexpr TaggedCount make_tagged(std::uint32_t epoch, std::uint32_t chunks) noe
   return (TaggedCount{epoch} << 32) | chunks;
 }
 /// Returns true if a tagged count is of this epoch and covers the chunks below `chunks`. A count in
-/// the epoch's chunk buffers is of this epoch or older. How much older is unknown (a word that no
+/// the epoch's slot is of this epoch or older. How much older is unknown (a word that no
 /// algorithm uses for a while, or the failure word, stays as it was), so epochs are compared for
 /// equality, not by their difference.
 constexpr bool reached(TaggedCount now, std::uint32_t epoch, std::uint32_t chunks) noexcept {
@@ -34,9 +34,9 @@ constexpr bool epoch_reached(std::uint32_t now, std::uint32_t wanted) noexcept {
   return static_cast<std::int32_t>(now - wanted) >= 0;
 }
 
-/// The memory of arrival-driven algorithms: `epoch_slots` epoch slots of one layout for all
-/// collectives. Call number e uses epoch slot e mod epoch slots; no rank enters e before all have
-/// left e − epoch_slots.
+/// The memory of arrival-driven algorithms: `epoch_slots` slots of one layout for all collectives.
+/// Call number e uses slot e mod `epoch_slots`; no rank enters e before all have left
+/// e − epoch_slots.
 ///
 /// Each rank owns its header, `buffers` chunk buffers, a progress word and its left word.
 /// The result belongs to the leader of the epoch. Everything begins as zeros, which is the state of
@@ -128,9 +128,8 @@ class BasicControlBlock {
     char text[504];
   };
 
-  /// The last epoch a rank has left: release after its last read in the epoch's epoch slot; acquire
-  /// by ranks that are to write the chunk buffers again. A bell follows if ranks have exposed their
-  /// pools.
+  /// The last epoch a rank has left: release after its last read in that epoch's slot; acquire by
+  /// ranks that are to write to the slot again. A bell follows if ranks have exposed their pools.
   struct alignas(cache_line) Left {
     Atomic<std::uint32_t> epoch;
     // What the rank called in the epochs e to e + records − 1, in record e mod records, and if it

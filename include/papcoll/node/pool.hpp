@@ -225,8 +225,8 @@ template <class ControlBlock> class LentPool : public Pool {
   LentPool(const Node* node, std::uint32_t first_epoch) noexcept
       : Pool(node), used_(first_epoch - 1) {}
 
-  /// Returns true if every rank had n bytes with pages when it left the former call of this epoch
-  /// chunk buffers. All ranks get the same answer.
+  /// Returns true if every rank had n bytes with pages when it left the call that used this epoch
+  /// slot before. All ranks get the same answer.
   bool is_held_by_all(std::size_t n, const ControlBlock& control, std::uint32_t epoch) {
     back(n);  // for calls to come, if it is new
     const std::uint32_t record = (epoch - ControlBlock::epoch_slots) % ControlBlock::records;

@@ -64,7 +64,7 @@ struct RankSetInfo {
   NodeSegmentPool::AreaRequest area;  ///< what a communicator has there
   Vector<pid_t> copies_from;          ///< see probe_copies()
   std::string why_no_cma;             ///< see probe_copies()
-  Shared<CopyChoice> copies;          /// how this rank copies for others
+  Shared<CopyChoice> copies;          ///< how this rank copies for others
   /// A buffer may be from any of their arenas, which are one.
   Shared<BufferWatch> watch = detail::make_shared<BufferWatch>();
 

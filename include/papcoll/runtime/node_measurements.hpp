@@ -28,7 +28,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// a virtual machine. All decide by what they have agreed on, so that they make a trial in the same
 /// call. Ranks that share processors make none: their times would be meaningless.
 ///
-///     look      2                     3
+///     evaluation 2                    3
 ///     rank 0    tries, says           counts what all have said
 ///     rank 1    tries, says           counts what all have said
 ///
@@ -54,7 +54,7 @@ class PeerTrials {
     if (probe_) run(waiter);
   }
 
-  /// All ranks have just looked at what happened, for the `looks`-th time, and seen that many calls
+  /// All ranks have just made evaluation number `evaluations`, and seen that many calls
   /// so far that were longer than 1 KB. `wanted`: costs decide what runs, on all ranks or none.
   /// Returns true, on all ranks, if costs are known that clearly differ from those before.
   bool on_evaluation(const Waiter& waiter, std::uint32_t evaluations, std::uint32_t longer_calls,
@@ -180,17 +180,17 @@ class PeerTrials {
 };
 
 /// How the ranks of a node notice that they were bound to other processors since their team was
-/// made: with every `period`-th look at arrivals they count anew on how many processors they may
-/// run, by what each has stored about itself.
+/// made: with every `period`-th evaluation of arrivals they count anew on how many processors they
+/// may run, by what each has stored about itself.
 ///
-///     look      1               …  15              16               …  31
+///     evaluation 1              …  15              16               …  31
 ///     rank 0    counts those       says its own    counts those        says its own
 ///     rank 1    of all             says its own    of all              says its own
 ///
-/// So all come to the same number in the same call: at look 16 a rank has entered a call which
-/// nobody enters before all have left that of look 15, and what is said there changes no sooner
-/// than at look 31, when all have left that of look 16. What is counted first was said when the
-/// team was made.
+/// So all come to the same number in the same call: at evaluation 16 a rank has entered a call
+/// which nobody enters before all have left that of evaluation 15, and what is said there changes
+/// no sooner than at evaluation 31, when all have left that of evaluation 16. What is counted first
+/// was said when the team was made.
 class ProcessorCensus {
  public:
   static constexpr std::uint32_t period = 16;
@@ -201,8 +201,8 @@ class ProcessorCensus {
     say();
   }
 
-  /// At the `looks`-th look, from 1 on, in its call. Returns true, on all ranks, if their number of
-  /// processors has changed.
+  /// At evaluation number `evaluations`, from 1 on, in its call. Returns true, on all ranks, if
+  /// their number of processors has changed.
   bool on_evaluation(std::uint32_t evaluations) noexcept {
     if (evaluations % period == period - 1) {
       try {

@@ -24,8 +24,8 @@ enum class PartKind : unsigned char {
   number,  ///< how many kinds there are
 };
 
-/// A part of a rank's side of a team: made by the first call that wants it, so that a program none
-/// of whose calls does neither compiles nor has it. Each names its `kind`.
+/// A part of a rank's side of a team: made by the first call that needs it. A program that
+/// never needs it does not compile it. Each part names its `kind`.
 class TeamPart : Pinned {
  public:
   virtual ~TeamPart() = default;

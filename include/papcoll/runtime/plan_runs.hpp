@@ -279,7 +279,7 @@ class NonblockingCallChecks {
     return text;
   }
 
-  /// Before the executions are. `leak`: something may still use their memory.
+  /// Called before the runs are destroyed. `leak`: something may still use their memory.
   void abandon(bool leak) noexcept {
     for (auto& c : open_) {
       if (leak && !c->run->done()) static_cast<void>(c.release());

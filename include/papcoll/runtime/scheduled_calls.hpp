@@ -39,15 +39,15 @@ class Tickets final : public TeamPart {
  public:
   static constexpr PartKind kind = PartKind::tickets;
 
-  /// Returns true until open() or refuse() has settled whether the team has tickets.
-  bool are_open() const noexcept { return !counter_ && none_.empty(); }
+  /// Returns true until open() or refuse() has decided whether the team has tickets.
+  bool are_undecided() const noexcept { return !counter_ && none_.empty(); }
 
   /// Returns true if the team draws tickets.
   bool are_drawn() const noexcept { return counter_ != nullptr; }
 
-  /// Why calls that want them run in predicted order, or nothing if they do not, or if there were
-  /// none.
-  const std::string& none() const noexcept { return none_; }
+  /// Why there are none, so that calls which want them run in predicted order; empty if there are,
+  /// or if no call has asked.
+  const std::string& why_none() const noexcept { return none_; }
 
   void refuse(const TransportTable& t) {
     none_ = detail::joined({t.name, " has no tickets for this kind of team"});
@@ -82,11 +82,11 @@ class Tickets final : public TeamPart {
 /// reduce where the result comes together: see plan_one_block().
 class TicketedChain {
  public:
-  TicketedChain(RemoteTicketCounter& counter, PlanRuns& executions, PlanRun& plan_run, Endpoint& e,
+  TicketedChain(RemoteTicketCounter& counter, PlanRuns& plan_runs, PlanRun& plan_run, Endpoint& e,
                 const AnySchedule& schedule, const Call& call, std::uint32_t sequence, int rank,
                 int size)
       : counter_(counter),
-        plan_runs_(executions),
+        plan_runs_(plan_runs),
         plan_run_(plan_run),
         endpoint_(e),
         schedule_(schedule),
@@ -281,7 +281,7 @@ class ScheduledCalls {
   /// creates them.
   bool has_tickets(const TransportTable& t) {
     Tickets& tickets = team_.parts.get<Tickets>();
-    if (team_.size() > 1 && tickets.are_open()) open_tickets(tickets, t);
+    if (team_.size() > 1 && tickets.are_undecided()) open_tickets(tickets, t);
     return tickets.are_drawn();
   }
 

@@ -123,7 +123,7 @@ class TeamCore final : public TeamState {
   const std::string& why_no_tickets() const noexcept {
     static const std::string nothing;
     const Tickets* const tickets = parts.find<Tickets>();
-    return tickets != nullptr ? tickets->none() : nothing;
+    return tickets != nullptr ? tickets->why_none() : nothing;
   }
 
   bool has_open_requests() const noexcept { return plan_runs.of_requests().any_taken(); }
@@ -170,7 +170,7 @@ class TeamCore final : public TeamState {
     run_on(&node.context(), fingerprint_of(call, algorithm.id), algorithm, call);
   }
 
-  /// As run(algorithm, call), for a call whose fingerprint_of() by the algorithm are known.
+  /// As run(algorithm, call), for a call whose fingerprint under the algorithm is known.
   void run(const ArrivalAlgorithm& algorithm, const CallFingerprint& fingerprint,
            const Call& call) {
     run_on(&node.context(), fingerprint, algorithm, call);

@@ -97,7 +97,7 @@ class TeamState : public TeamContext, public WaitHooks {
   /// On how many processors the ranks of this node could run when the team was made; 0: unknown.
   std::size_t processors_at_first = 0;
 
-  /// This team is one of `parent`'s, whose ranks `ranks` are this one's, in this order.
+  /// Makes this a team within `parent`: its rank i is rank `ranks[i]` there.
   [[gnu::cold]] void belong_to(TeamState& parent, std::vector<int> ranks) {
     parent_ = &parent;
     moves_mpi = parent.moves_mpi;

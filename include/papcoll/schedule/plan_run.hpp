@@ -49,14 +49,13 @@ class PlanScratch {
   detail::Shared<std::byte> lent_;
 };
 
-// All that a step needs is in one object, so that run() can be inlined.
-
 /// When a run that was started begins to move.
 enum class Launch : unsigned char { at_once, on_go };
 
 /// One run of a plan by one rank: starts each step on the endpoint as soon as the steps before it
 /// are complete. Nothing here waits; the caller calls Endpoint::progress() until done(). An object
-/// may be used again when done, and then keeps its memory.
+/// may be used again when done, and then keeps its memory. All that a step needs is in one object,
+/// so that run() can be inlined.
 class PlanRun : Pinned {
  public:
   /// Starts the call. The call's buffers and operator must stay until done(); `pipeline_depth`

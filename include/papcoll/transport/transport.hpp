@@ -102,8 +102,8 @@ concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
 
 /// A transport over which arrival-driven algorithms run. Its `Context` is NodeContext, which every
 /// team on one node has, or a type of its own with `make_context(environment, node)`, this rank's
-/// call context in the team whose NodeContext is `node`: both arguments and MPI
-/// outlive it. make_context is called once for a team, by all ranks at once, within the first call
+/// call context in the team whose NodeContext is `node`. It ends before its arguments and before
+/// MPI. make_context is called once for a team, by all ranks at once, within the first call
 /// that needs it, after their calls were compared. It may communicate by means of its own. It
 /// throws transport_unavailable on all ranks, and the call fails; what one rank alone throws breaks
 /// the team. examples/10_write_your_own_context.cpp is such a transport.
@@ -125,7 +125,7 @@ struct TransportTable {
                                                  RemoteTickets) = nullptr;
   /// What arrival-driven algorithms run on; of no type if it only has messages.
   ContextType context{};
-  /// Makes a rank's call context of that kind; null: the kind is NodeContext, and the team has one.
+  /// Makes a rank's call context of that type; null: it is NodeContext, and the team has one.
   detail::Shared<void> (*make_context)(const TeamEnvironment&, NodeContext&) = nullptr;
 
   /// Returns true if it serves what is compiled for NodeContext, as are all algorithms that papcoll

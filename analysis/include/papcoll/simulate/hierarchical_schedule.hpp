@@ -278,7 +278,8 @@ class HierarchicalPlan {
 
   // --- steps
 
-  /// Appends the steps of a phase's plan, block by block; as many are in flight as the pipeline depth says.
+  /// Appends the steps of a phase's plan, block by block; as many are in flight as the pipeline
+  /// depth says.
   void append(const BlockedPlan& phase, const Order& order, const std::vector<int>& ranks,
               const Call& call) {
     const std::size_t pipeline_depth = std::min(schedule_.pipeline_depth, phase.blocks);

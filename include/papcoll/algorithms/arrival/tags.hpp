@@ -230,8 +230,8 @@ template <class A, class S> struct Under {
 template <class... Algorithms> struct ArrivalAlgorithmList {};
 
 /// Every arrival-driven algorithm of the library, in the order of listings. The catalogue, the
-/// tools, the tests and the explorer of interleavings go by this list: an algorithm is its
-/// header, its schedule with its ArrivalDriven above, and a line here.
+/// tools, the tests and the explorer of interleavings go by this list. The page
+/// docs/extending/writing_an_arrival_algorithm.md has all places that a new one touches.
 using ArrivalAlgorithms =
     ArrivalAlgorithmList<Under<DynamicLeader, LeaderFan>, Under<StaticLeader, LeaderFan>,
                          Under<StaticOrder, Exchange>, Under<StaticOrder, MultiLeader>,

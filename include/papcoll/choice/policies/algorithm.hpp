@@ -65,7 +65,7 @@ struct HierarchicalSpec {
   bool by_caches = false;  ///< its groups may be those of the caches of one node, see Hierarchy
   std::uint32_t id = 0;    ///< identifies the algorithm when ranks compare their calls
 
-  // What the selections borrow, if they were made from names.
+  // What intra and inter borrow if they were made from names.
   std::string intra_transport;
   std::string inter_transport;
   detail::Shared<const HierarchicalSpec> inner;

@@ -193,7 +193,7 @@ inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInpu
     CallKind kind;
     kind.imbalanced = load.late;
     kind.by_messages = true;
-    kind.in_arena = inputs.by_messages;  // what blocks is of another kind than what does not
+    kind.non_blocking = inputs.by_messages;  // or in predicted order
     call.trial = inputs.learner->pick(kind.key(call), list, inputs.epoch);
   }
   const MessageCandidate& picked = chooser.by_messages[call.trial.candidate];
@@ -212,7 +212,8 @@ inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInpu
 /// call, the thresholds, how late ranks arrive and what calls cost; on the latter two they agree
 /// every 16 or 64 calls by what each has recorded in the control block
 /// (arrival/arrival_monitor.hpp) or sent to the others (arrival/remote_arrival_monitor.hpp), so all
-/// choose alike. On one node call/ keeps the choice until the call or the agreed arrivals change.
+/// choose alike. On one node automatic.hpp keeps the choice (SelectionCache) until the call or the
+/// agreed arrivals change.
 inline void choose(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                    const Chooser& chooser) {
   call.trial = {};

@@ -162,15 +162,16 @@ struct Shortlist {
 /// The properties by which calls are of one kind: calls of a kind share one choice.
 struct CallKind {
   bool imbalanced = false;
-  bool in_arena = false;  ///< or, by messages, non-blocking
+  bool in_arena = false;  ///< all buffers, of calls that do not go by messages
   bool by_messages = false;
+  bool non_blocking = false;    ///< of calls by messages: what blocks is of another kind
   std::size_t block_bytes = 0;  ///< of calls whose ranks know their own blocks only, in the mean
 
   using Bits = std::uint16_t;
   static constexpr Bits by_messages_bit = 1U << 10U;
   static constexpr Bits imbalanced_bit = 16;
   static constexpr Bits in_arena_bit = 8;
-  static constexpr Bits non_blocking_bit = in_arena_bit;  ///< of what passes messages
+  static constexpr Bits non_blocking_bit = in_arena_bit;  ///< one bit for both, as no call is both
   static constexpr Bits rank_order_bit = 4;
   static constexpr Bits reproducible_bit = 2;
   static constexpr Bits irregular_bit = 1;
@@ -179,11 +180,12 @@ struct CallKind {
 
   Bits key(const Call& call) const noexcept {
     return key_of(call.collective, call.local_counts ? block_bytes : call.bytes(),
-                  static_cast<Bits>(
-                      (by_messages ? by_messages_bit : 0U) | (imbalanced ? imbalanced_bit : 0U) |
-                      (in_arena ? in_arena_bit : 0U) | (call.rank_order ? rank_order_bit : 0U) |
-                      (call.by_arrivals() ? 0U : reproducible_bit) |
-                      (call.is_irregular() ? irregular_bit : 0U)));
+                  static_cast<Bits>((by_messages ? by_messages_bit : 0U) |
+                                    (imbalanced ? imbalanced_bit : 0U) |
+                                    (in_arena || non_blocking ? in_arena_bit : 0U) |
+                                    (call.rank_order ? rank_order_bit : 0U) |
+                                    (call.by_arrivals() ? 0U : reproducible_bit) |
+                                    (call.is_irregular() ? irregular_bit : 0U)));
   }
   /// Never 0. From 1 GB on sizes are of one kind.
   static Bits key_of(Collective c, std::size_t bytes, Bits bits) noexcept {

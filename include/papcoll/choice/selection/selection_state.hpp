@@ -57,7 +57,8 @@ struct SelectionState final : TeamPart {
   /// The choosers of the collectives for which the learner is asked.
   std::array<const Chooser*, collective_count> choosers{};
   TeamLikeness like;  ///< known once it is asked
-  /// Kinds of calls of which it was looked up what is kept; a slot has the last of those it is for.
+  /// A small hash table of the kinds of calls that were looked up in what is kept; each slot has
+  /// the latest of those it is for.
   static constexpr std::size_t slots = 128;
   std::array<CallKind::Bits, slots> asked{};
   static constexpr std::size_t slot_of(CallKind::Bits of) noexcept {
@@ -124,7 +125,7 @@ inline int processors_of(const TeamCore& team) noexcept {
                                               bool non_blocking) noexcept {
   CallKind base;
   base.by_messages = non_blocking || !on_one_node;
-  base.in_arena = non_blocking;
+  base.non_blocking = non_blocking;
   return base.key(call);
 }
 

@@ -40,10 +40,10 @@ struct NodeBytes {
 ///
 ///     heads           bells, the words of the control block, and whether these are initialised
 ///     channels        of static schedules
-///     copy probe      what PeerProbe writes
+///     peer probe      what PeerProbe writes
 ///     ticket words    of RmaTransport, see SharedWords
 ///     mailboxes       of messages between devices
-///     windows         of messages between devices that cannot reach each other
+///     staging rings   of messages between devices that cannot reach each other
 ///     chunk buffers   of the control block
 ///
 /// Null: the parts behind it are not there.

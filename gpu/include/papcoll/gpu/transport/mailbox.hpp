@@ -100,8 +100,8 @@ struct MailboxPair {
 /// Never waits: control messages for which there is no slot are kept.
 class MailboxEndpoint {
  public:
-  /// A received mail, and an event of the peer's. Null: what the mail reports is complete, and
-  /// Api::on_published() must be called before anything relies on that.
+  /// A received control message, and an event of the peer's. Null: what the message reports is
+  /// complete, and Api::on_published() must be called before anything relies on that.
   struct Received {
     ControlMessage control{};
     gpu::Event event = nullptr;
@@ -148,7 +148,7 @@ class MailboxEndpoint {
   /// The sends that control messages have completed since it was asked last.
   std::vector<TransportOp> completed() { return std::exchange(completed_, {}); }
 
-  /// Returns true if there is a mail.
+  /// Returns true if a control message has come.
   bool any() const noexcept { return in_->sent.load(std::memory_order_acquire) != taken_; }
 
   /// The next one, if any(). It stays until taken().

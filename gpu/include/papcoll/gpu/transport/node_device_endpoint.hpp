@@ -61,8 +61,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
         team_(s.size),
         nodes_(s.nodes),
         ranks_here_(ranks_here_of(s, node_)),
-        mail_(node_),
-        peers_(mail_.peers(s.size, ranks_here_)) {
+        mailboxes_(node_),
+        peers_(mailboxes_.peers(s.size, ranks_here_)) {
     if (is_divided()) {
       network_ = detail::make_owned<NetworkMessages>(steps(), s.messages);
       calls_at_once_ = std::min(calls_at_once_, network_->sequences_at_once());
@@ -71,8 +71,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
       make_nodes(node_of, s.rank);
     }
     // Last: peers that see the handles import them, so nothing may throw behind that.
-    trial_ = detail::make_owned<IpcProbe>(steps(), mail_.notices(), node_.rank);
-    mail_.notice(node_.rank).state.store(RankNotice::open, std::memory_order_relaxed);
+    probe_ = detail::make_owned<IpcProbe>(steps(), mailboxes_.notices(), node_.rank);
+    mailboxes_.notice(node_.rank).state.store(RankNotice::open, std::memory_order_relaxed);
   }
   ~NodeDeviceEndpoint() override { end(); }
 
@@ -91,7 +91,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     // that end at the same time one sees the other, or neither would free it.
     const bool leaks = is_abandoned() && processes_;  // threads use the memory that is told of
     const std::uint32_t state = leaks ? RankNotice::gave_up : RankNotice::closed;
-    mail_.notice(node_.rank).state.store(state, std::memory_order_seq_cst);
+    mailboxes_.notice(node_.rank).state.store(state, std::memory_order_seq_cst);
     if (is_abandoned()) return;
     if (!processes_) {
       if (all_closed()) free_all();
@@ -112,9 +112,9 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   bool progress() override {
     if (is_decided()) return DeviceEndpoint::progress();
-    if (is_abandoned() || !trial_->progress()) return false;
-    const std::string refused = trial_->reason(ranks_here_);
-    trial_.reset();
+    if (is_abandoned() || !probe_->progress()) return false;
+    const std::string refused = probe_->reason(ranks_here_);
+    probe_.reset();
     why_no_ipc_ = refused;
     if (is_divided()) {
       why_no_ipc_ = detail::joined({"between its ", nodes_, " nodes there is none",
@@ -128,8 +128,9 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
                        : detail::make_owned<StagedMessages>(steps(), node_, peers_);
     }
     go_by(std::move(intra_node), std::move(network_), intra_node_peers());
-    make_node_context(node_.rank,
-                      mail_.control_blocks());  // none if the node's messages go through the host
+    make_node_context(
+        node_.rank,
+        mailboxes_.control_blocks());  // none if the node's messages go through the host
     return true;
   }
 
@@ -178,7 +179,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     limits.chunks.most_bytes = static_cast<double>(HostStagedPart::most_piece_bytes(node_.size));
     for (const Peer& p : peers_) {
       all.paths.emplace_back();
-      const int from = p.out == nullptr ? to : device_of(mail_.notice(p.on_node).physical_device);
+      const int from =
+          p.out == nullptr ? to : device_of(mailboxes_.notice(p.on_node).physical_device);
       if (from == to || from < 0) continue;
       all.paths.back() =
           detail::make_owned<MessagePaths>(api, from, to, find_paths_(from, to), limits);
@@ -197,7 +199,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   void publish_memory() {
     try {
-      mail_.notice(node_.rank).memory = new detail::Shared<DeviceMemory>(memory());
+      mailboxes_.notice(node_.rank).memory = new detail::Shared<DeviceMemory>(memory());
     } catch (const std::bad_alloc&) {
       give_up();
     }
@@ -206,13 +208,13 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   void free_all() {
     for (int p = 0; p < node_.size; ++p) {
       // Two that end at the same time may both have found all closed.
-      delete mail_.notice(p).memory.exchange(nullptr, std::memory_order_acq_rel);
+      delete mailboxes_.notice(p).memory.exchange(nullptr, std::memory_order_acq_rel);
     }
   }
 
   bool all_closed() {
     for (int p = 0; p < node_.size; ++p) {
-      const std::uint32_t state = mail_.notice(p).state.load(std::memory_order_seq_cst);
+      const std::uint32_t state = mailboxes_.notice(p).state.load(std::memory_order_seq_cst);
       if (state == RankNotice::open || state == RankNotice::gave_up) return false;
     }
     return true;
@@ -234,12 +236,12 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   int team_;                     ///< ranks of the team
   int nodes_;                    ///< and their nodes
   std::vector<int> ranks_here_;  ///< ranks of the team, by their numbers on the node
-  MailboxTable mail_;
+  MailboxTable mailboxes_;
   std::vector<Peer> peers_;                 ///< by rank of the team; null for those on other nodes
   detail::Owned<NetworkMessages> network_;  ///< until it is known how messages go
   std::uint32_t calls_at_once_ = StreamPool::calls_at_once;
   bool ended_ = false;
-  detail::Owned<IpcProbe> trial_;  ///< null when it is over
+  detail::Owned<IpcProbe> probe_;  ///< null when it is over
   std::string why_no_ipc_;
 };
 
