@@ -61,7 +61,7 @@ MEMBERS = [
 # Members of this header, and what all of them do.
 CONTEXT = ("/forwarding_context.hpp", r"[\w:*&<> ]+ \w+\([^()]*(\)|,$)",
            "As the concept CallContext says, by papcoll's own call context.")
-MEMBERS = [(re.compile(rf"^(\s*)({pattern})"), text) for pattern, text in MEMBERS]
+MEMBERS = [(re.compile(rf"^(\s*)((?:template <.*> )?{pattern})"), text) for pattern, text in MEMBERS]
 
 CONTEXT_MEMBER = re.compile(rf"^(  )((?! |explicit|return|static)(?:{CONTEXT[1]}))")
 # A collective's three functions in erased.hpp.
@@ -98,7 +98,7 @@ def filtered(path, lines):
                 if pattern.match(line):
                     line = pattern.sub(rf"\1/** {text} */ \2", line)
                     break
-        if not line.lstrip().startswith("template"):
+        if not re.match(r"\s*template <.*>$", line):
             has_comment = line.lstrip().startswith("///")
         yield line
 

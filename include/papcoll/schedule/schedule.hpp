@@ -120,6 +120,11 @@ struct schedule_is_complete<S> {
                 "order: give it a member `static constexpr bool commutative_only`");
 };
 
+/// Ends the compilation with a sentence about the member.
+template <class S> constexpr void name_missing_member() {
+  static_cast<void>(schedule_is_complete<S>::ok);
+}
+
 }  // namespace detail
 
 /// What schedules without parameters may have as their base: all of a type are equal.
@@ -192,7 +197,7 @@ class AnySchedule {
   /// None: the compiler says which member is missing.
   template <class S>
   requires detail::lacks_a_member<S> AnySchedule(S /*schedule*/) {  // NOLINT(*-explicit-*)
-    static_cast<void>(detail::schedule_is_complete<S>::ok);
+    detail::name_missing_member<S>();
   }
 
   /// The schedule with its default parameters; no allocation, but for the first TypedSchedule.

@@ -20,6 +20,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,7 +62,9 @@ struct HierarchicalSchedule {
     return text == "auto,auto" ? "" : text;
   }
 
-  void emit(auto /*collective*/, Builder& /*unused*/) const {}  // it serves all of them
+  /// Says that it serves the collective; plan() makes the steps.
+  void emit(auto /*collective*/, Builder& /*unused*/) const {}
+  /// Returns the plan of the rank that `shape` names.
   Plan plan(const Shape& shape, const Order& order) const;
 
   friend bool operator==(const HierarchicalSchedule&, const HierarchicalSchedule&) = default;
@@ -76,8 +79,8 @@ class HierarchicalPlan {
   HierarchicalPlan(const HierarchicalSchedule& schedule, const Shape& shape, const Order& order)
       : schedule_(schedule), shape_(shape), position_of_(order.positions()) {
     for (auto& numbers : numbers_) numbers.resize(shape.ranks());
-    std::vector<int> ranks;
-    for (int r = 0; r < shape.size; ++r) ranks.push_back(r);
+    std::vector<int> ranks(shape.ranks());
+    std::iota(ranks.begin(), ranks.end(), 0);
     run(0, ranks, shape.rank, whole_call());
   }
 
@@ -162,7 +165,8 @@ class HierarchicalPlan {
 
   static std::byte* base(Space space) noexcept {
     const auto number = static_cast<std::uintptr_t>(space) + 1;
-    return reinterpret_cast<std::byte*>(number << space_shift);
+    return reinterpret_cast<std::byte*>(number
+                                        << space_shift);  // NOLINT(performance-no-int-to-ptr)
   }
   Operand operand(const std::byte* at) const noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(at);
