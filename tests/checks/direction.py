@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each header of papcoll includes only headers of its own room, a folder, and of those before it.
+"""Each header of papcoll includes only headers of its own folder, and of those before it.
 
-Run in the root of the sources. A header in a folder that is not listed is an error, too: a new room
+Run in the root of the sources. A header in a folder that is not listed is an error, too: a new folder
 is given its place here.
 """
 
@@ -10,14 +10,14 @@ import pathlib
 import re
 import sys
 
-# From the ground up: a header includes headers of its own room and of those before it. The headers
-# that users include stand above all rooms, and papcoll::analysis above them, one layer a line.
-ROOMS = ["base/", "schedule/", "topology/", "node/", "transport/", "arrival/", "algorithms/",
+# From the ground up: a header includes headers of its own folder and of those before it. The headers
+# that users include stand above all folders, and papcoll::analysis above them, one layer a line.
+FOLDERS = ["base/", "schedule/", "topology/", "node/", "transport/", "arrival/", "algorithms/",
          "runtime/", "choice/", "call/", "gpu/"]
 PUBLIC = ""
 ANALYSIS = [["model/", "profile/", "baselines/", "pattern/", "statistics/", "simulate/"], ["verify/"],
             ["draw/"], ["report/"], ["what_if/"]]
-LAYERS = [[room] for room in ROOMS] + [[PUBLIC]] + ANALYSIS
+LAYERS = [[folder] for folder in FOLDERS] + [[PUBLIC]] + ANALYSIS
 
 # Rooms of one layer that do not include each other.
 STRANGERS = [
@@ -58,7 +58,7 @@ INCLUDERS_OF_CUDA = ["gpu/cuda_runtime", "gpu/cuda_faults"]
 
 # The preprocessor's conditions live in these; elsewhere each needs its reason here.
 CONDITIONS = {
-    "base/config": "the one room of #if",
+    "base/config": "the one place of #if",
     "base/version": "#error where the compiler was not told which C++",
     "topology/hwloc": "#error where PAPCOLL_WITH_HWLOC is missing",
     "transport/message_transports": "simulated ranks have an endpoint of their own",
@@ -80,18 +80,18 @@ ROOTS = [pathlib.Path(root) for root in ("include/papcoll", "gpu/include/papcoll
                                          "analysis/include/papcoll", "analysis/src")]
 
 
-def inside(header: str, room: str) -> bool:
-    return header.startswith(room) if room.endswith("/") else header == room
+def inside(header: str, folder: str) -> bool:
+    return header.startswith(folder) if folder.endswith("/") else header == folder
 
 
 def room_of(header: str):
-    """(layer number, room) of a header such as 'schedule/plan'; None for one without a place."""
-    room = header[: header.find("/") + 1]
-    return next(((number, room) for number, layer in enumerate(LAYERS) if room in layer), None)
+    """(layer number, folder) of a header such as 'schedule/plan'; None for one without a place."""
+    folder = header[: header.find("/") + 1]
+    return next(((number, folder) for number, layer in enumerate(LAYERS) if folder in layer), None)
 
 
-def matches(header: str, rooms) -> bool:
-    return any(inside(header, room) for room in rooms)
+def matches(header: str, folders) -> bool:
+    return any(inside(header, folder) for folder in folders)
 
 
 def main() -> int:
@@ -133,17 +133,17 @@ def main() -> int:
             elif ROOTS.index(root_of[name]) < ROOTS.index(root_of[other]):
                 complaints.append(f"{name}: includes {other}, which {root_of[other]} has")
             elif there[0] > here[0]:
-                complaints.append(f"{name}: includes {other}, whose room comes after its own")
+                complaints.append(f"{name}: includes {other}, whose folder comes after its own")
             elif there[1] != here[1] and any(
                 {here[1], there[1]} <= set(strangers) for strangers in STRANGERS
             ):
-                complaints.append(f"{name}: includes {other}; these rooms do not know each other")
+                complaints.append(f"{name}: includes {other}; these folders do not know each other")
             elif any(inside(name, a) and inside(other, b) for a, b in REFUSED):
-                complaints.append(f"{name}: includes {other}, which its room must not know")
+                complaints.append(f"{name}: includes {other}, which its folder must not know")
             elif there[1] != here[1] and matches(other, NOBODY_INCLUDES):
                 complaints.append(f"{name}: includes {other}, which only a user may include")
 
-    for umbrella, rooms in NOT_REACHED.items():
+    for umbrella, folders in NOT_REACHED.items():
         reached, todo = {}, [(umbrella, [umbrella])]
         while todo:
             name, way = todo.pop()
@@ -152,7 +152,7 @@ def main() -> int:
             reached[name] = way
             todo += [(other, way + [other]) for other in includes.get(name, [])]
         for name, way in sorted(reached.items()):
-            if matches(name, rooms):
+            if matches(name, folders):
                 complaints.append(f"{umbrella}: reaches {name} by {' > '.join(way)}")
 
     print("\n".join(complaints) or f"{len(includes)} headers, all in their direction")

@@ -3,8 +3,8 @@
 
 // The arguments of a call that describe buffers, and whether MPI refuses them on this rank.
 
+#include "call_outcomes.hpp"
 #include "communicators.hpp"
-#include "counted.hpp"
 #include "datatypes.hpp"
 #include "process.hpp"
 

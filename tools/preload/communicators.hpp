@@ -6,10 +6,10 @@
 // Whether, is decided by what all of its ranks know alike or agree on then, and is kept as an
 // attribute of it.
 
-#include "counted.hpp"
+#include "call_outcomes.hpp"
 #include "generation.hpp"
 #include "never_destroyed.hpp"
-#include "room.hpp"
+#include "resource_limits.hpp"
 #include "settings.hpp"
 
 #include <papcoll/choice/selection/selection_state.hpp>

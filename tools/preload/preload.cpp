@@ -7,9 +7,9 @@
 // calls also pass through a library for another ABI than the program's, whose handles are of
 // another size.
 
-#include "movements.hpp"
+#include "data_collectives.hpp"
 #include "process.hpp"
-#include "reductions.hpp"
+#include "reduction_collectives.hpp"
 
 #include "../interpose/mpi_library.hpp"
 

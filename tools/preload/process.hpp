@@ -5,9 +5,9 @@
 
 #include "communicators.hpp"
 #include "datatypes.hpp"
+#include "mpi_error_checks.hpp"
 #include "operators.hpp"
-#include "refusals.hpp"
-#include "room.hpp"
+#include "resource_limits.hpp"
 #include "settings.hpp"
 #include "summary.hpp"
 

@@ -3,7 +3,7 @@
 
 // What the environment asks for. papcoll-run sets these variables from its options.
 
-#include "counted.hpp"
+#include "call_outcomes.hpp"
 
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/policy.hpp>

@@ -4,8 +4,8 @@
 // What PAPCOLL_RUN_SUMMARY shows when MPI_Finalize is called: the calls of all ranks, by function
 // and by what became of them.
 
+#include "call_outcomes.hpp"
 #include "communicators.hpp"
-#include "counted.hpp"
 
 #include <papcoll/transport/mpi/mpi.hpp>
 

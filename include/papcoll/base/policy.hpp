@@ -54,12 +54,12 @@ inline constexpr NumericalContract default_contract = NumericalContract::rank_co
 /// The one that promises most: what is kept where nothing is combined, or always in rank order.
 inline constexpr auto strongest_contract = static_cast<NumericalContract>(contracts.size() - 1);
 
-/// Does an algorithm that keeps one contract serve calls of another?
+/// Returns true if an algorithm that keeps one contract serves calls of another.
 constexpr bool keeps(NumericalContract kept, NumericalContract asked) noexcept {
   return asked <= kept;
 }
 
-/// Are contributions combined in rank order, whatever the operator?
+/// Returns true if contributions are combined in rank order, whatever the operator.
 constexpr bool needs_rank_order(NumericalContract c) noexcept { return traits_of(c).in_rank_order; }
 
 /// The contract of that name, or nothing.

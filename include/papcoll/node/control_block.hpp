@@ -4,6 +4,7 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/node/call_fingerprint.hpp>
 #include <papcoll/node/node.hpp>
+#include <papcoll/node/shared_access.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
 
 #include <atomic>

@@ -75,7 +75,7 @@ concept StaticSchedule = PolicyOfKind<S, SchedulePolicyKind> && RegularPolicy<S>
 
 namespace detail {
 
-/// Is it meant as a static schedule? Arrival-driven ones say what they serve.
+/// True if it is meant as a static schedule. Arrival-driven ones have serves().
 template <class S>
 inline constexpr bool emits_or_describes = serves_any<S> ||
                                            (
@@ -277,7 +277,7 @@ class AnySchedule {
     return table_ == &detail::schedule_table<S>() ? static_cast<const S*>(self_) : nullptr;
   }
 
-  /// Does it make its plans by itself, not by emit()?
+  /// Returns true if it makes its plans by itself, not by emit().
   bool makes_plans() const noexcept { return table_->plan != nullptr; }
   /// Of one that does: the plan of rank shape.rank; the schedule must serve the collective.
   Plan plan(const Shape& shape, const Order& order) const {

@@ -17,7 +17,7 @@ namespace papcoll::inline PAPCOLL_ABI::gpu::detail {
 /// What kind of function failed, where its codes have more than one meaning.
 enum class Asked : unsigned char { any, sharing, pinning };
 
-/// Is the code one of these?
+/// Returns true if the code is one of these.
 constexpr bool is_any_of(cudaError_t code, auto... codes) noexcept {
   return ((code == codes) || ...);
 }

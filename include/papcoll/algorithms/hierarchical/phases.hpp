@@ -47,7 +47,8 @@ class HierarchicalPhases {
     } else if constexpr (C == Collective::alltoall) {
       AlltoallPhases{team_, call_}.run();
     } else {
-      static_assert(is_prefix_reduction(C), "papcoll: this collective has no phases by nodes yet");
+      static_assert(C == Collective::scan || C == Collective::exscan,
+                    "papcoll: this collective has no phases by nodes yet");
       scan(is_exclusive(C));
     }
   }

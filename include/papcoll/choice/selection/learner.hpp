@@ -85,7 +85,7 @@ class CallLearner final : public CostListener {
     return trial;
   }
 
-  /// Does pick() say the same of a kind until a look?
+  /// Returns true if pick() gives the same for a kind until the next evaluation.
   bool is_settled(std::uint16_t kind) const noexcept {
     const Kind* const k = find(kind);
     return k != nullptr && k->is_settled;

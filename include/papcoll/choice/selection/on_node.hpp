@@ -236,7 +236,7 @@ inline constexpr auto candidates_on_node = [] {
         pulled<StaticOrder, BlockCopies>(
             [](Load l) noexcept { return l.one(2, 0, l.pull(l.bytes)); }),
     };
-  } else if constexpr (is_prefix_reduction(C)) {
+  } else if constexpr (C == Collective::scan || C == Collective::exscan) {
     return std::array{
         staged<StaticOrder, PrefixRuns>([](Load l) noexcept {
           return l.one(1, l.combine(l.bytes), l.in_arena ? 0 : l.write(l.bytes));

@@ -5,12 +5,12 @@
 // papcoll's kernels are for these is known to all alike.
 
 #include "arguments.hpp"
+#include "data_collectives.hpp"
 #include "datatypes.hpp"
-#include "movements.hpp"
+#include "dispatch.hpp"
 #include "never_destroyed.hpp"
 #include "operators.hpp"
 #include "packing.hpp"
-#include "running.hpp"
 
 #include <papcoll/erased.hpp>
 

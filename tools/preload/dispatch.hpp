@@ -3,7 +3,7 @@
 
 // How every call goes: whose it is, by which algorithm it runs, and what becomes of its errors.
 
-#include "counted.hpp"
+#include "call_outcomes.hpp"
 #include "errors.hpp"
 #include "process.hpp"
 

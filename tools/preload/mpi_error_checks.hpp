@@ -5,7 +5,7 @@
 // rank is left to it, so that it says so in its way; one that it would not refuse must not be,
 // since the other ranks' calls are papcoll's. So a call of each kind is tried, on this rank alone.
 
-#include "counted.hpp"
+#include "call_outcomes.hpp"
 #include "own_communicator.hpp"
 
 #include <papcoll/transport/mpi/mpi.hpp>

@@ -5,8 +5,8 @@
 
 #include "arguments.hpp"
 #include "datatypes.hpp"
+#include "dispatch.hpp"
 #include "packing.hpp"
-#include "running.hpp"
 
 #include <papcoll/erased.hpp>
 
