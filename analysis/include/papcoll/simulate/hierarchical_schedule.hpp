@@ -164,9 +164,8 @@ class HierarchicalPlan {
   static constexpr unsigned space_shift = 44;
 
   static std::byte* base(Space space) noexcept {
-    const auto number = static_cast<std::uintptr_t>(space) + 1;
-    return reinterpret_cast<std::byte*>(number
-                                        << space_shift);  // NOLINT(performance-no-int-to-ptr)
+    const auto address = (static_cast<std::uintptr_t>(space) + 1) << space_shift;
+    return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
   }
   Operand operand(const std::byte* at) const noexcept {
     const auto address = reinterpret_cast<std::uintptr_t>(at);

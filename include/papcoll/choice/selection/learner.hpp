@@ -43,12 +43,11 @@ class CallLearner final : public CostListener {
   static constexpr std::uint32_t samples_to_compare = 3;
   static constexpr std::uint32_t samples_to_watch = 8;  ///< of the choice, before it is looked at
   static constexpr std::uint32_t unlisted_after = 128;  ///< calls without a sample
-  static constexpr std::uint32_t confirmed_after = 16;  ///< evaluations: the first calls cost more
-  static constexpr std::uint32_t widened_after =
-      256;  ///< evaluations: then all that may run are tried
-  static constexpr std::uint32_t forgotten_after =
-      4096;  ///< evaluations: then another kind takes its place
-  static constexpr std::uint32_t first_pause = 256;  ///< evaluations before it is tried again
+  // In evaluations:
+  static constexpr std::uint32_t confirmed_after = 16;       ///< the first calls cost more
+  static constexpr std::uint32_t widened_after = 256;        ///< then all that may run are tried
+  static constexpr std::uint32_t forgotten_after = 4096;     ///< another kind may take its place
+  static constexpr std::uint32_t first_pause = 256;          ///< before it is tried again
   static constexpr std::uint32_t longest_pause = 1U << 20U;  ///< it doubles each time
 
   /// What a call of a kind runs, whose number among the calls of the node or of the team is
