@@ -14,6 +14,7 @@
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
 #include <papcoll/choice/names/algorithm.hpp>
+#include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/choice/names/catalogue_entry.hpp>
 #include <papcoll/communicator.hpp>
 #include <papcoll/gather.hpp>
