@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "catch.hpp"
 
-#include <papcoll/transport/mpi/mpi_endpoint.hpp>
+#include <papcoll/transport/mpi/asked_in_turn.hpp>
 
 #include <cstddef>
 #include <vector>
