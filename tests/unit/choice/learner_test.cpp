@@ -277,7 +277,7 @@ TEST_CASE("blocks of clearly another size make another kind", "[select][learner]
     call.local_counts = true;
     call.count = 1;
     call.reducer.size = 8;
-    return CallKind{false, false, false, learner.block_bytes(call.collective)}.key(call);
+    return CallKind{.block_bytes = learner.block_bytes(call.collective)}.key(call);
   };
   const auto cost = [&](std::uint8_t bits) {
     learner.add({{kind(), 0, 2}, 100, 100, bits});
@@ -328,8 +328,8 @@ TEST_CASE("kinds tell calls apart by all that a choice depends on", "[select][le
   call.reducer.size = 8;
   const std::uint16_t key = CallKind{}.key(call);
   CHECK(key != 0);
-  CHECK(CallKind{true, false}.key(call) != key);
-  CHECK(CallKind{false, true}.key(call) != key);
+  CHECK(CallKind{.imbalanced = true}.key(call) != key);
+  CHECK(CallKind{.in_arena = true}.key(call) != key);
   const auto is_another = [&](auto&& change) {
     Call other = call;
     change(other);

@@ -13,7 +13,6 @@
 #include <papcoll/transport/mpi/mpi_calls.hpp>
 #include <papcoll/transport/transport.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <functional>
