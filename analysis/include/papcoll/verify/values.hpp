@@ -51,7 +51,7 @@ class Values {
     const std::uint32_t* a = cell(rank, s.a);
     std::uint32_t* to = cell(rank, s.to);
     if (s.kind == OpKind::copy) {
-      std::memmove(to, a, s.n * sizeof *a);
+      if (s.n != 0) std::memmove(to, a, s.n * sizeof *a);
       return;
     }
     const std::uint32_t* b = cell(rank, s.b);
