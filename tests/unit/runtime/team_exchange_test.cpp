@@ -2,6 +2,7 @@
 // Exchange among threads: reduce_scatters in chunks that hold a piece of each block, many or one
 // element of it, or too little for that, of an operator that does not commute.
 
+#include "affine.hpp"
 #include "catch.hpp"
 
 #include <papcoll/automatic.hpp>
@@ -14,24 +15,11 @@
 #include <string>
 #include <vector>
 
+using affine::Affine;
+using affine::affine_of;
+using affine::then;
+
 namespace {
-
-/// x → factor·x + term, modulo 2³².
-struct Affine {
-  unsigned factor;
-  unsigned term;
-  friend bool operator==(const Affine&, const Affine&) = default;
-};
-
-Affine then(const Affine& a, const Affine& b) {
-  return {b.factor * a.factor, b.factor * a.term + b.term};
-}
-
-Affine affine_of(int rank, std::size_t i) {
-  const auto r = static_cast<unsigned>(rank);
-  const auto n = static_cast<unsigned>(i);
-  return {2 * r + 3 + 2 * n, 7 * r + n};
-}
 
 using Lengths = std::vector<std::size_t>;
 

@@ -2,6 +2,7 @@
 // PrefixRuns among threads: scans and exscans of an operator that does not commute, with ranks that
 // come in any order.
 
+#include "affine.hpp"
 #include "catch.hpp"
 
 #include <papcoll/automatic.hpp>
@@ -15,24 +16,11 @@
 #include <thread>
 #include <vector>
 
+using affine::Affine;
+using affine::affine_of;
+using affine::then;
+
 namespace {
-
-/// x → factor·x + term, modulo 2³².
-struct Affine {
-  unsigned factor;
-  unsigned term;
-  friend bool operator==(const Affine&, const Affine&) = default;
-};
-
-Affine then(const Affine& a, const Affine& b) {
-  return {b.factor * a.factor, b.factor * a.term + b.term};
-}
-
-Affine affine_of(int rank, std::size_t i) {
-  const auto r = static_cast<unsigned>(rank);
-  const auto n = static_cast<unsigned>(i);
-  return {2 * r + 3 + 2 * n, 7 * r + n};
-}
 
 /// Of the ranks below `end`.
 std::vector<Affine> prefix(int end, std::size_t n) {

@@ -291,8 +291,9 @@ class Exchange::Run {
     combine(s, c, now, (now.lo - begin) * chunks_.size);
   }
 
-  /// These elements, which are `at` bytes into the chunk. In place, a reduce_scatter writes them at
-  /// or below their place in the input, and so not over what has still to go to the chunk buffers.
+  /// Combines these elements, which are `at` bytes into the chunk. In place, a reduce_scatter
+  /// writes them at or below their place in the input, and so not over what has still to go to the
+  /// chunk buffers: of every block, all up to that place in the block has gone there.
   void combine(CallContext auto& s, const Call& c, const Range& now, std::size_t at) {
     if (now.lo >= now.hi) return;
     const std::size_t n = now.size();

@@ -14,7 +14,7 @@ struct CatalogueRow;
 /// "DynamicLeader", "KNomial:8"; "auto": chosen for each call. The grammar is in
 /// name_parser.hpp. Throws unknown_algorithm, argument_error.
 PAPCOLL_DECL Algorithm algorithm(std::string_view name);
-/// The same of the names in a catalogue.
+/// Returns the algorithm of that name in a catalogue.
 PAPCOLL_DECL Algorithm algorithm(std::string_view name, std::span<const CatalogueRow> catalogue);
 
 }  // namespace papcoll::inline PAPCOLL_ABI

@@ -108,7 +108,7 @@ struct Unmet {
   return {};
 }
 
-/// The same of the parts of a hierarchy, of which those outside share no memory.
+/// The first unmet requirement of a hierarchy's parts, of which those outside share no memory.
 [[gnu::cold]] inline Unmet unmet_by_parts(const HierarchicalSpec& hierarchical,
                                           const TeamFacts& team, CallFacts call,
                                           const Call& whole) {

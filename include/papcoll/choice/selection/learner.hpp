@@ -26,7 +26,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// are tried again, but for the very slow. Those that were not far behind are tried again once all
 /// the same, and after long, once, those that were not promising.
 ///
-///     call       0 … 3   4 … 7   8 … 11   12 … 15  | look    …
+///     call       0 … 3   4 … 7   8 … 11   12 … 15  | evaluation
 ///     runs       first   second  first    third     | third is dropped: first, second
 ///
 /// Invariant: what is here changes only in add() and evaluate(), which all ranks call in the same

@@ -64,8 +64,8 @@ struct NodeLoad {
     return {rounds, critical, one + others() * each, rounds};
   }
 
-  /// The same of n bytes by a rank's chunk buffers: beyond what these hold, its peers have to run
-  /// once for each chunk before it goes on. Without a limit, `n` is 0.
+  /// The work `w` where n bytes go through one rank's chunk buffers: beyond what these hold, its
+  /// peers have to run once for each chunk before it goes on. 0 bytes: nothing goes through them.
   static NodeWork by_chunks(NodeWork w, double n) noexcept {
     constexpr double chunk = 65536;
     constexpr double buffers = 4;
