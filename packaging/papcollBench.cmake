@@ -37,6 +37,11 @@ function(papcoll_make_tool_main)
                               PROPERTIES COMPILE_OPTIONS -O1 SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
+# papcoll_optimise_untyped(target): what is measured is optimised in a build without a type, too.
+function(papcoll_optimise_untyped target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:>:-O2>)
+endfunction()
+
 # papcoll_bench_code, papcoll-bench's.
 function(papcoll_make_bench_code)
   if(TARGET papcoll_bench_code)
@@ -60,6 +65,7 @@ function(papcoll_make_bench_code)
                                                        ${papcoll_sources}/tools)
   target_link_libraries(papcoll_bench_code PUBLIC papcoll::papcoll papcoll::analysis CLI11::CLI11
                                                   nlohmann_json::nlohmann_json fmt::fmt)
+  papcoll_optimise_untyped(papcoll_bench_code)
 endfunction()
 
 function(papcoll_add_bench name)
@@ -68,6 +74,7 @@ function(papcoll_add_bench name)
   papcoll_make_bench_code()
   add_executable(${name}-bench ${ARGN})
   target_link_libraries(${name}-bench PRIVATE papcoll_bench_code)
+  papcoll_optimise_untyped(${name}-bench)
   add_executable(${name}-papcoll ${ARGN} ${papcoll_sources}/tools/papcoll.cpp)
   target_link_libraries(${name}-papcoll PRIVATE papcoll_tool_main papcoll::papcoll)
 endfunction()

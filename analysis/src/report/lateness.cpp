@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <vector>
 
 namespace papcoll::inline PAPCOLL_ABI {
@@ -74,7 +75,9 @@ class LatenessOf {
     std::map<std::uint32_t, std::uint32_t> example_at;  ///< by place, the latest of its own lasts
     std::array<std::uint64_t, time_parts> own_of_part{};
     std::array<std::uint64_t, time_parts> large_of_part{};
-    double floor = 0;  ///< the largest number of α of its lasts
+    std::vector<std::size_t> at;     ///< of `gaps`, among the calls of the place
+    std::vector<double> own_waited;  ///< of the same
+    double floor = 0;                ///< the largest number of α of its lasts
     double large_own = 0;
   };
 
@@ -117,6 +120,8 @@ class LatenessOf {
       ++h.own_of_part.at(part);
       h.gaps.push_back(i.gap);
       h.others.push_back(i.others);
+      h.at.push_back(k);
+      h.own_waited.push_back(i.own);
       h.floor = std::max(h.floor, i.alpha > 0 ? rule_.alphas * i.alpha : rule_.floor);
       h.example_at[at] = p;
       const bool is_large = i.gap >= rule_.large * usual;
@@ -136,7 +141,7 @@ class LatenessOf {
       h.sum.gap = median_of(h.all_gaps);
       h.sum.others = median_of(h.all_others);
       out_.at_places.push_back(h.sum);
-      name(h, large);
+      name(h, positions, large);
     }
     single_delay(positions);
   }
@@ -199,7 +204,7 @@ class LatenessOf {
     return out_.span > 0 && members > 1 ? own / (members - 1) / out_.span : 0;
   }
 
-  void name(const Here& h, std::uint64_t large) {
+  void name(const Here& h, const std::vector<std::uint32_t>& positions, std::uint64_t large) {
     if (h.example_at.empty()) return;
     // One at the place that is reported, if there is one.
     const auto told = h.example_at.find(h.sum.own_place);
@@ -218,6 +223,7 @@ class LatenessOf {
                                  h.sum.worst, cost_of_all, example});
       return;
     }
+    if (name_of_stretch(h, positions)) return;
     const auto own = static_cast<double>(h.large.size());
     const double cost_of_large = cost(h.sum, h.large_own);
     const auto parts_with =
@@ -234,7 +240,57 @@ class LatenessOf {
     }
   }
 
-  /// Whether it is last in half of the calls in most parts of the time.
+  /// Of calls in a row at a place, positions in Here::at.
+  struct Stretch {
+    std::size_t first = 0, last = 0;
+    double score = 0;
+  };
+  /// The calls in a row that hold the most delays beyond `share` of their number (Kadane's
+  /// algorithm).
+  static Stretch stretch_of(const Here& h, double share) {
+    Stretch best;
+    Stretch now;
+    for (std::size_t i = 0; i < h.at.size(); ++i) {
+      if (h.gaps[i] <= h.floor) continue;
+      if (now.score > 0) now.score -= share * static_cast<double>(h.at[i] - h.at[now.last] - 1);
+      if (now.score <= 0) now = {i, i, 0};
+      now.score += 1 - share;
+      now.last = i;
+      if (now.score > best.score) best = now;
+    }
+    return best;
+  }
+
+  /// Names a rank that is last in most calls of one stretch.
+  bool name_of_stretch(const Here& h, const std::vector<std::uint32_t>& positions) {
+    if (h.sum.calls != positions.size()) return false;
+    const double p = h.sum.by_chance / static_cast<double>(h.sum.calls);
+    const Stretch stretch = stretch_of(h, (1 + p) / 2);
+    if (!(stretch.score > 0)) return false;
+    const auto of = [&stretch](const std::vector<double>& values) {
+      return std::vector<double>(values.begin() + static_cast<std::ptrdiff_t>(stretch.first),
+                                 values.begin() + static_cast<std::ptrdiff_t>(stretch.last) + 1);
+    };
+    const std::vector<double> gaps = of(h.gaps);
+    const std::vector<double> waited = of(h.own_waited);
+    const std::size_t from = h.at[stretch.first];
+    const std::size_t to = h.at[stretch.last];
+    const auto n = static_cast<double>(positions.size());
+    const double chance =
+        chance_of(static_cast<double>(gaps.size()), static_cast<double>(to - from + 1), p);
+    const double gap = median_of(gaps);
+    const double its_cost = cost(h.sum, std::accumulate(waited.begin(), waited.end(), 0.0));
+    if (chance * n * n * tests_ > rule_.chance || gap < median_of(of(h.others)) || gap <= h.floor ||
+        its_cost < rule_.cost) {
+      return false;
+    }
+    out_.stragglers.push_back({Straggler::Kind::for_a_while, h.sum, gaps.size(), gap,
+                               *std::max_element(gaps.begin(), gaps.end()), its_cost, positions[to],
+                               positions[from], positions[to]});
+    return true;
+  }
+
+  /// Returns true if it is last in half of the calls in most parts of the time.
   bool is_steady(const Here& h) const {
     double parts = 0;
     double of = 0;

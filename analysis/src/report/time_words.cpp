@@ -119,7 +119,8 @@ std::string time_sentence(const Report& r, bool somebody_is_late) {
                      " of the " + papcoll::detail::duration_text(recorded) +
                      " recorded is in collectives";
   if (!somebody_is_late && r.all.calls > 0) {
-    text += ", and nobody is late";
+    text += r.lateness.single_delays.empty() ? ", and nobody is late"
+                                             : ", and nobody is late more than once at a place";
     if (!r.clocks.faults().empty() || !is_sure) text += " as far as clocks tell";
   }
   constexpr double little = 1;

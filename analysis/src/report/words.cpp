@@ -34,7 +34,9 @@ std::string sentence(const Report& r, const Straggler& s) {
   const Lateness& at = s.at;
   const Call& c = r.calls.calls[s.example];
   std::string text = "Rank " + std::to_string(at.rank) + " is " +
-                     (s.kind == Straggler::Kind::often ? "often " : "") + "late at " +
+                     (s.kind == Straggler::Kind::often         ? "often late at "
+                      : s.kind == Straggler::Kind::for_a_while ? "late for a while at "
+                                                               : "late at ") +
                      place_text(r.run, at.own_place) + ", " +
                      call_text(c.collective, c.flags, c.bytes) + ": ";
   const std::string calls = std::to_string(at.calls) + " calls";
@@ -46,6 +48,13 @@ std::string sentence(const Report& r, const Straggler& s) {
             percent_text(at.by_chance / static_cast<double>(at.calls)) + "), typically by " +
             time_text(s.typical) +
             (parts == time_parts ? ", all through the run." : ", in most parts of the run.");
+  } else if (s.kind == Straggler::Kind::for_a_while) {
+    const auto since = [&r](std::uint32_t call) {
+      return time_text(static_cast<double>(r.calls.calls[call].begin - r.calls.calls[0].begin));
+    };
+    text += "from " + since(s.from) + " to " + since(s.to) +
+            " after the first call of the records it came last in " + std::to_string(s.times) +
+            " of its " + calls + ", typically by " + time_text(s.typical) + ".";
   } else {
     text += "in " + std::to_string(s.times) + " of " + calls + " (" +
             percent_text(static_cast<double>(s.times) / static_cast<double>(at.calls)) + ") by " +
@@ -180,6 +189,14 @@ std::string nobody(const Report& r) {
 }  // namespace
 }  // namespace detail
 
+/// Returns true if papcoll, compiled into the program, called MPI.
+static bool calls_papcoll(const Run& run) {
+  return std::any_of(run.places.begin(), run.places.end(), [](const Place& p) {
+    return p.function.find("papcoll::") != std::string::npos &&
+           file_name(p.module).compare(0, 10, "libpapcoll") != 0;
+  });
+}
+
 std::vector<Finding> findings(const Report& r) {
   std::vector<Finding> all;
   const auto add = [&all](Finding::Kind kind, std::string text) {
@@ -211,6 +228,11 @@ std::vector<Finding> findings(const Report& r) {
       text += (text.back() == ':' ? " " : "; ") + detail::ranks_text(ranks) + " " + what;
     }
     add(Finding::Kind::fault, text + ".");
+  }
+  if (calls_papcoll(r.run)) {
+    add(Finding::Kind::unseen,
+        "The program calls papcoll. Its calls of papcoll's collectives are not recorded; what "
+        "follows is of its calls of MPI's, and of those by which papcoll makes its communicators.");
   }
   for (const CrowdedNodes& n : r.time_use.crowded) {
     add(Finding::Kind::crowded, detail::sentence(n));

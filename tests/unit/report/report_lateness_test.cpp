@@ -151,6 +151,29 @@ TEST_CASE("a rank that is late in one call of six is named as often late", "[rep
   }
 }
 
+TEST_CASE("a rank that is late in one stretch is named with it", "[report]") {
+  for (const std::uint64_t calls : {40U, 150U}) {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const LatenessReport r = of_program(
+          {2, 900, 1, seed}, [calls](std::uint64_t call, Random& random, Delays& micros) {
+            for (double& m : micros) m = 100 + exponential(random, 50);
+            if (call == 100) micros[1] += 3000;  // one delay beside the stretch
+            if (call >= 300 && call < 300 + calls) micros[1] += 3000;
+          });
+      REQUIRE(r.stragglers.size() == 1);
+      const Straggler& s = r.stragglers[0];
+      CHECK(s.kind == Straggler::Kind::for_a_while);
+      CHECK(s.at.rank == 1);
+      CHECK(s.times >= calls * 9 / 10);
+      CHECK(s.times <= calls + 6);
+      CHECK(s.from >= 294);
+      CHECK(s.from <= 306);
+      CHECK(s.to >= 294 + calls);
+      CHECK(s.to <= 306 + calls);
+    }
+  }
+}
+
 TEST_CASE("ranks of a node that are late together are named together", "[report]") {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const LatenessReport r =

@@ -74,6 +74,33 @@ TEST_CASE("the answer names rank, place, how often and the cost", "[report]") {
                           "Sizes of messages: small up to 1 KB, medium up to 1 MB, large beyond."});
 }
 
+TEST_CASE("the answer says from when to when a rank is late", "[report]") {
+  RunWriter writer{2};
+  std::uint64_t at = 2'000'000'000;
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    const double late = i >= 100 && i < 140 ? 2'000'000 : 0;
+    writer.call({}, at, {30, late});
+    at += 3'000'000;
+  }
+  const auto found = findings(reported(writer));
+  REQUIRE(!found.empty());
+  INFO(found[0].text);
+  CHECK(found[0].text.find("Rank 1 is late for a while at ") == 0);
+  CHECK(found[0].text.find("from 300 ms to 417 ms after the first call of the records it came last "
+                           "in 40 of its 300 calls, typically by 2 ms.") != std::string::npos);
+}
+
+TEST_CASE("the answer says that calls of papcoll are not recorded", "[report]") {
+  RunWriter writer{2};
+  writer.call({}, 2'000'000'000, {0, 10});
+  auto r = reported(writer);
+  REQUIRE(!r.run.places.empty());
+  r.run.places[0].function = "papcoll::v0_1::detail::FunctionRef<void()>::call";
+  CHECK(findings(r)[0].text.find("The program calls papcoll.") == 0);
+  r.run.places[0].module = "/lib/libpapcoll_run_openmpi.so";
+  CHECK(findings(r)[0].kind != papcoll::report::Finding::Kind::unseen);
+}
+
 TEST_CASE("a rank is named where it is last most often, whatever its last call is", "[report]") {
   RunWriter writer{4};
   TraceWriter::Call barrier;

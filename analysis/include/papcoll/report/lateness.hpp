@@ -47,8 +47,9 @@ struct Lateness {
 /// A rank that is named.
 struct Straggler {
   enum class Kind {
-    always,  ///< last in most calls
-    often,   ///< in fewer, but hardly anybody else is as late
+    always,       ///< last in most calls
+    often,        ///< in fewer, but hardly anybody else is as late
+    for_a_while,  ///< in most calls of one stretch
   };
   Kind kind;
   Lateness at;            ///< its place
@@ -57,6 +58,9 @@ struct Straggler {
   double worst;           ///< the largest of these gaps
   double cost;            ///< what each other rank waited, as a part of the time of the records
   std::uint32_t example;  ///< a call in which it was last, in Calls::calls
+  /// Of `for_a_while` the first and the last call of the stretch, in Calls::calls.
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
 };
 
 /// A delay that was much larger than all others at its place.

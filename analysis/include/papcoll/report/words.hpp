@@ -21,8 +21,9 @@ std::string sentence(const Report& r, const Straggler& s);
 
 /// A sentence of the answer.
 struct Finding {
-  /// crowded: more ranks than processors; time: what it goes into; nothing: no rank is late.
-  enum class Kind { fault, crowded, clock, straggler, single_delay, time, nothing };
+  /// unseen: calls that no recorder sees; crowded: more ranks than processors; time: what it goes
+  /// into; nothing: no rank is late.
+  enum class Kind { fault, unseen, crowded, clock, straggler, single_delay, time, nothing };
   Kind kind;
   std::string text;
 };
