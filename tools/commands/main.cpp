@@ -73,7 +73,11 @@ int tool_main(int argc, const char* const* argv, Catalogue catalogue) {
       tool::require_written();
       return status;
     }
-    throw CLI::RequiredError("A subcommand");
+    std::string names;
+    for (const CLI::App* known : app.get_subcommands({})) {
+      names += (names.empty() ? "" : ", ") + known->get_name();
+    }
+    throw CLI::RequiredError("A subcommand (" + names + ")");
   } catch (const CLI::Error& e) {
     if (const std::string unknown = tool::misspelt(app, "papcoll"); !unknown.empty()) {
       std::fprintf(stderr, "papcoll: %s\n", unknown.c_str());
