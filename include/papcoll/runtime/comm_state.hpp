@@ -55,29 +55,10 @@ class CommState final : public Attached, public TeamHooks {
     s.size = all_ranks.size("making a papcoll::Communicator");
     s.mpi = &link_;
     CommunicatorSetup::Known before = setup.adopt_cached();
-    Shared<RankSetInfo>& known = before.ranks;
+    const bool is_new = before.ranks == nullptr;
+    Shared<RankSetInfo> known =
+        is_new ? begin_new(setup, options, s) : begin_known(setup, before, s);
     std::string& problem = before.problem;
-    const bool is_new = known == nullptr;
-    if (setup.any_moved()) known = find_again(all_ranks, *known);
-    if (is_new) {
-      known = detail::make_shared<RankSetInfo>();
-      known->options = options;
-      known->files = require_common(all_ranks, options);
-      known->here = find_node(setup, s);
-      known->where = find_machine(all_ranks, known->here, options.machine);
-      fill_environment(s, *known, [&](const Groups* caches) {
-        known->area = NodeMemory::area_of(known->here, options, caches);
-        return memory_.make(all_ranks, *known, caches);
-      });
-    } else if (problem.empty()) {  // which this rank alone may have, here, too
-      problem = caught([&] {
-        fill_environment(s, *known, [&](const Groups* caches) {
-          memory_.lay_out(*known, caches, std::move(before.area));
-          return std::string{};
-        });
-      });
-    }
-    if (is_new ? s.node == nullptr : known->here.nodes > 1) connect_at_once(all_ranks);
     if (problem.empty()) problem = caught([&] { begin(std::move(s), options, *known); });
     problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
     if (!problem.empty()) {
@@ -181,6 +162,44 @@ class CommState final : public Attached, public TeamHooks {
         first_problem(setup.all_ranks(), problem, "finding the ranks of a node");
     if (!s.why_no_shared_memory.empty()) return {{s.rank}, s.size};
     return here;
+  }
+
+  /// Finds out what ranks that share nothing yet must know of each other, and fills `s` with it.
+  /// Collective.
+  [[gnu::cold]] Shared<RankSetInfo> begin_new(CommunicatorSetup& setup, const Options& options,
+                                              TeamEnvironment& s) {
+    const PolledCollectives& all_ranks = setup.all_ranks();
+    auto known = detail::make_shared<RankSetInfo>();
+    known->options = options;
+    known->files = require_common(all_ranks, options);
+    known->here = find_node(setup, s);
+    known->where = find_machine(all_ranks, known->here, options.machine);
+    fill_environment(s, *known, [&](const Groups* caches) {
+      known->area = NodeMemory::area_of(known->here, options, caches);
+      return memory_.make(all_ranks, *known, caches);
+    });
+    if (s.node == nullptr) connect_at_once(all_ranks);
+    return known;
+  }
+
+  /// Fills `s` with what an earlier communicator of these ranks has left in `before`, whose
+  /// `problem` is that of this rank alone: the others go on to ask for it. Collective.
+  [[gnu::cold]] Shared<RankSetInfo> begin_known(CommunicatorSetup& setup,
+                                                CommunicatorSetup::Known& before,
+                                                TeamEnvironment& s) {
+    auto known = std::move(before.ranks);
+    if (setup.any_moved()) known = find_again(setup.all_ranks(), *known);
+    if (before.problem.empty()) {
+      before.problem = caught([&] {
+        fill_environment(s, *known, [&](const Groups* caches) {
+          memory_.lay_out(*known, caches, std::move(before.area));
+          return std::string{};
+        });
+      });
+    }
+    // Not by s.node, which is also null on a rank with a problem: all ranks connect, or none.
+    if (known->here.nodes > 1) connect_at_once(setup.all_ranks());
+    return known;
   }
 
   /// What the ranks know of each other, after some were bound to other processors: they learn anew
