@@ -165,59 +165,80 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
   std::uint32_t longer_calls() const noexcept { return longer_calls_; }
 
  private:
-  /// What a rank notes. 0 is none.
+  /// A field of a word: `Bits` bits, from bit `At` on.
+  template <unsigned At, unsigned Bits> struct Field {
+    static constexpr unsigned bits = Bits;
+    static constexpr std::uint64_t most = (std::uint64_t{1} << Bits) - 1;
+    /// Requires value ≤ most.
+    static constexpr std::uint64_t put(std::uint64_t value) noexcept { return value << At; }
+    static constexpr std::uint64_t of(std::uint64_t word) noexcept { return word >> At & most; }
+  };
+
+  /// What words of a call are known by.
+  template <class Tag> static std::uint64_t tag_of(std::uint32_t epoch) noexcept {
+    return epoch / ControlBlock::remembered & Tag::most;
+  }
+
+  /// What a rank notes of its arrival; 0: nothing. From the highest bit:
+  ///
+  ///     tag 16 | time 43 | kind 3 | in the arena 1 | noted 1
   struct Word {
-    static constexpr unsigned time_bits = 43;  // they wrap after 2.4 hours
-    static constexpr std::uint64_t time_mask = (std::uint64_t{1} << time_bits) - 1;
+    using Noted = Field<0, 1>;
+    using InArena = Field<1, 1>;
+    using Kind = Field<2, 3>;
+    using Time = Field<5, 43>;  ///< ns, which wrap after 2.4 hours
+    using Tag = Field<48, 16>;
 
     std::uint32_t epoch;
     std::uint64_t ns;
     std::uint8_t kind;
     bool in_arena;
 
-    static std::uint64_t tag(std::uint32_t epoch) noexcept {
-      return epoch / ControlBlock::remembered & 0xffffU;
-    }
     std::uint64_t packed() const noexcept {
-      return tag(epoch) << 48U | (ns & time_mask) << 5U | std::uint64_t{kind} << 2U |
-             std::uint64_t{in_arena} << 1U | 1U;
+      return Tag::put(tag_of<Tag>(epoch)) | Time::put(ns & Time::most) | Kind::put(kind) |
+             InArena::put(in_arena) | Noted::put(1);
     }
     static bool is_of(std::uint64_t word, std::uint32_t epoch) noexcept {
-      return (word & 1U) != 0 && word >> 48U == tag(epoch);
+      return Noted::of(word) != 0 && Tag::of(word) == tag_of<Tag>(epoch);
     }
-    static std::size_t kind_of(std::uint64_t word) noexcept { return word >> 2U & 7U; }
-    static bool arena_of(std::uint64_t word) noexcept { return (word >> 1U & 1U) != 0; }
+    static std::size_t kind_of(std::uint64_t word) noexcept { return Kind::of(word); }
+    static bool arena_of(std::uint64_t word) noexcept { return InArena::of(word) != 0; }
     /// Nanoseconds from a to b, negative if b was first.
     static std::int64_t between(std::uint64_t a, std::uint64_t b) noexcept {
-      const std::uint64_t wrapped = ((b >> 5U) - (a >> 5U)) << (64 - time_bits);
-      return static_cast<std::int64_t>(wrapped) >> (64 - time_bits);
+      constexpr unsigned unused = 64 - Time::bits;
+      return static_cast<std::int64_t>((Time::of(b) - Time::of(a)) << unused) >> unused;
     }
   };
 
-  /// What a rank notes of the cost of a call. 0 is none.
+  /// What a rank notes of the cost of a call; 0: nothing. From the highest bit:
+  ///
+  ///     tag 8 | kind of call 16 | candidate 4 | candidates 3 | block 5 | time 28
   struct CostWord {
-    static constexpr std::uint64_t most_ns = (std::uint64_t{1} << 28U) - 1;
-    static constexpr std::uint64_t own = (std::uint64_t{1} << 33U) - 1;  ///< bits of a rank alone
+    using Time = Field<0, 28>;   ///< ns
+    using Block = Field<28, 5>;  ///< see CallCost::block_bits
+    using Candidates = Field<33, 3>;
+    using Candidate = Field<36, 4>;
+    using Kind = Field<40, 16>;
+    using Tag = Field<56, 8>;
+    static constexpr std::uint64_t own = Candidates::put(1) - 1;  ///< bits of a rank alone
 
     std::uint32_t epoch;
     CallTrial trial;
     std::uint64_t ns;
     std::uint8_t block_bits;
 
-    static std::uint64_t tag(std::uint32_t epoch) noexcept {
-      return epoch / ControlBlock::remembered & 0xffU;
-    }
     std::uint64_t packed() const noexcept {
-      return tag(epoch) << 56U | std::uint64_t{trial.kind} << 40U |
-             std::uint64_t{trial.candidate} << 36U | std::uint64_t{trial.candidates} << 33U |
-             std::min<std::uint64_t>(block_bits, 31) << 28U | std::min(ns, most_ns);
+      return Tag::put(tag_of<Tag>(epoch)) | Kind::put(trial.kind) |
+             Candidate::put(trial.candidate) | Candidates::put(trial.candidates) |
+             Block::put(std::min<std::uint64_t>(block_bits, Block::most)) |
+             Time::put(std::min(ns, Time::most));
     }
     static CostWord of(std::uint64_t word, std::uint32_t epoch) noexcept {
       CallTrial trial;
-      trial.kind = static_cast<std::uint16_t>(word >> 40U);
-      trial.candidate = static_cast<std::uint8_t>(word >> 36U & 15U);
-      trial.candidates = static_cast<std::uint8_t>(word >> 33U & 7U);
-      return {epoch, trial, word & most_ns, static_cast<std::uint8_t>(word >> 28U & 31U)};
+      trial.kind = static_cast<std::uint16_t>(Kind::of(word));
+      trial.candidate = static_cast<std::uint8_t>(Candidate::of(word));
+      trial.candidates = static_cast<std::uint8_t>(Candidates::of(word));
+      return {epoch, trial, Time::of(word), static_cast<std::uint8_t>(Block::of(word))};
     }
   };
 
@@ -230,7 +251,7 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
     };
     const std::uint64_t mine = word(rank_);
     const CallTrial trial = CostWord::of(mine, epoch).trial;
-    if (trial.kind == 0 || mine >> 56U != CostWord::tag(epoch)) return;
+    if (trial.kind == 0 || CostWord::Tag::of(mine) != tag_of<typename CostWord::Tag>(epoch)) return;
     std::int64_t last = arrival(0);
     for (int r = 0; r < control_.ranks(); ++r) {
       if ((word(r) ^ mine) > CostWord::own) return;
