@@ -125,6 +125,17 @@ constexpr MessageCandidate by_nodes(
   return {name, seconds, nullptr, spec};
 }
 
+/// A closed form's time among all ranks, if the ranks of a node send at the same time, and if not.
+template <auto form> double by_flat(const MessageLoad& l) noexcept {
+  return form(l.flat, l.s.size, l.bytes());
+}
+template <auto form> double by_link(const MessageLoad& l) noexcept {
+  return form(l.link, l.s.size, l.bytes());
+}
+template <auto seconds> double if_commutative(const MessageLoad& l) noexcept {
+  return l.commutes() ? seconds(l) : never;
+}
+
 /// What the closed forms leave out of a pipeline in many small steps: its prior is so much longer.
 inline constexpr double pipeline_overhead = 1.15;
 
@@ -133,8 +144,7 @@ inline bool is_between_many_nodes(const SelectionInputs& s) noexcept {
   return s.between_nodes && s.size >= 16;
 }
 
-inline double two_trees(const MessageLoad& l, double (*form)(const HockneyWithGap&, int, double,
-                                                             double) noexcept) noexcept {
+template <auto form> double two_trees(const MessageLoad& l) noexcept {
   if (!is_between_many_nodes(l.s) || !l.commutes()) return never;
   const double chunk = two_tree_chunk(l.call, l.s.size);
   return pipeline_overhead * form(l.link, l.s.size, l.bytes(), chunk);
@@ -196,18 +206,10 @@ inline constexpr auto candidates_by_messages = [] {
 
 template <Collective C>
 requires(C == Collective::allreduce) inline constexpr auto candidates_by_messages<C> = std::array{
-    flat<RecursiveDoubling>([](const MessageLoad& l) {
-      return closed_form::recursive_doubling_allreduce(l.flat, l.s.size, l.bytes());
-    }),
-    flat<Rabenseifner>([](const MessageLoad& l) {
-      return closed_form::rabenseifner_allreduce(l.flat, l.s.size, l.bytes());
-    }),
-    flat<Ring>([](const MessageLoad& l) {
-      return l.commutes() ? closed_form::ring_allreduce(l.flat, l.s.size, l.bytes()) : never;
-    }),
-    flat<TwoTreeComplete>([](const MessageLoad& l) {
-      return two_trees(l, closed_form::two_tree_allreduce);
-    }),
+    flat<RecursiveDoubling>(by_flat<closed_form::recursive_doubling_allreduce>),
+    flat<Rabenseifner>(by_flat<closed_form::rabenseifner_allreduce>),
+    flat<Ring>(if_commutative<by_flat<closed_form::ring_allreduce>>),
+    flat<TwoTreeComplete>(two_trees<closed_form::two_tree_allreduce>),
     flat(
         AnySuara::name,
         [](const MessageLoad& l) {
@@ -246,15 +248,9 @@ requires(C == Collective::allreduce) inline constexpr auto candidates_by_message
 
 template <Collective C>
 requires(C == Collective::reduce) inline constexpr auto candidates_by_messages<C> = std::array{
-    flat<Binomial>([](const MessageLoad& l) {
-      return closed_form::binomial_reduce(l.link, l.s.size, l.bytes());
-    }),
-    flat<ReduceScatterGather>([](const MessageLoad& l) {
-      return closed_form::reduce_scatter_gather_reduce(l.flat, l.s.size, l.bytes());
-    }),
-    flat<TwoTreeComplete>([](const MessageLoad& l) {
-      return two_trees(l, closed_form::two_tree_reduce);
-    }),
+    flat<Binomial>(by_link<closed_form::binomial_reduce>),
+    flat<ReduceScatterGather>(by_flat<closed_form::reduce_scatter_gather_reduce>),
+    flat<TwoTreeComplete>(two_trees<closed_form::two_tree_reduce>),
     by_nodes([](const MessageLoad& l) {
       return l.within(1, l.bytes(), 0) + reduce_seconds(l.link, l.s.nodes, l.bytes());
     }),
@@ -262,15 +258,9 @@ requires(C == Collective::reduce) inline constexpr auto candidates_by_messages<C
 
 template <Collective C>
 requires(C == Collective::bcast) inline constexpr auto candidates_by_messages<C> = std::array{
-    flat<Binomial>([](const MessageLoad& l) {
-      return closed_form::binomial_bcast(l.link, l.s.size, l.bytes());
-    }),
-    flat<ScatterAllgather>([](const MessageLoad& l) {
-      return closed_form::scatter_allgather_bcast(l.flat, l.s.size, l.bytes());
-    }),
-    flat<TwoTreeComplete>([](const MessageLoad& l) {
-      return two_trees(l, closed_form::two_tree_bcast);
-    }),
+    flat<Binomial>(by_link<closed_form::binomial_bcast>),
+    flat<ScatterAllgather>(by_flat<closed_form::scatter_allgather_bcast>),
+    flat<TwoTreeComplete>(two_trees<closed_form::two_tree_bcast>),
     by_nodes([](const MessageLoad& l) {
       return l.within(1, 0, l.bytes()) + bcast_seconds(l.link, l.s.nodes, l.bytes());
     }),
@@ -278,9 +268,7 @@ requires(C == Collective::bcast) inline constexpr auto candidates_by_messages<C>
 
 template <Collective C>
 requires(C == Collective::allgather) inline constexpr auto candidates_by_messages<C> = std::array{
-    flat<Ring>([](const MessageLoad& l) {
-      return closed_form::ring_allgather(l.link, l.s.size, l.bytes());
-    }),
+    flat<Ring>(by_link<closed_form::ring_allgather>),
     flat<Bruck>([](const MessageLoad& l) {
       return l.call.counts != nullptr ? never
                                       : bruck_allgather_seconds(l.flat, l.s.size, l.bytes());
@@ -296,15 +284,8 @@ requires(C == Collective::allgather) inline constexpr auto candidates_by_message
 template <Collective C>
 requires(C ==
          Collective::reduce_scatter) inline constexpr auto candidates_by_messages<C> = std::array{
-    flat<Pairwise>([](const MessageLoad& l) {
-      return l.commutes() ? closed_form::pairwise_reduce_scatter(l.flat, l.s.size, l.bytes())
-                          : never;
-    }),
-    flat<RecursiveHalving>([](const MessageLoad& l) {
-      return l.commutes()
-                 ? closed_form::recursive_halving_reduce_scatter(l.flat, l.s.size, l.bytes())
-                 : never;
-    }),
+    flat<Pairwise>(if_commutative<by_flat<closed_form::pairwise_reduce_scatter>>),
+    flat<RecursiveHalving>(if_commutative<by_flat<closed_form::recursive_halving_reduce_scatter>>),
     flat<Linear>([](const MessageLoad& l) {
       return l.commutes() ? never : closed_form::linear_reduce_scatter(l.flat, l.s.size, l.bytes());
     }),
@@ -357,9 +338,7 @@ requires(C == Collective::gather ||
       return l.call.is_irregular() ? never
                                    : closed_form::binomial_gather(l.link, l.s.size, l.bytes());
     }),
-    flat<Linear>([](const MessageLoad& l) {
-      return closed_form::linear_gather(l.link, l.s.size, l.bytes());
-    }),
+    flat<Linear>(by_link<closed_form::linear_gather>),
 };
 
 /// What a candidate takes by the model.
