@@ -53,7 +53,8 @@ struct Argument {
   bool is_value = false;     ///< one element
 };
 
-/// Why no form of a collective takes some arguments: a sentence each, which compilers quote.
+/// Why no form of a collective takes some arguments: a sentence each, which compilers quote. For an
+/// example see the end of call/make.hpp.
 enum class Mistake : unsigned char {
   none,
   no_form_of_this_collective_takes_these_arguments,
