@@ -112,8 +112,8 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
     return epoch % noted_one_in == drawn;
   }
 
-  /// This rank arrived at `ns`, any origin, the same for all ranks. In the call, after it could be
-  /// entered.
+  /// Records that this rank arrived at `ns`, nanoseconds from any origin that is the same for all
+  /// ranks. Called in the call, after it was entered.
   void note(std::uint32_t epoch, std::uint64_t ns, ArrivalClass kind, bool in_arena) noexcept {
     noted_ |= bit(epoch);
     const Word w{epoch, ns, kind.index, in_arena};
@@ -121,8 +121,8 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
                                                                         std::memory_order_relaxed);
   }
 
-  /// This rank, which has noted its arrival, is about to leave the call, after so many nanoseconds.
-  /// `block_bits`: as far as this rank knows, see CallCost.
+  /// Records that the call took this rank `ns` nanoseconds. Called after note(), before the rank
+  /// leaves the call. `block_bits`: as far as this rank knows, see CallCost.
   void note_cost(std::uint32_t epoch, CallTrial trial, std::uint64_t ns,
                  std::uint8_t block_bits = 0) noexcept {
     control_.arrivals(rank_).cost[epoch % ControlBlock::remembered].store(
@@ -153,7 +153,7 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
     stride_ = evaluations_ - calm_from_ < UINT32_MAX / 2 ? 4 : 1;
   }
 
-  /// What is agreed on for calls of a kind.
+  /// Returns what the ranks have agreed on for calls of a kind.
   const Imbalance& of(ArrivalClass kind) const noexcept { return recent_[kind.index].agreed(); }
   std::uint32_t evaluations() const noexcept { return evaluations_; }
   /// Returns true if a call has been seen whose cost all ranks have recorded. All ranks agree on
@@ -161,7 +161,7 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
   bool has_costs() const noexcept { return has_costs_; }
   /// Changes whenever an evaluation has led to another view.
   std::uint32_t generation() const noexcept { return generation_; }
-  /// How many calls were watched that were not small: agreed on, too.
+  /// Returns how many calls were watched that are not small. All ranks agree on it, too.
   std::uint32_t longer_calls() const noexcept { return longer_calls_; }
 
  private:
@@ -174,7 +174,7 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
     static constexpr std::uint64_t of(std::uint64_t word) noexcept { return word >> At & most; }
   };
 
-  /// What words of a call are known by.
+  /// Returns the tag in the words of a call.
   template <class Tag> static std::uint64_t tag_of(std::uint32_t epoch) noexcept {
     return epoch / ControlBlock::remembered & Tag::most;
   }

@@ -84,7 +84,7 @@ struct Forms {
   Way way;
 };
 
-/// Where a call's arguments stand, after the team; −1: nowhere.
+/// The positions of a call's arguments, counted after the team; −1: there is none.
 struct Match {
   Mistake mistake = Mistake::no_form_of_this_collective_takes_these_arguments;
   int in = -1;
@@ -131,7 +131,7 @@ template <std::size_t N> struct ArgumentReader {
   }
 };
 
-/// What is wrong with the buffers that were found, if anything.
+/// Returns what is wrong with the buffers that were found.
 template <std::size_t N>
 constexpr Mistake mistake_in_buffers(const Match& m, const ArgumentReader<N>& r) noexcept {
   using enum Mistake;
@@ -146,7 +146,7 @@ constexpr Mistake mistake_in_buffers(const Match& m, const ArgumentReader<N>& r)
   return none;
 }
 
-/// What follows the buffers in any form: [root] [op] [algorithm].
+/// Returns the match with what follows the buffers in any form: [root] [op] [algorithm].
 template <std::size_t N>
 constexpr Match with_rest(const Forms& f, Match m, ArgumentReader<N> r) noexcept {
   using enum Mistake;

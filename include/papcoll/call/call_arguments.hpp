@@ -194,7 +194,7 @@ PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t
   return length_of(what, n, is_one ? n : n * caller.ranks());
 }
 
-/// Elements of each block, of which `length` has one for each rank.
+/// Returns the elements of a block, where `length` elements are a block for each rank.
 inline std::size_t equal_part(const Caller& caller, std::size_t length) {
   if (length % caller.ranks() != 0) refuse_division(caller);
   return length / caller.ranks();
@@ -298,7 +298,7 @@ PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
   }
 }
 
-/// What a blocking call keeps its blocks in.
+/// Returns the blocks of a blocking call, which live as long as the team.
 inline CallBlocks& blocks_of(const Caller& caller) {
   caller.core.require_no_call();
   return caller.core.blocks;
@@ -309,7 +309,7 @@ inline const Algorithm& algorithm_of(const CallArguments& a) {
   return a.algorithm != nullptr ? *a.algorithm : none;
 }
 
-/// What the policies or the algorithm name.
+/// Returns what the policies name, or else the algorithm among the arguments.
 inline const AlgorithmSpec& spec_of(const Caller& caller, const CallArguments& a,
                                     const Route& route) {
   if (route.policies == nullptr) return algorithm_of(a).spec();
@@ -344,7 +344,8 @@ PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route)
   run_made_call(caller, a, route, a);
 }
 
-/// Makes a call that outlives the function of its caller: what keeps alive what it borrows.
+/// Makes a call that outlives the function of its caller. Returns what keeps alive what the call
+/// borrows.
 inline Shared<const void> make_kept_call(const Caller& caller, CallArguments& a, Call& call,
                                          Shared<KeptArguments> kept) {
   if (a.irregular == nullptr && has_data(a.collective)) {

@@ -40,7 +40,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// and holds no lock, so threads may make states of different communicators in any order.
 class CommState final : public Attached, public TeamHooks {
  public:
-  /// The state of `comm`, made if it is not there. Throws argument_error.
+  /// Returns the state of `comm`, which is made if there is none. Throws argument_error.
   static Shared<CommState> of(MPI_Comm comm, const Options* options);
 
   [[gnu::cold]] CommState(CommunicatorSetup& setup, const Options& options)
@@ -84,7 +84,7 @@ class CommState final : public Attached, public TeamHooks {
   bool closed() const noexcept { return closed_; }
   bool in_use() const noexcept override { return core_->has_open_requests(); }
 
-  /// Throws argument_error where MPI has no such communicator of one group.
+  /// Throws argument_error unless MPI is in use and `comm` is an intra-communicator.
   static void require_usable(MPI_Comm comm) {
     if (!mpi_is_usable()) refuse_outside_mpi();
     if (comm == MPI_COMM_NULL) refuse_null();
@@ -202,9 +202,9 @@ class CommState final : public Attached, public TeamHooks {
     return known;
   }
 
-  /// What the ranks know of each other, after some were bound to other processors: they learn anew
-  /// where all sit, and share what they shared, unless groups that are other groups now need more
-  /// or less of it. Collective.
+  /// Returns what the ranks know of each other after some were bound to other processors: they
+  /// learn anew where each one runs, and keep the memory that they share. Throws NotJoined if the
+  /// new groups need more or less memory. Collective.
   [[gnu::cold]] static Shared<RankSetInfo> find_again(const PolledCollectives& all_ranks,
                                                       const RankSetInfo& before) {
     auto now = detail::make_shared<RankSetInfo>(before);
@@ -220,8 +220,8 @@ class CommState final : public Attached, public TeamHooks {
     return known.here.nodes == 1 ? cache_groups(known.where.machine->places()) : nullptr;
   }
 
-  /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, of
-  /// which some share caches, or why they have none.
+  /// Fills `s` by what the ranks know. `take_memory(caches)` takes the memory that the ranks of a
+  /// node share, whose groups by caches are `caches`; it returns the reason if there is none.
   template <class TakeMemory>
   [[gnu::cold]] void fill_environment(TeamEnvironment& s, const RankSetInfo& known,
                                       const TakeMemory& take_memory) {
@@ -254,7 +254,7 @@ class CommState final : public Attached, public TeamHooks {
     }
   }
 
-  /// Without waiting for anybody.
+  /// Makes the team. Waits for no other rank.
   [[gnu::cold]] void begin(TeamEnvironment s, const Options& options, const RankSetInfo& known) {
     core_ = make_owned<TeamCore>(std::move(s), options, this);
     core_->set_oversubscribed(known.where.oversubscribed);
@@ -275,7 +275,8 @@ class CommState final : public Attached, public TeamHooks {
     }
   }
 
-  /// Where messages are the only way, so that not even the first non-blocking call has to wait.
+  /// Connects the ranks now, so that not even the first non-blocking call has to wait. Called where
+  /// messages are the only way.
   [[gnu::cold]] void connect_at_once(const PolledCollectives& all_ranks) {
     try {
       link_.connect(all_ranks);

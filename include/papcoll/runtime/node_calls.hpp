@@ -48,8 +48,8 @@ class NodeCallTracker : Pinned {
 
   NodeContext& context() noexcept { return shared_->context; }
 
-  /// Enters the epoch slot of a blocking call. False: the call that used it before did not match,
-  /// and fail_for_earlier_call() is all that may follow.
+  /// Enters the epoch slot of a blocking call. Returns false if the call that used the slot before
+  /// did not match; then only fail_for_earlier_call() may follow.
   bool begin(const CallFingerprint& fingerprint, const Call& call) {
     NodeContext& context = shared_->context;
     context.begin(fingerprint, call.reducer);
@@ -131,7 +131,7 @@ class NodeCallTracker : Pinned {
     return shared_->monitor.generation() + generation_offset_ + choices;
   }
 
-  // --- what finds nothing where there is no control block
+  // --- what does nothing where there is no control block
 
   /// Announces this rank in the present call, in which it shares nothing.
   void announce_only() noexcept {
@@ -150,12 +150,13 @@ class NodeCallTracker : Pinned {
 
   /// What signals and copies between the ranks cost, as far as they know.
   const PeerCosts& peer_costs() const noexcept { return shared_->trials.costs(); }
-  /// From the same call on on all ranks.
+  /// Takes over costs that are known already, from the same call on on all ranks.
   void begin_with(const PeerCosts& known) noexcept {
     shared_->trials.begin_with(known);
     ++generation_offset_;
   }
-  /// On how many processors the ranks may run, as they have counted together; 0: unknown.
+  /// Returns the number of processors on which the ranks may run, as they have counted together; 0:
+  /// unknown.
   std::size_t processors() const noexcept { return shared_ ? shared_->census.processors() : 0; }
 
   /// What the ranks have learnt of arrivals in calls of this kind.

@@ -51,7 +51,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
 
  private:
   friend ChunkReduction;
-  /// Tickets 0…count−1 are in the chunk, and it lies with `who`.
+  /// A chunk that holds tickets 0…count−1 lies with rank `who`.
   using Chunk = detail::ChunkWord<SplitTail, 10, 10, words>;
   static_assert(most_ranks == Chunk::most_count);
 
@@ -65,7 +65,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
                                    static_cast<std::size_t>(s.size()));
   }
 
-  /// False, and all ranks throw, if a rank's call is not the same as this one's.
+  /// Returns false, and makes all ranks throw, if a rank's call does not match this one's.
   bool learn(CallContext auto& s) {
     while (known_ < s.size()) {
       const int r = s.holder(known_);

@@ -222,7 +222,7 @@ requires(C == Collective::allreduce) inline constexpr auto candidates_by_message
       return l.within(2, l.bytes(), l.bytes()) +
              std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
     }),
-    // Where Ring is expected to be the quickest there, it is chosen anyway.
+    // Where Ring is expected to be the quickest among the nodes, the candidate above runs it.
     by_nodes(
         [](const MessageLoad& l) {
           const double ring = ring_of_nodes(l);
@@ -232,7 +232,7 @@ requires(C == Collective::allreduce) inline constexpr auto candidates_by_message
         },
         "Hierarchical of Ring",
         [](const SelectionInputs&) -> const HierarchicalSpec& { return hierarchical_of_ring(); }),
-    // Half of it is done when the late node comes.
+    // Half of the work is done when the late node comes.
     by_nodes(
         [](const MessageLoad& l) {
           if (!has_late_node(l.call, l.s)) return never;
@@ -341,14 +341,14 @@ requires(C == Collective::gather ||
     flat<Linear>(by_link<closed_form::linear_gather>),
 };
 
-/// What a candidate takes by the model.
+/// Returns what a candidate takes by the model, in seconds.
 inline double prior_of(const MessageCandidate& c, const MessageLoad& load) noexcept {
   if (c.by_nodes != nullptr && !may_go_by_nodes(load.call, load.s)) return never;
   return c.seconds(load);
 }
 
-/// The candidates that are tried for a call, by their numbers. Where bits must not depend on the
-/// choice, one.
+/// Returns the candidates that are tried for a call, by their numbers: a single one where the bits
+/// of the result must not depend on the choice.
 inline Shortlist shortlist(std::span<const MessageCandidate> all,
                            const MessageLoad& load) noexcept {
   const bool is_one_only = !load.call.by_conditions() && is_reduction(load.call.collective);

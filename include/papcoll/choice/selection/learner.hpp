@@ -50,8 +50,8 @@ class CallLearner final : public CostListener {
   static constexpr std::uint32_t first_pause = 256;          ///< before it is tried again
   static constexpr std::uint32_t longest_pause = 1U << 20U;  ///< it doubles each time
 
-  /// What a call of a kind runs, whose number among the calls of the node or of the team is
-  /// `epoch`.
+  /// Returns what a call of a kind runs. `epoch`: its number among the calls of the node or of the
+  /// team.
   CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
     if (std::has_single_bit(list.allowed)) return {0, list.ids[0], 0};  // there is no choice
     CallTrial trial{kind, list.ids[0], 0};
@@ -90,7 +90,7 @@ class CallLearner final : public CostListener {
     return k != nullptr && k->is_settled;
   }
 
-  /// One that was tried.
+  /// A candidate that was tried.
   struct Tried {
     std::uint8_t candidate = 0;
     std::uint32_t calls = 0;  ///< whose cost was counted
@@ -109,8 +109,8 @@ class CallLearner final : public CostListener {
     }
   }
 
-  /// About the mean length of blocks in calls of a collective whose ranks know their own blocks
-  /// only, as they were when last looked at; 0: unknown.
+  /// Returns about the mean length of blocks in calls of a collective whose ranks know their own
+  /// blocks only, as they were when last looked at; 0: unknown.
   std::size_t block_bytes(Collective c) const noexcept {
     const unsigned bits = block_bits_[static_cast<std::size_t>(c)];
     return bits == 0 ? 0 : std::size_t{1} << (bits - 1);
@@ -319,7 +319,7 @@ class CallLearner final : public CostListener {
       return known >= candidates && (left <= 1 || enough);
     }
 
-    /// Returns whether the choice is to be made again.
+    /// Returns true if the choice is to be made again.
     bool watch(std::uint32_t evaluations) noexcept {
       if (was_given && again == 0) {
         since = evaluations;
@@ -384,7 +384,7 @@ class CallLearner final : public CostListener {
     return differ((cost.trial.kind & CallKind::size_bits) >> 5U, cost.block_bits);
   }
 
-  /// The place of a kind; count_: there is none.
+  /// Returns the position of a kind; count_ if there is none.
   std::size_t place_of(std::uint16_t key) const noexcept {
     std::size_t i = 0;
     while (i < count_ && keys_[i] != key) ++i;
@@ -395,7 +395,8 @@ class CallLearner final : public CostListener {
     return i < count_ ? &kinds_[i] : nullptr;
   }
 
-  /// Null: there is no room, and no kind that was not seen for long.
+  /// Returns the kind of a call, which begins if it is new; null if all places are taken by kinds
+  /// that were seen lately.
   Kind* find_or_begin(const CallTrial& trial) noexcept {
     std::size_t i = place_of(trial.kind);
     if (i < count_) return &kinds_[i];

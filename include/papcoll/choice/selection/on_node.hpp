@@ -302,7 +302,7 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
   return !call.rank_order || a.keeps_order_on_request;
 }
 
-/// What a candidate costs by the model, in nanoseconds.
+/// Returns what a candidate costs by the model, in nanoseconds.
 inline double prior_of(const NodeCandidate& c, const Call& call,
                        const SelectionInputs& s) noexcept {
   const auto bytes = static_cast<double>(bytes_of(call, s));
@@ -314,7 +314,7 @@ inline double prior_of(const NodeCandidate& c, const Call& call,
   return load.nanoseconds(c.work(load), s.oversubscribed ? std::max(s.processors, 1) : s.size);
 }
 
-/// The candidates that are tried for a call, by their numbers.
+/// Returns the candidates that are tried for a call, by their numbers.
 inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
                            const SelectionInputs& s) noexcept {
   std::array<double, 16> priors{};
