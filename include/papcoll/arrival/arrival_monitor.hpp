@@ -167,6 +167,7 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
  private:
   /// A field of a word: `Bits` bits, from bit `At` on.
   template <unsigned At, unsigned Bits> struct Field {
+    static constexpr unsigned at = At;
     static constexpr unsigned bits = Bits;
     static constexpr std::uint64_t most = (std::uint64_t{1} << Bits) - 1;
     /// Requires value ≤ most.
@@ -205,8 +206,8 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
     static bool arena_of(std::uint64_t word) noexcept { return InArena::of(word) != 0; }
     /// Nanoseconds from a to b, negative if b was first.
     static std::int64_t between(std::uint64_t a, std::uint64_t b) noexcept {
-      constexpr unsigned unused = 64 - Time::bits;
-      return static_cast<std::int64_t>((Time::of(b) - Time::of(a)) << unused) >> unused;
+      constexpr unsigned above = 64 - Time::bits;  // the tag is there, and is shifted out
+      return static_cast<std::int64_t>(((b >> Time::at) - (a >> Time::at)) << above) >> above;
     }
   };
 

@@ -58,6 +58,10 @@ class CommState final : public Attached, public TeamHooks {
     const bool is_new = before.ranks == nullptr;
     Shared<RankSetInfo> known =
         is_new ? begin_new(setup, options, s) : begin_known(setup, before, s);
+    // Ranks that know each other share their node's memory, also where s.node is null because this
+    // rank has a problem: all connect, or none.
+    const bool all_share_memory = known->here.nodes == 1 && (!is_new || s.node != nullptr);
+    if (!all_share_memory) connect_at_once(all_ranks);
     std::string& problem = before.problem;
     if (problem.empty()) problem = caught([&] { begin(std::move(s), options, *known); });
     problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
@@ -178,7 +182,6 @@ class CommState final : public Attached, public TeamHooks {
       known->area = NodeMemory::area_of(known->here, options, caches);
       return memory_.make(all_ranks, *known, caches);
     });
-    if (s.node == nullptr) connect_at_once(all_ranks);
     return known;
   }
 
@@ -197,8 +200,6 @@ class CommState final : public Attached, public TeamHooks {
         });
       });
     }
-    // Not by s.node, which is also null on a rank with a problem: all ranks connect, or none.
-    if (known->here.nodes > 1) connect_at_once(setup.all_ranks());
     return known;
   }
 

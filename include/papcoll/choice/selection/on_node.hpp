@@ -64,6 +64,11 @@ inline NodeWork by_leader(const NodeLoad& l) noexcept {
   return l.one(2, l.combined_by_leader() + l.write(l.bytes), l.write(l.bytes) + l.read(l.bytes));
 }
 
+/// Each rank copies its own block, and pulls those of the others.
+inline NodeWork pulling_blocks(const NodeLoad& l) noexcept {
+  return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
+}
+
 /// The candidates of a collective, in the order of their numbers: a specialization for each. What
 /// an algorithm does is in its header; the formulas say what that is of the load. Their first
 /// argument, the rounds, counts a signal for each time that a rank waits for another, and a
@@ -178,12 +183,8 @@ requires(C == Collective::allgather) inline constexpr auto candidates_on_node<C>
       if (l.in_arena) return l.all(2, l.ranks * l.read(l.bytes));
       return l.all(1.5, l.write(l.bytes) + l.ranks * l.read(l.bytes));
     }),
-    pulled<StaticOrder, PeerSlices>([](const NodeLoad& l) noexcept {
-      return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
-    }),
-    pulled<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
-      return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
-    }),
+    pulled<StaticOrder, PeerSlices>(&pulling_blocks),
+    pulled<StaticOrder, BlockCopies>(&pulling_blocks),
 };
 
 template <Collective C>
@@ -209,9 +210,7 @@ requires(C == Collective::alltoall) inline constexpr auto candidates_on_node<C> 
     chunked<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
       return l.all(l.pieces(), l.others() * l.write(l.bytes) + l.ranks * l.read(l.bytes));
     }),
-    pulled<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
-      return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
-    }),
+    pulled<StaticOrder, BlockCopies>(&pulling_blocks),
 };
 
 template <Collective C>
