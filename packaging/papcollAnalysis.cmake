@@ -14,7 +14,8 @@ if(NOT TARGET papcoll_analysis_code)
   target_link_libraries(papcoll_analysis_code PUBLIC papcoll::analysis_headers)
   papcoll_optimise(papcoll_analysis_code -O1)  # recorded runs are large
   # Copies and combinations are measured as papcoll makes them.
-  set_source_files_properties(${papcoll_sources}/analysis/src/simulate/measure_node_costs.cpp
+  set_source_files_properties(${papcoll_sources}/analysis/src/simulate/measure_call_costs.cpp
+                              ${papcoll_sources}/analysis/src/simulate/measure_node_costs.cpp
                               PROPERTIES COMPILE_OPTIONS -O2)
   # The style sheet and the script of a report's page become strings of a header.
   set(papcoll_page ${CMAKE_CURRENT_BINARY_DIR}/papcoll_page)

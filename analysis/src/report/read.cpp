@@ -4,28 +4,19 @@
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/floating_order.hpp>
-#include <papcoll/profile/trace_files.hpp>
 #include <papcoll/profile/trace_format.hpp>
 #include <papcoll/report/run.hpp>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <papcoll/report/trace_file.hpp>
+#include <papcoll/report/trace_finder.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <limits>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -35,150 +26,21 @@ namespace report {
 namespace detail {
 namespace {
 
-/// Times, offsets and bounds are below; what is not is damaged.
-constexpr std::uint64_t most_time = std::uint64_t{1} << 60U;
-
-/// A regular file that is read at any place.
-class TraceFile : Pinned {
- public:
-  /// `home`: where the file is if it was brought there meanwhile.
-  TraceFile(std::string name, const std::string& home) : name_(std::move(name)) {
-    // Opening a pipe would wait for who writes it.
-    constexpr int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
-    fd_ = ::open(name_.c_str(), flags);
-    if (fd_ < 0) fd_ = ::open(home.c_str(), flags);
-    if (fd_ < 0) why_ = std::strerror(errno);
-    struct stat s {};
-    if (fd_ >= 0 && (::fstat(fd_, &s) != 0 || !S_ISREG(s.st_mode))) {
-      why_ = "it is no regular file";
-      ::close(std::exchange(fd_, -1));
-    }
-  }
-  ~TraceFile() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-
-  const std::string& name() const noexcept { return name_; }
-  const std::string& why() const noexcept { return why_; }
-  bool is_open() const noexcept { return fd_ >= 0; }
-
-  std::uint64_t bytes() const {
-    struct stat s {};
-    return ::fstat(fd_, &s) == 0 && s.st_size > 0 ? static_cast<std::uint64_t>(s.st_size) : 0;
-  }
-
-  /// Whether all of it was there.
-  bool read(std::uint64_t at, void* to, std::size_t bytes) const {
-    auto* out = static_cast<char*>(to);
-    while (bytes > 0) {
-      const ssize_t n = ::pread(fd_, out, bytes, static_cast<off_t>(at));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      out += n;
-      at += static_cast<std::uint64_t>(n);
-      bytes -= static_cast<std::size_t>(n);
-    }
-    return true;
-  }
-
-  template <class T> bool read(std::uint64_t at, std::vector<T>& table) const {
-    return table.empty() || read(at, table.data(), table.size() * sizeof(T));
-  }
-
-  /// Whether the process that writes it lives: it holds a lock on the first byte.
-  bool has_writer() const {
-    struct flock lock {};
-    lock.l_type = F_RDLCK;
-    lock.l_whence = SEEK_SET;
-    lock.l_len = 1;
-    return ::fcntl(fd_, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-  }
-
- private:
-  std::string name_;
-  std::string why_;
-  int fd_ = -1;
-};
-
-bool is_sound(const profile::ClockPoint& p) {
-  const auto fits = [](std::int64_t x) {
-    return x < static_cast<std::int64_t>(most_time) && x > -static_cast<std::int64_t>(most_time);
-  };
-  return p.measured == 0 || (fits(p.at) && fits(p.offset) && fits(p.bound) && p.bound >= 0);
-}
-
-/// Returns what is wrong with a header; empty if nothing is. `bytes`: of the file.
-std::string fault_of(const profile::FileHeader& h, std::uint64_t bytes) {
-  if (h.magic != profile::trace_magic) return "it is no trace file of papcoll";
-  if (h.byte_order != profile::trace_byte_order) {
-    return "it was written by a machine of another byte order";
-  }
-  if (h.version != profile::trace_version) {
-    return "it is of version " + std::to_string(h.version) +
-           " of the format, and this papcoll reads " + std::to_string(profile::trace_version) +
-           ": use the papcoll that recorded it";
-  }
-  if (h.header_bytes != sizeof(profile::FileHeader)) return "its header is damaged";
-  if (h.file_bytes < sizeof(profile::FileHeader)) return "its header is damaged";
-  if (bytes < h.file_bytes) {
-    return "it has " + std::to_string(bytes) + " of " + std::to_string(h.file_bytes) +
-           " bytes: it was cut off";
-  }
-  const auto is_within = [&h](std::uint64_t at, std::uint64_t entries, std::uint64_t entry_bytes) {
-    return at % 8 == 0 && at >= sizeof(profile::FileHeader) && at <= h.file_bytes &&
-           entries <= (h.file_bytes - at) / entry_bytes;
-  };
-  constexpr auto most_entries = std::numeric_limits<std::uint32_t>::max() - 1;
-  const bool tables =
-      is_within(h.modules_at, h.modules, sizeof(profile::Module)) &&
-      is_within(h.sites_at, h.sites, sizeof(profile::Site)) &&
-      is_within(h.communicators_at, h.communicators, sizeof(profile::CommunicatorEntry)) &&
-      is_within(h.totals_at, h.totals, sizeof(profile::Total)) &&
-      is_within(h.records_at, h.records, sizeof(profile::Record)) && h.records <= most_entries &&
-      h.sites <= most_entries && h.communicators <= most_entries;
-  constexpr std::int32_t most_ranks = 1 << 24;
-  const auto is_rank = [&h](std::int32_t r) { return r >= 0 && r < h.world_size; };
-  const bool numbers = h.world_size > 0 && h.world_size <= most_ranks && is_rank(h.world_rank) &&
-                       is_rank(h.node) && is_rank(h.clock) &&
-                       h.state <= static_cast<std::uint32_t>(profile::RunState::aborted) &&
-                       h.began < most_time && h.ended < most_time;
-  if (tables && h.world_size == 0 && h.began == 0) {
-    return "its process is in MPI_Init, or has ended there";
-  }
-  if (!tables || !numbers || !is_sound(h.clock_begin) || !is_sound(h.clock_end)) {
-    return "its header is damaged";
-  }
-  return {};
-}
-
-}  // namespace
-
-namespace {
-
 /// Makes what the ranks share, as places and communicators, and reads the rest of their files.
 class RunReader {
  public:
   /// `wanted`: see read_run().
-  explicit RunReader(std::string directory, std::string wanted = {}) : wanted_(std::move(wanted)) {
+  RunReader(std::string directory, std::string wanted) : finder_(run_, std::move(wanted)) {
     run_.directory = std::move(directory);
   }
 
   Run read() {
-    const std::vector<std::string> names = trace_files();
-    std::vector<Candidate> candidates;
-    for (const std::string& name : names) {
-      if (std::optional<Candidate> c = candidate(name)) candidates.push_back(std::move(*c));
-    }
-    if (candidates.empty()) {
-      throw argument_error("papcoll: none of the " + counted(names.size(), "trace file") + " in " +
-                           run_.directory + " can be read: " + run_.notes.front());
-    }
-    choose(candidates);
+    std::vector<FoundTrace> candidates = finder_.find();
     std::uint64_t calls = 0;
-    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    std::sort(candidates.begin(), candidates.end(), [](const FoundTrace& a, const FoundTrace& b) {
       return a.header.world_rank < b.header.world_rank;
     });
-    for (const Candidate& c : candidates) {
+    for (const FoundTrace& c : candidates) {
       if (!run_.ranks.empty() && run_.ranks.back().rank() == c.header.world_rank) {
         note(c.file, "it is of rank " + std::to_string(c.header.world_rank) + ", of which " +
                          run_.ranks.back().file + " is, too");
@@ -206,221 +68,7 @@ class RunReader {
   }
 
  private:
-  struct Candidate {
-    std::string file;
-    profile::FileHeader header;
-  };
-
-  void note(const std::string& file, const std::string& what) {
-    run_.notes.push_back(file_name(file) + ": " + what);
-  }
-
-  /// The trace files in the directory, and those that its notes name and that are here.
-  std::vector<std::string> trace_files() {
-    namespace fs = std::filesystem;
-    std::error_code failed;
-    if (!fs::is_directory(run_.directory, failed)) {
-      throw argument_error(
-          "papcoll: " + run_.directory +
-          (fs::exists(run_.directory, failed) ? " is no directory" : " does not exist") +
-          ": name the directory with the files rank-….trace of a run");
-    }
-    std::vector<std::string> names;
-    fs::directory_iterator entries{run_.directory, failed};
-    if (failed) {
-      throw argument_error("papcoll: cannot read the directory " + run_.directory + ": " +
-                           failed.message());
-    }
-    for (; entries != fs::directory_iterator{}; entries.increment(failed)) {
-      const std::string name = entries->path().filename().string();
-      if (name.starts_with("rank-") && name.ends_with(".trace")) {
-        names.push_back(entries->path().string());
-      } else if (name.starts_with("rank-") && name.ends_with(".elsewhere")) {
-        const std::optional<profile::TraceNote> note = profile::read_note(entries->path());
-        const fs::path home = fs::path(entries->path()).replace_extension(".trace");
-        if (!note || fs::exists(home, failed)) continue;
-        if (fs::exists(note->path, failed)) {
-          names.push_back(note->path);
-        } else {
-          elsewhere_.push_back(*note);
-        }
-      }
-      if (failed) break;
-    }
-    std::sort(names.begin(), names.end());
-    std::sort(elsewhere_.begin(), elsewhere_.end(),
-              [](const auto& a, const auto& b) { return file_name(a.path) < file_name(b.path); });
-    if (names.empty()) {
-      throw argument_error("papcoll: there is no trace file rank-….trace in " + run_.directory +
-                           (elsewhere_.empty() ? "" : ": " + elsewhere_text(0)));
-    }
-    return names;
-  }
-
-  std::string home_of(const std::string& trace) const {
-    return run_.directory + "/" + file_name(trace);
-  }
-
-  /// Tells where traces of a run (0: of any run) are that are not here; empty if there are none.
-  std::string elsewhere_text(std::uint64_t run) const {
-    constexpr std::size_t most = 8;
-    std::string text;
-    std::size_t n = 0;
-    bool is_any_there = false;
-    for (const profile::TraceNote& note : elsewhere_) {
-      const std::string name = file_name(note.path);
-      if (run != 0 && name.find(run_text(run)) == std::string::npos) continue;
-      if (++n > most) continue;
-      const bool is_gone = note.host == profile::host_name();
-      is_any_there = is_any_there || !is_gone;
-      text += (n == 1 ? "" : ", ") +
-              ("that of rank " +
-               std::to_string(std::atoi(name.c_str() + std::string_view("rank-").size()))) +
-              (is_gone ? " was at " : " is at ") + note.host + ":" + note.path +
-              (is_gone ? " and was removed" : "");
-    }
-    if (n > most) text += " and those of " + counted(n - most, "more rank");
-    if (is_any_there) text += ": copy what is on other hosts to " + run_.directory;
-    return text;
-  }
-
-  std::optional<Candidate> candidate(const std::string& name) {
-    const TraceFile file{name, home_of(name)};
-    if (!file.is_open()) {
-      note(name, "it cannot be read: " + file.why());
-      return {};
-    }
-    Candidate c{name, {}};
-    const std::uint64_t bytes = file.bytes();
-    if (bytes < sizeof(profile::FileHeader)) {
-      note(name, "it has " + counted(bytes, "byte") + ", fewer than a header: it was cut off");
-      return {};
-    }
-    if (!file.read(0, &c.header, sizeof c.header)) {
-      note(name, "it cannot be read");
-      return {};
-    }
-    if (const std::string fault = fault_of(c.header, bytes); !fault.empty()) {
-      note(name, fault);
-      return {};
-    }
-    return c;
-  }
-
-  /// The ranks of one MPI_COMM_WORLD, as their files have them.
-  struct World {
-    std::uint64_t number = 0;
-    std::int32_t size = 0;
-    std::uint64_t job = 0;
-    bool spawned = false;
-    std::int64_t newest = std::numeric_limits<std::int64_t>::min();
-    std::string program;
-    std::vector<std::string> files;
-  };
-
-  static std::vector<World> worlds_of(const std::vector<Candidate>& candidates) {
-    std::map<std::pair<std::uint64_t, std::int32_t>, World> worlds;
-    for (const Candidate& c : candidates) {
-      World& w = worlds[{c.header.run, c.header.world_size}];
-      w.number = c.header.run;
-      w.size = c.header.world_size;
-      w.job = c.header.job;
-      w.spawned = c.header.spawned != 0;
-      w.newest = std::max(w.newest, c.header.began_unix);
-      w.program = file_name(text_in(c.header.program));
-      w.files.push_back(c.file);
-    }
-    std::vector<World> all;
-    all.reserve(worlds.size());
-    for (auto& [key, w] : worlds) all.push_back(std::move(w));
-    return all;
-  }
-
-  bool is_wanted(const World& w) const {
-    return run_text(w.number).starts_with(wanted_) || (w.job != 0 && run_text(w.job) == wanted_);
-  }
-
-  /// Keeps the files of one run: the one that is asked for, or one that was not spawned by another
-  /// one; of several the one with the most files, or the newest.
-  void choose(std::vector<Candidate>& candidates) {
-    const std::vector<World> worlds = worlds_of(candidates);
-    const auto rank = [this](const World& w) {
-      return std::tuple{is_wanted(w), !w.spawned, w.files.size(), w.newest};
-    };
-    const World& best =
-        *std::max_element(worlds.begin(), worlds.end(),
-                          [&rank](const World& a, const World& b) { return rank(a) < rank(b); });
-    if (!is_wanted(best)) {
-      std::string text = "papcoll: there is no trace of run " + wanted_ + " in " + run_.directory;
-      for (std::size_t i = 0; i < worlds.size(); ++i) {
-        text += (i == 0 ? ": there is " : ", ") + described(worlds[i]);
-      }
-      if (!elsewhere_.empty()) text += "; of traces elsewhere, " + elsewhere_text(0);
-      throw argument_error(text);
-    }
-    run_.number = best.number;
-    run_.world_size = best.size;
-    run_.spawned = best.spawned;
-    alone(worlds, best);
-    for (const World& w : worlds) {
-      if (w.number == best.number && w.size != best.size) {
-        for (const std::string& file : w.files) {
-          note(file, "it says that there are " +
-                         counted(static_cast<std::uint64_t>(w.size), "rank") +
-                         ", and the others say " + std::to_string(best.size) + ": it is left out");
-        }
-      }
-    }
-    other_runs(worlds, best);
-    std::erase_if(candidates, [&best](const Candidate& c) {
-      return c.header.run != best.number || c.header.world_size != best.size;
-    });
-  }
-
-  /// "00c5…, 2 ranks of solver that MPI_Comm_spawn started".
-  static std::string described(const World& w) {
-    return run_text(w.number) + ", " + counted(static_cast<std::uint64_t>(w.size), "rank") +
-           " of " + (w.program.empty() ? "a program" : w.program) +
-           (w.spawned ? ", which MPI_Comm_spawn started" : "");
-  }
-
-  /// Notes what other runs are in the directory, the newest first.
-  void other_runs(std::vector<World> worlds, const World& best) {
-    const std::uint64_t number = best.number;
-    std::erase_if(worlds, [number](const World& w) { return w.number == number; });
-    std::stable_sort(worlds.begin(), worlds.end(),
-                     [](const World& a, const World& b) { return a.newest > b.newest; });
-    constexpr std::size_t most = 8;
-    for (std::size_t i = 0; i < worlds.size() && i < most; ++i) {
-      const World& w = worlds[i];
-      note(w.files.front(),
-           (w.files.size() == 1 ? std::string("it is")
-                                : "it and " + counted(w.files.size() - 1, "other file") + " are") +
-               " of another run than what is told here: " + described(w) + " (--run " +
-               run_text(w.number) + " reports it)");
-    }
-    if (worlds.size() > most) {
-      run_.notes.push_back("There are " + std::to_string(worlds.size() - most) +
-                           " more runs in the directory.");
-    }
-  }
-
-  /// Whether processes that were started together are each a world of its own: so it is if the
-  /// launcher is of another MPI library.
-  void alone(const std::vector<World>& worlds, const World& best) {
-    if (best.size != 1 || best.spawned) return;
-    constexpr std::int64_t together = 10'000'000'000;  // nanoseconds
-    const auto n = std::count_if(worlds.begin(), worlds.end(), [&best](const World& w) {
-      return w.size == 1 && !w.spawned && w.job == best.job && w.program == best.program &&
-             w.newest > best.newest - together && w.newest < best.newest + together;
-    });
-    if (n < 2) return;
-    run_.hint = std::to_string(n) + " processes of " +
-                (best.program.empty() ? "a program" : best.program) +
-                " began together, and each of them is alone in its MPI_COMM_WORLD: if they were to "
-                "be ranks of one job, the launcher is of another MPI library than the program. "
-                "Start it with the launcher of the program's own library.";
-  }
+  void note(const std::string& file, const std::string& what) { finder_.note(file, what); }
 
   void missing() {
     std::vector<RankRange> none;
@@ -435,7 +83,7 @@ class RunReader {
     const bool one = none.size() == 1 && none[0].first == none[0].second;
     run_.notes.push_back("There is no trace of " + ranks_text(none) + ": calls with " +
                          (one ? "it" : "them") + " are known in part only.");
-    const std::string elsewhere = elsewhere_text(run_.number);
+    const std::string elsewhere = finder_.elsewhere_text(run_.number);
     if (!elsewhere.empty()) run_.notes.push_back("Of these traces, " + elsewhere + ".");
   }
 
@@ -458,8 +106,8 @@ class RunReader {
     }
   }
 
-  bool read(const Candidate& c, RankTrace& rank) {
-    const TraceFile file{c.file, home_of(c.file)};
+  bool read(const FoundTrace& c, RankTrace& rank) {
+    const TraceFile file{c.file, finder_.home_of(c.file)};
     rank.file = c.file;
     // First whether it lives: of one that ends meanwhile more is read than it is asked for.
     rank.alive = file.is_open() && file.has_writer();
@@ -626,9 +274,8 @@ class RunReader {
     }
   }
 
-  std::string wanted_;
-  std::vector<profile::TraceNote> elsewhere_;  ///< of traces that are not here
   Run run_;
+  TraceFinder finder_;
   std::map<std::tuple<std::string, std::string, std::uint64_t>, std::uint32_t> places_;
   std::map<std::tuple<std::uint64_t, std::uint32_t, std::int32_t>, std::uint32_t> communicators_;
   std::set<std::pair<std::uint32_t, std::int32_t>> members_;  ///< communicators and ranks in them

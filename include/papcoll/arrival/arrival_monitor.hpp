@@ -112,8 +112,8 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
     return epoch % noted_one_in == drawn;
   }
 
-  /// This rank arrived at `ns`, any origin, the same for all ranks. In the call, after it could be
-  /// entered.
+  /// Records that this rank arrived at `ns`, nanoseconds from any origin that is the same for all
+  /// ranks. Called in the call, after it was entered.
   void note(std::uint32_t epoch, std::uint64_t ns, ArrivalClass kind, bool in_arena) noexcept {
     noted_ |= bit(epoch);
     const Word w{epoch, ns, kind.index, in_arena};
@@ -121,8 +121,8 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
                                                                         std::memory_order_relaxed);
   }
 
-  /// This rank, which has noted its arrival, is about to leave the call, after so many nanoseconds.
-  /// `block_bits`: as far as this rank knows, see CallCost.
+  /// Records that the call took this rank `ns` nanoseconds. Called after note(), before the rank
+  /// leaves the call. `block_bits`: as far as this rank knows, see CallCost.
   void note_cost(std::uint32_t epoch, CallTrial trial, std::uint64_t ns,
                  std::uint8_t block_bits = 0) noexcept {
     control_.arrivals(rank_).cost[epoch % ControlBlock::remembered].store(
@@ -153,7 +153,7 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
     stride_ = evaluations_ - calm_from_ < UINT32_MAX / 2 ? 4 : 1;
   }
 
-  /// What is agreed on for calls of a kind.
+  /// Returns what the ranks have agreed on for calls of a kind.
   const Imbalance& of(ArrivalClass kind) const noexcept { return recent_[kind.index].agreed(); }
   std::uint32_t evaluations() const noexcept { return evaluations_; }
   /// Returns true if a call has been seen whose cost all ranks have recorded. All ranks agree on
@@ -161,63 +161,85 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
   bool has_costs() const noexcept { return has_costs_; }
   /// Changes whenever an evaluation has led to another view.
   std::uint32_t generation() const noexcept { return generation_; }
-  /// How many calls were watched that were not small: agreed on, too.
+  /// Returns how many calls were watched that are not small. All ranks agree on it, too.
   std::uint32_t longer_calls() const noexcept { return longer_calls_; }
 
  private:
-  /// What a rank notes. 0 is none.
+  /// A field of a word: `Bits` bits, from bit `At` on.
+  template <unsigned At, unsigned Bits> struct Field {
+    static constexpr unsigned at = At;
+    static constexpr unsigned bits = Bits;
+    static constexpr std::uint64_t most = (std::uint64_t{1} << Bits) - 1;
+    /// Requires value ≤ most.
+    static constexpr std::uint64_t put(std::uint64_t value) noexcept { return value << At; }
+    static constexpr std::uint64_t of(std::uint64_t word) noexcept { return word >> At & most; }
+  };
+
+  /// Returns the tag in the words of a call.
+  template <class Tag> static std::uint64_t tag_of(std::uint32_t epoch) noexcept {
+    return epoch / ControlBlock::remembered & Tag::most;
+  }
+
+  /// What a rank notes of its arrival; 0: nothing. From the highest bit:
+  ///
+  ///     tag 16 | time 43 | kind 3 | in the arena 1 | noted 1
   struct Word {
-    static constexpr unsigned time_bits = 43;  // they wrap after 2.4 hours
-    static constexpr std::uint64_t time_mask = (std::uint64_t{1} << time_bits) - 1;
+    using Noted = Field<0, 1>;
+    using InArena = Field<1, 1>;
+    using Kind = Field<2, 3>;
+    using Time = Field<5, 43>;  ///< ns, which wrap after 2.4 hours
+    using Tag = Field<48, 16>;
 
     std::uint32_t epoch;
     std::uint64_t ns;
     std::uint8_t kind;
     bool in_arena;
 
-    static std::uint64_t tag(std::uint32_t epoch) noexcept {
-      return epoch / ControlBlock::remembered & 0xffffU;
-    }
     std::uint64_t packed() const noexcept {
-      return tag(epoch) << 48U | (ns & time_mask) << 5U | std::uint64_t{kind} << 2U |
-             std::uint64_t{in_arena} << 1U | 1U;
+      return Tag::put(tag_of<Tag>(epoch)) | Time::put(ns & Time::most) | Kind::put(kind) |
+             InArena::put(in_arena) | Noted::put(1);
     }
     static bool is_of(std::uint64_t word, std::uint32_t epoch) noexcept {
-      return (word & 1U) != 0 && word >> 48U == tag(epoch);
+      return Noted::of(word) != 0 && Tag::of(word) == tag_of<Tag>(epoch);
     }
-    static std::size_t kind_of(std::uint64_t word) noexcept { return word >> 2U & 7U; }
-    static bool arena_of(std::uint64_t word) noexcept { return (word >> 1U & 1U) != 0; }
+    static std::size_t kind_of(std::uint64_t word) noexcept { return Kind::of(word); }
+    static bool arena_of(std::uint64_t word) noexcept { return InArena::of(word) != 0; }
     /// Nanoseconds from a to b, negative if b was first.
     static std::int64_t between(std::uint64_t a, std::uint64_t b) noexcept {
-      const std::uint64_t wrapped = ((b >> 5U) - (a >> 5U)) << (64 - time_bits);
-      return static_cast<std::int64_t>(wrapped) >> (64 - time_bits);
+      constexpr unsigned above = 64 - Time::bits;  // the tag is there, and is shifted out
+      return static_cast<std::int64_t>(((b >> Time::at) - (a >> Time::at)) << above) >> above;
     }
   };
 
-  /// What a rank notes of the cost of a call. 0 is none.
+  /// What a rank notes of the cost of a call; 0: nothing. From the highest bit:
+  ///
+  ///     tag 8 | kind of call 16 | candidate 4 | candidates 3 | block 5 | time 28
   struct CostWord {
-    static constexpr std::uint64_t most_ns = (std::uint64_t{1} << 28U) - 1;
-    static constexpr std::uint64_t own = (std::uint64_t{1} << 33U) - 1;  ///< bits of a rank alone
+    using Time = Field<0, 28>;   ///< ns
+    using Block = Field<28, 5>;  ///< see CallCost::block_bits
+    using Candidates = Field<33, 3>;
+    using Candidate = Field<36, 4>;
+    using Kind = Field<40, 16>;
+    using Tag = Field<56, 8>;
+    static constexpr std::uint64_t own = Candidates::put(1) - 1;  ///< bits of a rank alone
 
     std::uint32_t epoch;
     CallTrial trial;
     std::uint64_t ns;
     std::uint8_t block_bits;
 
-    static std::uint64_t tag(std::uint32_t epoch) noexcept {
-      return epoch / ControlBlock::remembered & 0xffU;
-    }
     std::uint64_t packed() const noexcept {
-      return tag(epoch) << 56U | std::uint64_t{trial.kind} << 40U |
-             std::uint64_t{trial.candidate} << 36U | std::uint64_t{trial.candidates} << 33U |
-             std::min<std::uint64_t>(block_bits, 31) << 28U | std::min(ns, most_ns);
+      return Tag::put(tag_of<Tag>(epoch)) | Kind::put(trial.kind) |
+             Candidate::put(trial.candidate) | Candidates::put(trial.candidates) |
+             Block::put(std::min<std::uint64_t>(block_bits, Block::most)) |
+             Time::put(std::min(ns, Time::most));
     }
     static CostWord of(std::uint64_t word, std::uint32_t epoch) noexcept {
       CallTrial trial;
-      trial.kind = static_cast<std::uint16_t>(word >> 40U);
-      trial.candidate = static_cast<std::uint8_t>(word >> 36U & 15U);
-      trial.candidates = static_cast<std::uint8_t>(word >> 33U & 7U);
-      return {epoch, trial, word & most_ns, static_cast<std::uint8_t>(word >> 28U & 31U)};
+      trial.kind = static_cast<std::uint16_t>(Kind::of(word));
+      trial.candidate = static_cast<std::uint8_t>(Candidate::of(word));
+      trial.candidates = static_cast<std::uint8_t>(Candidates::of(word));
+      return {epoch, trial, Time::of(word), static_cast<std::uint8_t>(Block::of(word))};
     }
   };
 
@@ -230,7 +252,7 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
     };
     const std::uint64_t mine = word(rank_);
     const CallTrial trial = CostWord::of(mine, epoch).trial;
-    if (trial.kind == 0 || mine >> 56U != CostWord::tag(epoch)) return;
+    if (trial.kind == 0 || CostWord::Tag::of(mine) != tag_of<typename CostWord::Tag>(epoch)) return;
     std::int64_t last = arrival(0);
     for (int r = 0; r < control_.ranks(); ++r) {
       if ((word(r) ^ mine) > CostWord::own) return;

@@ -53,7 +53,8 @@ struct Argument {
   bool is_value = false;     ///< one element
 };
 
-/// Why no form of a collective takes some arguments: a sentence each, which compilers quote.
+/// Why no form of a collective takes some arguments: a sentence each, which compilers quote. For an
+/// example see the end of call/make.hpp.
 enum class Mistake : unsigned char {
   none,
   no_form_of_this_collective_takes_these_arguments,
@@ -83,7 +84,7 @@ struct Forms {
   Way way;
 };
 
-/// Where a call's arguments stand, after the team; −1: nowhere.
+/// The positions of a call's arguments, counted after the team; −1: there is none.
 struct Match {
   Mistake mistake = Mistake::no_form_of_this_collective_takes_these_arguments;
   int in = -1;
@@ -124,9 +125,13 @@ template <std::size_t N> struct ArgumentReader {
   }
   constexpr int take_if(bool yes) noexcept { return yes ? next++ : -1; }
   constexpr int take(Kind k) noexcept { return take_if(has(k)); }
+  /// Takes an output, which may be null where buffers are pointers.
+  constexpr int take_output(bool by_pointer) noexcept {
+    return take_if(by_pointer ? has(Kind::pointer) || has(Kind::null) : has(Kind::range));
+  }
 };
 
-/// What is wrong with the buffers that were found, if anything.
+/// Returns what is wrong with the buffers that were found.
 template <std::size_t N>
 constexpr Mistake mistake_in_buffers(const Match& m, const ArgumentReader<N>& r) noexcept {
   using enum Mistake;
@@ -141,7 +146,7 @@ constexpr Mistake mistake_in_buffers(const Match& m, const ArgumentReader<N>& r)
   return none;
 }
 
-/// What follows the buffers in any form: [root] [op] [algorithm].
+/// Returns the match with what follows the buffers in any form: [root] [op] [algorithm].
 template <std::size_t N>
 constexpr Match with_rest(const Forms& f, Match m, ArgumentReader<N> r) noexcept {
   using enum Mistake;
@@ -204,8 +209,49 @@ template <std::size_t N> constexpr Match match_even(const Forms& f, ArgumentRead
   return with_rest(f, m, r);
 }
 
-/// in, out, blocks | data, blocks; of an alltoallv: in, blocks, out, blocks; or a blocking call
-/// that finds out how much comes.
+/// Returns true if the call may find out how much comes.
+constexpr bool may_ask(const Forms& f, const Match& m) noexcept {
+  return f.way == Way::blocking && !m.by_pointer;
+}
+
+/// As with_rest(), if the call has its blocks.
+template <std::size_t N>
+constexpr Match with_blocks(const Forms& f, const Match& m, bool has_blocks,
+                            ArgumentReader<N> r) noexcept {
+  return has_blocks ? with_rest(f, m, r)
+                    : m.with(Mistake::counts_or_blocks_are_missing_as_in_papcoll_counts_sizes);
+}
+
+/// After the input or data: blocks, out, blocks | blocks | blocks, unknown counts
+template <std::size_t N>
+constexpr Match match_alltoallv(const Forms& f, Match m, ArgumentReader<N> r) noexcept {
+  m.sent = r.take(Kind::blocks);
+  m.is_unknown = m.sent >= 0 && may_ask(f, m) && r.take(Kind::unknown_counts) >= 0;
+  if (m.is_unknown) return with_rest(f, m, r);
+  m.out = r.take_output(m.by_pointer);
+  m.received = m.out < 0 ? m.sent : r.take(Kind::blocks);
+  return with_blocks(f, m, m.sent >= 0 && m.received >= 0, r);
+}
+
+/// After the input or data: out, blocks | blocks | blocks, unknown counts
+template <std::size_t N>
+constexpr Match match_scatterv(const Forms& f, Match m, ArgumentReader<N> r) noexcept {
+  m.out = r.take_output(m.by_pointer);
+  m.sent = r.take(Kind::blocks);
+  m.is_unknown = m.sent >= 0 && m.out < 0 && may_ask(f, m) && r.take(Kind::unknown_counts) >= 0;
+  return with_blocks(f, m, m.sent >= 0, r);
+}
+
+/// Of an allgatherv, gatherv and reduce_scatterv, after the input or data: out, blocks | blocks |
+/// nothing, and the call finds out how much comes
+template <std::size_t N>
+constexpr Match match_gathering(const Forms& f, Match m, ArgumentReader<N> r) noexcept {
+  m.out = r.take_output(m.by_pointer);
+  m.received = r.take(Kind::blocks);
+  m.is_unknown = m.received < 0 && m.out < 0 && may_ask(f, m);
+  return with_blocks(f, m, m.received >= 0 || m.is_unknown, r);
+}
+
 template <std::size_t N>
 constexpr Match match_irregular(const Forms& f, ArgumentReader<N> r) noexcept {
   using enum Mistake;
@@ -214,32 +260,12 @@ constexpr Match match_irregular(const Forms& f, ArgumentReader<N> r) noexcept {
   if (!r.has(Kind::range) && !m.by_pointer) {
     return m.with(a_buffer_is_a_contiguous_range_or_strided_and_no_vector_of_bool_or_list);
   }
-  const Match no_blocks = m.with(counts_or_blocks_are_missing_as_in_papcoll_counts_sizes);
-  const bool both = f.collective == Collective::alltoall;
-  const bool of_input = both || f.collective == Collective::scatter;
-  const bool may_ask = f.way == Way::blocking && !m.by_pointer;
   m.in = r.next++;
-  if (of_input) m.sent = r.take(Kind::blocks);
-  if (both && m.sent < 0) return no_blocks;
-  if (m.sent >= 0 && may_ask && r.has(Kind::unknown_counts)) {
-    m.is_unknown = true;
-    ++r.next;
-    return with_rest(f, m, r);
+  switch (f.collective) {
+    case Collective::alltoall: return match_alltoallv(f, m, r);
+    case Collective::scatter: return match_scatterv(f, m, r);
+    default: return match_gathering(f, m, r);
   }
-  const Kind wanted = m.by_pointer ? Kind::pointer : Kind::range;
-  const bool has_out = r.has(wanted) || (m.by_pointer && r.has(Kind::null));
-  m.out = r.take_if(has_out && (both || m.sent < 0));
-  if (both) {
-    m.received = m.out < 0 ? m.sent : r.take(Kind::blocks);
-  } else if (of_input) {
-    if (m.sent < 0) m.sent = r.take(Kind::blocks);
-    if (m.sent < 0) return no_blocks;
-    return with_rest(f, m, r);
-  } else {
-    m.received = r.take(Kind::blocks);
-    m.is_unknown = m.received < 0 && m.out < 0 && may_ask;
-  }
-  return m.received < 0 && !m.is_unknown ? no_blocks : with_rest(f, m, r);
 }
 
 /// Returns the form that these arguments have, and which argument is what.

@@ -184,29 +184,28 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   caller.refuse_length(found, needed, what());
 }
 
-PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t n) {
-  if (what == Holds::nothing) return 0;
-  const bool one =
-      what == Holds::own_block || traits_of(caller.collective).vector == VectorOf::one_block;
-  return one ? n : n * caller.ranks();
+/// Elements of a buffer, if a block has `block` and the whole vector `all`.
+inline std::size_t length_of(Holds what, std::size_t block, std::size_t all) noexcept {
+  return what == Holds::nothing ? 0 : what == Holds::own_block ? block : all;
 }
 
-/// Elements of each block, of which `length` has one for each rank.
+PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t n) {
+  const bool is_one = traits_of(caller.collective).vector == VectorOf::one_block;
+  return length_of(what, n, is_one ? n : n * caller.ranks());
+}
+
+/// Returns the elements of a block, where `length` elements are a block for each rank.
 inline std::size_t equal_part(const Caller& caller, std::size_t length) {
   if (length % caller.ranks() != 0) refuse_division(caller);
   return length / caller.ranks();
 }
 
-/// Elements of each block, by the lengths of the buffers that were passed.
-inline std::size_t block_of_lengths(const Caller& caller, const CallArguments& a, bool is_root,
-                                    bool in_place) {
-  if (!in_place || !is_root) {
-    if (a.collective == Collective::scatter) return a.out_length;
-    if (a.collective == Collective::allgather || a.collective == Collective::gather) {
-      return a.in_length;
-    }
-  }
-  return equal_part(caller, a.in_length);
+/// Elements of each block, by the lengths of the buffers that were passed. `is_apart`: one buffer
+/// has this rank's block alone, which is the output if `by_output`.
+inline std::size_t block_of_lengths(const Caller& caller, const CallArguments& a, bool is_apart,
+                                    bool by_output) {
+  if (!is_apart) return equal_part(caller, a.in_length);
+  return by_output ? a.out_length : a.in_length;
 }
 
 /// Elements of a rank's buffers; 0: nobody looks at that one.
@@ -215,19 +214,11 @@ struct EvenLengths {
   std::size_t out;
 };
 
-inline EvenLengths even_lengths(const Caller& caller, const CollectiveTraits& traits,
-                                const CollectiveTraits::Buffers& holds, std::size_t n) {
-  const std::size_t all = traits.vector == VectorOf::one_block ? n : n * caller.ranks();
-  const auto of = [&](Holds what) {
-    return what == Holds::nothing ? 0 : what == Holds::own_block ? n : all;
-  };
-  return {of(holds.in), of(holds.out)};
-}
-
-/// Refuses two buffers whose lengths do not fit each other.
+/// Refuses two buffers whose lengths do not fit each other. `by_output`: the output says how long
+/// the blocks are, and the input must fit.
 inline void check_even_lengths(const Caller& caller, const CallArguments& a,
-                               const CollectiveTraits::Buffers& holds, const EvenLengths& needs) {
-  const bool by_output = a.collective == Collective::scatter;
+                               const CollectiveTraits::Buffers& holds, const EvenLengths& needs,
+                               bool by_output) {
   const std::size_t found = by_output ? a.in_length : a.out_length;
   const std::size_t needed = by_output ? needs.in : needs.out;
   const bool has_other = (by_output ? holds.in : holds.out) != Holds::nothing;
@@ -269,24 +260,27 @@ PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
   if (a.is_count_signed) checked_count(caller, static_cast<std::int64_t>(a.count));
   const std::size_t size = a.reducer.size;
   const bool in_place = a.one_buffer || (a.in_place_if_same && a.in == a.out);
-  std::size_t n = a.by_count ? a.count : a.in_length;
-  if (!has_one_block && !a.by_count) {
-    // Schedules count the blocks of all pairs of ranks.
-    if (c == Collective::alltoall) caller.require_few_bytes(a.in_length, size);
-    n = block_of_lengths(caller, a, is_root, in_place);
-  }
-  caller.require_few_bytes(n, size);
-  call.count = n;
   const CollectiveTraits::Buffers holds = is_root ? traits.root : traits.others;
-  EvenLengths lengths = even_lengths(caller, traits, holds, n);
-  if (c == Collective::alltoall) caller.require_few_bytes(lengths.in, size);
-  if (!a.by_count && !in_place) check_even_lengths(caller, a, holds, lengths);
-  if (c == Collective::reduce_scatter && !a.by_count && a.in == a.out) lengths.out = a.out_length;
-  const bool has_one_buffer = traits.is(CollectiveTraits::one_buffer);
-  if (has_one_buffer) lengths = {n, n};
   const bool has_own_block =
       traits.vector == VectorOf::block_per_rank && traits.combines == Combines::no_ranks;
   const bool own_block_in_place = has_own_block && in_place && is_root;
+  const bool by_output = has_own_block && holds.out == Holds::own_block;
+  // Schedules count the blocks of all pairs of ranks.
+  const bool has_pairs = traits.vector == VectorOf::block_per_pair;
+  std::size_t n = a.by_count ? a.count : a.in_length;
+  if (!has_one_block && !a.by_count) {
+    if (has_pairs) caller.require_few_bytes(n, size);
+    n = block_of_lengths(caller, a, has_own_block && !own_block_in_place, by_output);
+  }
+  caller.require_few_bytes(n, size);
+  call.count = n;
+  const std::size_t all = has_one_block ? n : n * caller.ranks();
+  EvenLengths lengths{length_of(holds.in, n, all), length_of(holds.out, n, all)};
+  if (has_pairs) caller.require_few_bytes(all, size);
+  if (!a.by_count && !in_place) check_even_lengths(caller, a, holds, lengths, by_output);
+  if (c == Collective::reduce_scatter && !a.by_count && a.in == a.out) lengths.out = a.out_length;
+  const bool has_one_buffer = traits.is(CollectiveTraits::one_buffer);
+  if (has_one_buffer) lengths = {n, n};
   if (own_block_in_place) (holds.in == Holds::own_block ? lengths.in : lengths.out) = 0;
   if (has_own_block && holds.in == Holds::nothing) call.in = nullptr;
   if (has_own_block && holds.out == Holds::nothing) call.out = nullptr;
@@ -304,7 +298,7 @@ PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
   }
 }
 
-/// What a blocking call keeps its blocks in.
+/// Returns the blocks of a blocking call, which live as long as the team.
 inline CallBlocks& blocks_of(const Caller& caller) {
   caller.core.require_no_call();
   return caller.core.blocks;
@@ -315,7 +309,7 @@ inline const Algorithm& algorithm_of(const CallArguments& a) {
   return a.algorithm != nullptr ? *a.algorithm : none;
 }
 
-/// What the policies or the algorithm name.
+/// Returns what the policies name, or else the algorithm among the arguments.
 inline const AlgorithmSpec& spec_of(const Caller& caller, const CallArguments& a,
                                     const Route& route) {
   if (route.policies == nullptr) return algorithm_of(a).spec();
@@ -350,7 +344,8 @@ PAPCOLL_DECL void run_call(TeamCore& core, CallArguments& a, const Route& route)
   run_made_call(caller, a, route, a);
 }
 
-/// Makes a call that outlives the function of its caller: what keeps alive what it borrows.
+/// Makes a call that outlives the function of its caller. Returns what keeps alive what the call
+/// borrows.
 inline Shared<const void> make_kept_call(const Caller& caller, CallArguments& a, Call& call,
                                          Shared<KeptArguments> kept) {
   if (a.irregular == nullptr && has_data(a.collective)) {

@@ -289,8 +289,14 @@ void call_irregular(Comm& comm, As&&... as) {
 }
 
 // -- The three functions of a collective. For arguments that none of their forms takes they are
-// deleted: compilers name the Mistake, and show the line that declares the functions, whose comment
-// says how to write a call.
+// deleted: compilers name the Mistake, whose enumerators are sentences for that reason, and show
+// the line that declares the functions, whose comment says how to write a call. As in g++ 12:
+//
+//     error: use of deleted function 'NoResult papcoll::bcast(C&&, As&& ...) [with …;
+//       detail::Mistake why = papcoll::detail::Mistake::a_root_is_missing_as_in_papcoll_root_0]'
+//        15 |   papcoll::bcast(comm, data);
+//     papcoll/bcast.hpp:28:20: note: declared here
+//        28 | PAPCOLL_COLLECTIVE(bcast)  // papcoll: write bcast(comm, data, papcoll::root{0} …
 
 /// What a wrong call would return.
 struct NoResult {
@@ -301,7 +307,7 @@ struct NoResult {
   NoResult wait() const;
 };
 
-/// The reason for a policy that is a template and was given without its arguments.
+/// The reason for a policy that is a template and was given without its arguments: a sentence, too.
 template <template <class...> class Policy>
 struct this_policy_is_made_of_others_and_they_are_missing {};
 

@@ -40,7 +40,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// and holds no lock, so threads may make states of different communicators in any order.
 class CommState final : public Attached, public TeamHooks {
  public:
-  /// The state of `comm`, made if it is not there. Throws argument_error.
+  /// Returns the state of `comm`, which is made if there is none. Throws argument_error.
   static Shared<CommState> of(MPI_Comm comm, const Options* options);
 
   [[gnu::cold]] CommState(CommunicatorSetup& setup, const Options& options)
@@ -55,29 +55,14 @@ class CommState final : public Attached, public TeamHooks {
     s.size = all_ranks.size("making a papcoll::Communicator");
     s.mpi = &link_;
     CommunicatorSetup::Known before = setup.adopt_cached();
-    Shared<RankSetInfo>& known = before.ranks;
+    const bool is_new = before.ranks == nullptr;
+    Shared<RankSetInfo> known =
+        is_new ? begin_new(setup, options, s) : begin_known(setup, before, s);
+    // Ranks that know each other share their node's memory, also where s.node is null because this
+    // rank has a problem: all connect, or none.
+    const bool all_share_memory = known->here.nodes == 1 && (!is_new || s.node != nullptr);
+    if (!all_share_memory) connect_at_once(all_ranks);
     std::string& problem = before.problem;
-    const bool is_new = known == nullptr;
-    if (setup.any_moved()) known = find_again(all_ranks, *known);
-    if (is_new) {
-      known = detail::make_shared<RankSetInfo>();
-      known->options = options;
-      known->files = require_common(all_ranks, options);
-      known->here = find_node(setup, s);
-      known->where = find_machine(all_ranks, known->here, options.machine);
-      fill_environment(s, *known, [&](const Groups* caches) {
-        known->area = NodeMemory::area_of(known->here, options, caches);
-        return memory_.make(all_ranks, *known, caches);
-      });
-    } else if (problem.empty()) {  // which this rank alone may have, here, too
-      problem = caught([&] {
-        fill_environment(s, *known, [&](const Groups* caches) {
-          memory_.lay_out(*known, caches, std::move(before.area));
-          return std::string{};
-        });
-      });
-    }
-    if (is_new ? s.node == nullptr : known->here.nodes > 1) connect_at_once(all_ranks);
     if (problem.empty()) problem = caught([&] { begin(std::move(s), options, *known); });
     problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
     if (!problem.empty()) {
@@ -103,7 +88,7 @@ class CommState final : public Attached, public TeamHooks {
   bool closed() const noexcept { return closed_; }
   bool in_use() const noexcept override { return core_->has_open_requests(); }
 
-  /// Throws argument_error where MPI has no such communicator of one group.
+  /// Throws argument_error unless MPI is in use and `comm` is an intra-communicator.
   static void require_usable(MPI_Comm comm) {
     if (!mpi_is_usable()) refuse_outside_mpi();
     if (comm == MPI_COMM_NULL) refuse_null();
@@ -183,9 +168,44 @@ class CommState final : public Attached, public TeamHooks {
     return here;
   }
 
-  /// What the ranks know of each other, after some were bound to other processors: they learn anew
-  /// where all sit, and share what they shared, unless groups that are other groups now need more
-  /// or less of it. Collective.
+  /// Finds out what ranks that share nothing yet must know of each other, and fills `s` with it.
+  /// Collective.
+  [[gnu::cold]] Shared<RankSetInfo> begin_new(CommunicatorSetup& setup, const Options& options,
+                                              TeamEnvironment& s) {
+    const PolledCollectives& all_ranks = setup.all_ranks();
+    auto known = detail::make_shared<RankSetInfo>();
+    known->options = options;
+    known->files = require_common(all_ranks, options);
+    known->here = find_node(setup, s);
+    known->where = find_machine(all_ranks, known->here, options.machine);
+    fill_environment(s, *known, [&](const Groups* caches) {
+      known->area = NodeMemory::area_of(known->here, options, caches);
+      return memory_.make(all_ranks, *known, caches);
+    });
+    return known;
+  }
+
+  /// Fills `s` with what an earlier communicator of these ranks has left in `before`, whose
+  /// `problem` is that of this rank alone: the others go on to ask for it. Collective.
+  [[gnu::cold]] Shared<RankSetInfo> begin_known(CommunicatorSetup& setup,
+                                                CommunicatorSetup::Known& before,
+                                                TeamEnvironment& s) {
+    auto known = std::move(before.ranks);
+    if (setup.any_moved()) known = find_again(setup.all_ranks(), *known);
+    if (before.problem.empty()) {
+      before.problem = caught([&] {
+        fill_environment(s, *known, [&](const Groups* caches) {
+          memory_.lay_out(*known, caches, std::move(before.area));
+          return std::string{};
+        });
+      });
+    }
+    return known;
+  }
+
+  /// Returns what the ranks know of each other after some were bound to other processors: they
+  /// learn anew where each one runs, and keep the memory that they share. Throws NotJoined if the
+  /// new groups need more or less memory. Collective.
   [[gnu::cold]] static Shared<RankSetInfo> find_again(const PolledCollectives& all_ranks,
                                                       const RankSetInfo& before) {
     auto now = detail::make_shared<RankSetInfo>(before);
@@ -201,8 +221,8 @@ class CommState final : public Attached, public TeamHooks {
     return known.here.nodes == 1 ? cache_groups(known.where.machine->places()) : nullptr;
   }
 
-  /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, of
-  /// which some share caches, or why they have none.
+  /// Fills `s` by what the ranks know. `take_memory(caches)` takes the memory that the ranks of a
+  /// node share, whose groups by caches are `caches`; it returns the reason if there is none.
   template <class TakeMemory>
   [[gnu::cold]] void fill_environment(TeamEnvironment& s, const RankSetInfo& known,
                                       const TakeMemory& take_memory) {
@@ -235,7 +255,7 @@ class CommState final : public Attached, public TeamHooks {
     }
   }
 
-  /// Without waiting for anybody.
+  /// Makes the team. Waits for no other rank.
   [[gnu::cold]] void begin(TeamEnvironment s, const Options& options, const RankSetInfo& known) {
     core_ = make_owned<TeamCore>(std::move(s), options, this);
     core_->set_oversubscribed(known.where.oversubscribed);
@@ -256,7 +276,8 @@ class CommState final : public Attached, public TeamHooks {
     }
   }
 
-  /// Where messages are the only way, so that not even the first non-blocking call has to wait.
+  /// Connects the ranks now, so that not even the first non-blocking call has to wait. Called where
+  /// messages are the only way.
   [[gnu::cold]] void connect_at_once(const PolledCollectives& all_ranks) {
     try {
       link_.connect(all_ranks);

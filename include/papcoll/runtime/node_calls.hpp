@@ -48,8 +48,8 @@ class NodeCallTracker : Pinned {
 
   NodeContext& context() noexcept { return shared_->context; }
 
-  /// Enters the epoch slot of a blocking call. False: the call that used it before did not match,
-  /// and fail_for_earlier_call() is all that may follow.
+  /// Enters the epoch slot of a blocking call. Returns false if the call that used the slot before
+  /// did not match; then only fail_for_earlier_call() may follow.
   bool begin(const CallFingerprint& fingerprint, const Call& call) {
     NodeContext& context = shared_->context;
     context.begin(fingerprint, call.reducer);
@@ -131,7 +131,7 @@ class NodeCallTracker : Pinned {
     return shared_->monitor.generation() + generation_offset_ + choices;
   }
 
-  // --- what finds nothing where there is no control block
+  // --- what does nothing where there is no control block
 
   /// Announces this rank in the present call, in which it shares nothing.
   void announce_only() noexcept {
@@ -150,12 +150,13 @@ class NodeCallTracker : Pinned {
 
   /// What signals and copies between the ranks cost, as far as they know.
   const PeerCosts& peer_costs() const noexcept { return shared_->trials.costs(); }
-  /// From the same call on on all ranks.
+  /// Takes over costs that are known already, from the same call on on all ranks.
   void begin_with(const PeerCosts& known) noexcept {
     shared_->trials.begin_with(known);
     ++generation_offset_;
   }
-  /// On how many processors the ranks may run, as they have counted together; 0: unknown.
+  /// Returns the number of processors on which the ranks may run, as they have counted together; 0:
+  /// unknown.
   std::size_t processors() const noexcept { return shared_ ? shared_->census.processors() : 0; }
 
   /// What the ranks have learnt of arrivals in calls of this kind.
@@ -265,29 +266,39 @@ class NodeCallTracker : Pinned {
     detail::PeerTrials trials;
   };
 
+  /// What this rank records of a call: its arrival, and besides that what the call costs.
+  struct Recording {
+    bool arrival = false;
+    bool cost = false;
+  };
+  Recording recording_of(const Call* call, ArrivalClass kind, std::uint32_t epoch) const noexcept {
+    const ArrivalMonitor& monitor = shared_->monitor;
+    if (!monitor.watches(epoch)) return {};
+    const bool notes = ArrivalMonitor::notes(epoch, kind);
+    if (call == nullptr) return {notes, false};
+    // Of blocks whose lengths only their own ranks know, costs carry the present lengths.
+    const bool often = kind.is_large() || (notes && call->local_counts);
+    const bool times = call->trial.is_timed(epoch, often, monitor.timed_one_in());
+    return {notes || times, times};
+  }
+
   /// Enters the epoch slot of the call that has just begun, and watches arrivals; `call` is null
   /// where there is none.
   void enter_epoch_slot(const Call* call) {
     NodeContext& context = shared_->context;
     const std::uint32_t epoch = context.epoch();
     const ArrivalClass kind = call != nullptr ? kind_of(*call) : ArrivalClass{};
-    const ArrivalMonitor& monitor = shared_->monitor;
-    const bool watches = monitor.watches(epoch);
-    const bool notes = watches && ArrivalMonitor::notes(epoch, kind);
-    // Of blocks whose lengths only their own ranks know, costs carry the present lengths.
-    const bool often = kind.is_large() || (notes && call != nullptr && call->local_counts);
-    const bool times =
-        watches && call != nullptr && call->trial.is_timed(epoch, often, monitor.timed_one_in());
-    if (times || notes) {
-      enter_noted(call, kind, times);
+    const Recording recording = recording_of(call, kind, epoch);
+    if (recording.arrival) {
+      enter_recorded(call, kind, recording.cost);
     } else if (!context.enter()) {
       team_.waiter().until([&] { return context.enter(); }, Naps::brief);
     }
-    if (monitor.evaluates_at(epoch)) evaluate(epoch);
+    if (shared_->monitor.evaluates_at(epoch)) evaluate(epoch);
   }
 
-  /// As enter(), for a call whose arrival is recorded.
-  [[gnu::noinline]] void enter_noted(const Call* call, ArrivalClass kind, bool times) {
+  /// As enter_epoch_slot(), for a call whose arrival is recorded.
+  [[gnu::noinline]] void enter_recorded(const Call* call, ArrivalClass kind, bool times) {
     NodeContext& context = shared_->context;
     const Waiter::Clock::time_point arrival = Waiter::Clock::now();
     if (!context.enter()) team_.waiter().until([&] { return context.enter(); }, Naps::brief);

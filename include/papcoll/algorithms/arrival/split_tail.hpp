@@ -51,7 +51,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
 
  private:
   friend ChunkReduction;
-  /// Tickets 0…count−1 are in the chunk, and it lies with `who`.
+  /// A chunk that holds tickets 0…count−1 lies with rank `who`.
   using Chunk = detail::ChunkWord<SplitTail, 10, 10, words>;
   static_assert(most_ranks == Chunk::most_count);
 
@@ -65,7 +65,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
                                    static_cast<std::size_t>(s.size()));
   }
 
-  /// False, and all ranks throw, if a rank's call is not the same as this one's.
+  /// Returns false, and makes all ranks throw, if a rank's call does not match this one's.
   bool learn(CallContext auto& s) {
     while (known_ < s.size()) {
       const int r = s.holder(known_);
@@ -128,7 +128,8 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
     std::byte* const out = end == s.size() && takes() && !buffers_.exposes_output()
                                ? c.out + buffers_.chunks().offset(k)
                                : nullptr;  // it is the result, which this rank wants, too
-    int lowest_before = s.size();          // of the ranks in what the chunk holds
+    std::byte* const destination = out != nullptr ? out : to;
+    int lowest_before = s.size();  // of the ranks in what the chunk holds
     for (int t = 0; t < chunk.count; ++t) lowest_before = std::min(lowest_before, s.pending()[t]);
     for (std::size_t at = 0; at < bytes; at += block) {
       const std::size_t n = std::min(block, bytes - at);
@@ -143,7 +144,7 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
           const bool before = rank < lowest;  // the lower rank's is the first operand
           const std::byte* const low = before ? x : acc;
           const std::byte* const high = before ? acc : x;
-          std::byte* const into = parts != 0 ? s.scratch(2) : out != nullptr ? out + at : to + at;
+          std::byte* const into = parts != 0 ? s.scratch(2) : destination + at;
           if (into == to + at) {
             buffers_.combine(s, into, low, high, n / size);
           } else {

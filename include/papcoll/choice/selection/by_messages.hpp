@@ -125,6 +125,17 @@ constexpr MessageCandidate by_nodes(
   return {name, seconds, nullptr, spec};
 }
 
+/// A closed form's time among all ranks, if the ranks of a node send at the same time, and if not.
+template <auto form> double by_flat(const MessageLoad& l) noexcept {
+  return form(l.flat, l.s.size, l.bytes());
+}
+template <auto form> double by_link(const MessageLoad& l) noexcept {
+  return form(l.link, l.s.size, l.bytes());
+}
+template <auto seconds> double if_commutative(const MessageLoad& l) noexcept {
+  return l.commutes() ? seconds(l) : never;
+}
+
 /// What the closed forms leave out of a pipeline in many small steps: its prior is so much longer.
 inline constexpr double pipeline_overhead = 1.15;
 
@@ -133,8 +144,7 @@ inline bool is_between_many_nodes(const SelectionInputs& s) noexcept {
   return s.between_nodes && s.size >= 16;
 }
 
-inline double two_trees(const MessageLoad& l, double (*form)(const HockneyWithGap&, int, double,
-                                                             double) noexcept) noexcept {
+template <auto form> double two_trees(const MessageLoad& l) noexcept {
   if (!is_between_many_nodes(l.s) || !l.commutes()) return never;
   const double chunk = two_tree_chunk(l.call, l.s.size);
   return pipeline_overhead * form(l.link, l.s.size, l.bytes(), chunk);
@@ -185,161 +195,160 @@ inline WeighedScan flat_scan(const MessageLoad& l) noexcept {
   return weigh_scan(l.call.collective, l.bytes(), l.s.size, l.link);
 }
 
-/// In the order of their numbers: whatever is listed for a kind of calls is known by these. A
-/// template, so that a program compiles the schedules of the collectives it calls.
+/// The candidates of a collective, in the order of their numbers, by which the list for a kind of
+/// calls names them: a specialization for each collective. Templates, so that a program compiles
+/// the schedules of the collectives it calls.
 template <Collective C>
 inline constexpr auto candidates_by_messages = [] {
-  using Load = const MessageLoad&;
-  namespace forms = closed_form;
-  if constexpr (C == Collective::allreduce) {
-    return std::array{
-        flat<RecursiveDoubling>([](Load l) {
-          return forms::recursive_doubling_allreduce(l.flat, l.s.size, l.bytes());
-        }),
-        flat<Rabenseifner>(
-            [](Load l) { return forms::rabenseifner_allreduce(l.flat, l.s.size, l.bytes()); }),
-        flat<Ring>([](Load l) {
-          return l.commutes() ? forms::ring_allreduce(l.flat, l.s.size, l.bytes()) : never;
-        }),
-        flat<TwoTreeComplete>([](Load l) { return two_trees(l, forms::two_tree_allreduce); }),
-        flat(
-            AnySuara::name,
-            [](Load l) {
-              return is_between_many_nodes(l.s) && l.call.bytes() >= suara_from
-                         ? pipeline_overhead * best_suara(l.call, l.s).seconds
-                         : never;
-            },
-            [](Load l) { return best_suara(l.call, l.s).schedule; }),
-        by_nodes([](Load l) {
-          return l.within(2, l.bytes(), l.bytes()) +
-                 std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
-        }),
-        // Where Ring is expected to be the quickest there, it is chosen anyway.
-        by_nodes(
-            [](Load l) {
-              const double ring = ring_of_nodes(l);
-              const bool is_chosen = ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
-              if (l.s.late_node == nullptr || is_chosen) return never;
-              return l.within(2, l.bytes(), l.bytes()) + ring;
-            },
-            "Hierarchical of Ring",
-            [](const SelectionInputs&) -> const HierarchicalSpec& {
-              return hierarchical_of_ring();
-            }),
-        // Half of it is done when the late node comes.
-        by_nodes(
-            [](Load l) {
-              if (!has_late_node(l.call, l.s)) return never;
-              const double among =
-                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
-              return l.within(1, 0, l.bytes()) + among / 2;
-            },
-            "Hierarchical of StragglAR",
-            [](const SelectionInputs& s) -> const HierarchicalSpec& {
-              return s.late_node->of(s.imbalance.late_node);
-            }),
-    };
-  } else if constexpr (C == Collective::reduce) {
-    return std::array{
-        flat<Binomial>([](Load l) { return forms::binomial_reduce(l.link, l.s.size, l.bytes()); }),
-        flat<ReduceScatterGather>([](Load l) {
-          return forms::reduce_scatter_gather_reduce(l.flat, l.s.size, l.bytes());
-        }),
-        flat<TwoTreeComplete>([](Load l) { return two_trees(l, forms::two_tree_reduce); }),
-        by_nodes([](Load l) {
-          return l.within(1, l.bytes(), 0) + reduce_seconds(l.link, l.s.nodes, l.bytes());
-        }),
-    };
-  } else if constexpr (C == Collective::bcast) {
-    return std::array{
-        flat<Binomial>([](Load l) { return forms::binomial_bcast(l.link, l.s.size, l.bytes()); }),
-        flat<ScatterAllgather>(
-            [](Load l) { return forms::scatter_allgather_bcast(l.flat, l.s.size, l.bytes()); }),
-        flat<TwoTreeComplete>([](Load l) { return two_trees(l, forms::two_tree_bcast); }),
-        by_nodes([](Load l) {
-          return l.within(1, 0, l.bytes()) + bcast_seconds(l.link, l.s.nodes, l.bytes());
-        }),
-    };
-  } else if constexpr (C == Collective::allgather) {
-    return std::array{
-        flat<Ring>([](Load l) { return forms::ring_allgather(l.link, l.s.size, l.bytes()); }),
-        flat<Bruck>([](Load l) {
-          return l.call.counts != nullptr ? never
-                                          : bruck_allgather_seconds(l.flat, l.s.size, l.bytes());
-        }),
-        by_nodes([](Load l) {
-          const double m = l.bytes();
-          return l.within(2, m / l.s.nodes, m) +
-                 std::min(forms::ring_allgather(l.link, l.s.nodes, m),
-                          bruck_allgather_seconds(l.link, l.s.nodes, m));
-        }),
-    };
-  } else if constexpr (C == Collective::reduce_scatter) {
-    return std::array{
-        flat<Pairwise>([](Load l) {
-          return l.commutes() ? forms::pairwise_reduce_scatter(l.flat, l.s.size, l.bytes()) : never;
-        }),
-        flat<RecursiveHalving>([](Load l) {
-          return l.commutes() ? forms::recursive_halving_reduce_scatter(l.flat, l.s.size, l.bytes())
-                              : never;
-        }),
-        flat<Linear>([](Load l) {
-          return l.commutes() ? never : forms::linear_reduce_scatter(l.flat, l.s.size, l.bytes());
-        }),
-    };
-  } else if constexpr (C == Collective::alltoall) {
-    // Lengths are known to their own ranks only, so that nothing can go by them.
-    return std::array{
-        flat<SpreadOut>([](Load l) { return l.call.is_irregular() ? 0 : never; }),
-        flat(
-            Pairwise::name,
-            [](Load l) { return l.call.is_irregular() ? never : flat_alltoall(l).unforwarded; },
-            [](Load l) { return unforwarded_alltoall(flat_alltoall(l), l.s.size); }),
-        flat(
-            Bruck::name,
-            [](Load l) { return l.call.is_irregular() ? never : flat_alltoall(l).bruck; },
-            [](Load l) { return bruck_of_bits(flat_alltoall(l).radix_bits); }),
-        by_nodes(alltoall_by_nodes_seconds),
-    };
-  } else if constexpr (C == Collective::scan || C == Collective::exscan) {
-    return std::array{
-        flat<RecursiveDoubling>([](Load l) { return flat_scan(l).doubling; }),
-        flat(
-            PipelinedChain::name, [](Load l) { return flat_scan(l).chain; },
-            [](Load l) { return chain_of_segment(flat_scan(l).segment_bits); }),
-        by_nodes([](Load l) {
-          return l.within(3, l.bytes(), l.bytes()) +
-                 weigh_scan(C, l.bytes(), l.s.nodes, l.link).seconds();
-        }),
-    };
-  } else if constexpr (C == Collective::barrier) {
-    return std::array{
-        flat<Dissemination>([](Load l) { return forms::dissemination_barrier(l.flat, l.s.size); }),
-        by_nodes([](Load l) {
-          return l.within(2, 0, 0) + forms::dissemination_barrier(l.link, l.s.nodes);
-        }),
-    };
-  } else {
-    static_assert(C == Collective::gather || C == Collective::scatter,
-                  "papcoll: there are no candidates for this collective here: add them");
-    return std::array{
-        flat<Binomial>([](Load l) {
-          return l.call.is_irregular() ? never
-                                       : forms::binomial_gather(l.link, l.s.size, l.bytes());
-        }),
-        flat<Linear>([](Load l) { return forms::linear_gather(l.link, l.s.size, l.bytes()); }),
-    };
-  }
-}();
+  static_assert(has_data(C) && !has_data(C),
+                "papcoll: there are no candidates for this collective: add them");
+};
 
-/// What a candidate takes by the model.
+template <Collective C>
+requires(C == Collective::allreduce) inline constexpr auto candidates_by_messages<C> = std::array{
+    flat<RecursiveDoubling>(by_flat<closed_form::recursive_doubling_allreduce>),
+    flat<Rabenseifner>(by_flat<closed_form::rabenseifner_allreduce>),
+    flat<Ring>(if_commutative<by_flat<closed_form::ring_allreduce>>),
+    flat<TwoTreeComplete>(two_trees<closed_form::two_tree_allreduce>),
+    flat(
+        AnySuara::name,
+        [](const MessageLoad& l) {
+          return is_between_many_nodes(l.s) && l.call.bytes() >= suara_from
+                     ? pipeline_overhead * best_suara(l.call, l.s).seconds
+                     : never;
+        },
+        [](const MessageLoad& l) { return best_suara(l.call, l.s).schedule; }),
+    by_nodes([](const MessageLoad& l) {
+      return l.within(2, l.bytes(), l.bytes()) +
+             std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
+    }),
+    // Where Ring is expected to be the quickest among the nodes, the candidate above runs it.
+    by_nodes(
+        [](const MessageLoad& l) {
+          const double ring = ring_of_nodes(l);
+          const bool is_chosen = ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
+          if (l.s.late_node == nullptr || is_chosen) return never;
+          return l.within(2, l.bytes(), l.bytes()) + ring;
+        },
+        "Hierarchical of Ring",
+        [](const SelectionInputs&) -> const HierarchicalSpec& { return hierarchical_of_ring(); }),
+    // Half of the work is done when the late node comes.
+    by_nodes(
+        [](const MessageLoad& l) {
+          if (!has_late_node(l.call, l.s)) return never;
+          const double among =
+              std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
+          return l.within(1, 0, l.bytes()) + among / 2;
+        },
+        "Hierarchical of StragglAR",
+        [](const SelectionInputs& s) -> const HierarchicalSpec& {
+          return s.late_node->of(s.imbalance.late_node);
+        }),
+};
+
+template <Collective C>
+requires(C == Collective::reduce) inline constexpr auto candidates_by_messages<C> = std::array{
+    flat<Binomial>(by_link<closed_form::binomial_reduce>),
+    flat<ReduceScatterGather>(by_flat<closed_form::reduce_scatter_gather_reduce>),
+    flat<TwoTreeComplete>(two_trees<closed_form::two_tree_reduce>),
+    by_nodes([](const MessageLoad& l) {
+      return l.within(1, l.bytes(), 0) + reduce_seconds(l.link, l.s.nodes, l.bytes());
+    }),
+};
+
+template <Collective C>
+requires(C == Collective::bcast) inline constexpr auto candidates_by_messages<C> = std::array{
+    flat<Binomial>(by_link<closed_form::binomial_bcast>),
+    flat<ScatterAllgather>(by_flat<closed_form::scatter_allgather_bcast>),
+    flat<TwoTreeComplete>(two_trees<closed_form::two_tree_bcast>),
+    by_nodes([](const MessageLoad& l) {
+      return l.within(1, 0, l.bytes()) + bcast_seconds(l.link, l.s.nodes, l.bytes());
+    }),
+};
+
+template <Collective C>
+requires(C == Collective::allgather) inline constexpr auto candidates_by_messages<C> = std::array{
+    flat<Ring>(by_link<closed_form::ring_allgather>),
+    flat<Bruck>([](const MessageLoad& l) {
+      return l.call.counts != nullptr ? never
+                                      : bruck_allgather_seconds(l.flat, l.s.size, l.bytes());
+    }),
+    by_nodes([](const MessageLoad& l) {
+      const double m = l.bytes();
+      return l.within(2, m / l.s.nodes, m) +
+             std::min(closed_form::ring_allgather(l.link, l.s.nodes, m),
+                      bruck_allgather_seconds(l.link, l.s.nodes, m));
+    }),
+};
+
+template <Collective C>
+requires(C ==
+         Collective::reduce_scatter) inline constexpr auto candidates_by_messages<C> = std::array{
+    flat<Pairwise>(if_commutative<by_flat<closed_form::pairwise_reduce_scatter>>),
+    flat<RecursiveHalving>(if_commutative<by_flat<closed_form::recursive_halving_reduce_scatter>>),
+    flat<Linear>([](const MessageLoad& l) {
+      return l.commutes() ? never : closed_form::linear_reduce_scatter(l.flat, l.s.size, l.bytes());
+    }),
+};
+
+// Each rank knows its own lengths only, so the choice for an alltoallv cannot depend on them.
+template <Collective C>
+requires(C == Collective::alltoall) inline constexpr auto candidates_by_messages<C> = std::array{
+    flat<SpreadOut>([](const MessageLoad& l) { return l.call.is_irregular() ? 0 : never; }),
+    flat(
+        Pairwise::name,
+        [](const MessageLoad& l) {
+          return l.call.is_irregular() ? never : flat_alltoall(l).unforwarded;
+        },
+        [](const MessageLoad& l) { return unforwarded_alltoall(flat_alltoall(l), l.s.size); }),
+    flat(
+        Bruck::name,
+        [](const MessageLoad& l) { return l.call.is_irregular() ? never : flat_alltoall(l).bruck; },
+        [](const MessageLoad& l) { return bruck_of_bits(flat_alltoall(l).radix_bits); }),
+    by_nodes(alltoall_by_nodes_seconds),
+};
+
+template <Collective C>
+requires(C == Collective::scan ||
+         C == Collective::exscan) inline constexpr auto candidates_by_messages<C> = std::array{
+    flat<RecursiveDoubling>([](const MessageLoad& l) { return flat_scan(l).doubling; }),
+    flat(
+        PipelinedChain::name, [](const MessageLoad& l) { return flat_scan(l).chain; },
+        [](const MessageLoad& l) { return chain_of_segment(flat_scan(l).segment_bits); }),
+    by_nodes([](const MessageLoad& l) {
+      return l.within(3, l.bytes(), l.bytes()) +
+             weigh_scan(C, l.bytes(), l.s.nodes, l.link).seconds();
+    }),
+};
+
+template <Collective C>
+requires(C == Collective::barrier) inline constexpr auto candidates_by_messages<C> = std::array{
+    flat<Dissemination>([](const MessageLoad& l) {
+      return closed_form::dissemination_barrier(l.flat, l.s.size);
+    }),
+    by_nodes([](const MessageLoad& l) {
+      return l.within(2, 0, 0) + closed_form::dissemination_barrier(l.link, l.s.nodes);
+    }),
+};
+
+template <Collective C>
+requires(C == Collective::gather ||
+         C == Collective::scatter) inline constexpr auto candidates_by_messages<C> = std::array{
+    flat<Binomial>([](const MessageLoad& l) {
+      return l.call.is_irregular() ? never
+                                   : closed_form::binomial_gather(l.link, l.s.size, l.bytes());
+    }),
+    flat<Linear>(by_link<closed_form::linear_gather>),
+};
+
+/// Returns what a candidate takes by the model, in seconds.
 inline double prior_of(const MessageCandidate& c, const MessageLoad& load) noexcept {
   if (c.by_nodes != nullptr && !may_go_by_nodes(load.call, load.s)) return never;
   return c.seconds(load);
 }
 
-/// The candidates that are tried for a call, by their numbers. Where bits must not depend on the
-/// choice, one.
+/// Returns the candidates that are tried for a call, by their numbers: a single one where the bits
+/// of the result must not depend on the choice.
 inline Shortlist shortlist(std::span<const MessageCandidate> all,
                            const MessageLoad& load) noexcept {
   const bool is_one_only = !load.call.by_conditions() && is_reduction(load.call.collective);

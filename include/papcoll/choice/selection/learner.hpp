@@ -50,8 +50,8 @@ class CallLearner final : public CostListener {
   static constexpr std::uint32_t first_pause = 256;          ///< before it is tried again
   static constexpr std::uint32_t longest_pause = 1U << 20U;  ///< it doubles each time
 
-  /// What a call of a kind runs, whose number among the calls of the node or of the team is
-  /// `epoch`.
+  /// Returns what a call of a kind runs. `epoch`: its number among the calls of the node or of the
+  /// team.
   CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
     if (std::has_single_bit(list.allowed)) return {0, list.ids[0], 0};  // there is no choice
     CallTrial trial{kind, list.ids[0], 0};
@@ -90,7 +90,7 @@ class CallLearner final : public CostListener {
     return k != nullptr && k->is_settled;
   }
 
-  /// One that was tried.
+  /// A candidate that was tried.
   struct Tried {
     std::uint8_t candidate = 0;
     std::uint32_t calls = 0;  ///< whose cost was counted
@@ -109,8 +109,8 @@ class CallLearner final : public CostListener {
     }
   }
 
-  /// About the mean length of blocks in calls of a collective whose ranks know their own blocks
-  /// only, as they were when last looked at; 0: unknown.
+  /// Returns about the mean length of blocks in calls of a collective whose ranks know their own
+  /// blocks only, as they were when last looked at; 0: unknown.
   std::size_t block_bytes(Collective c) const noexcept {
     const unsigned bits = block_bits_[static_cast<std::size_t>(c)];
     return bits == 0 ? 0 : std::size_t{1} << (bits - 1);
@@ -199,6 +199,10 @@ class CallLearner final : public CostListener {
     static constexpr std::uint32_t kept = 16;
     static constexpr std::uint8_t none = 0xff;
     static constexpr std::uint8_t pardons_of_slow = 4;
+    // How much slower than the best is too slow. Twice, as long as memory may be cold:
+    static constexpr std::uint32_t warm_margin = 8;   ///< afterwards an eighth of the best's cost
+    static constexpr std::uint32_t slow_at_once = 4;  ///< so many times shows in two samples
+    static constexpr std::uint32_t very_slow = 3;     ///< so many times is not pardoned soon
 
     std::uint8_t id = none;
     bool is_dropped = false;
@@ -217,6 +221,13 @@ class CallLearner final : public CostListener {
       const auto n = static_cast<std::ptrdiff_t>(std::min(count, kept));
       std::nth_element(sorted.begin(), sorted.begin() + (n - 1) / 2, sorted.begin() + n);
       return sorted[static_cast<std::size_t>((n - 1) / 2)];
+    }
+    /// Returns true if the candidate is clearly slower than `least`, the best's cost.
+    bool is_slower(std::uint32_t least, bool is_warm) const noexcept {
+      const std::uint32_t cost = median();
+      if (count >= 2 && cost / slow_at_once > least) return true;
+      const std::uint32_t margin = is_warm ? least / warm_margin : least;
+      return count > samples_to_compare && cost - least > margin;
     }
     void clear() noexcept { count = 0; }
   };
@@ -252,40 +263,11 @@ class CallLearner final : public CostListener {
     bool evaluate(std::uint32_t evaluations, std::uint32_t to_warm_up) noexcept {
       if (is_settled) return watch(evaluations);
       const std::uint8_t before = best;
-      bool is_another = false;
-      std::uint32_t least = UINT32_MAX;
-      for (const Samples& s : tried) {
-        if (s.is_dropped || s.count < samples_to_compare || s.median() >= least) continue;
-        least = s.median();
-        best = s.id;
-      }
+      const std::uint32_t least = find_best();
       if (least == UINT32_MAX) return false;
-      std::size_t left = 0;
-      std::size_t known = 0;
       const bool is_warm = calls >= to_warm_up;
-      bool enough = is_warm;
-      for (Samples& s : tried) {
-        if (s.id == Samples::none) continue;
-        ++known;
-        if (s.is_dropped) continue;
-        // Twice as slow is too slow as long as memory may be cold, and 9/8 afterwards; 4 times
-        // shows at once.
-        const bool unlisted = s.id != best && calls - s.last > unlisted_after;
-        const bool much = s.count >= 2 && s.median() / 4 > least;
-        const std::uint32_t more = is_warm ? least / 8 : least;
-        const bool clearly = s.count > samples_to_compare && s.median() - least > more;
-        if (unlisted || (s.id != best && (much || clearly))) {
-          s.is_dropped = is_another = true;
-          s.is_far = s.median() > least + least / 2;
-          s.pardons = s.median() / 3 > least ? Samples::pardons_of_slow : 0;
-          continue;
-        }
-        ++left;
-        enough = enough && s.count >= Samples::kept;
-      }
-      if (known < candidates || (left > 1 && !enough)) {
-        return is_another || best != before;
-      }
+      const bool some_were_dropped = drop_slow(least, is_warm);
+      if (!has_enough(is_warm)) return some_were_dropped || best != before;
       is_settled = true;
       cost = least;
       since = evaluations;
@@ -294,7 +276,50 @@ class CallLearner final : public CostListener {
       return true;
     }
 
-    /// Returns whether the choice is to be made again.
+    /// Makes the candidate with the least median the best, and returns that median; UINT32_MAX: no
+    /// candidate has enough samples.
+    std::uint32_t find_best() noexcept {
+      std::uint32_t least = UINT32_MAX;
+      for (const Samples& s : tried) {
+        if (s.is_dropped || s.count < samples_to_compare || s.median() >= least) continue;
+        least = s.median();
+        best = s.id;
+      }
+      return least;
+    }
+
+    /// Drops the candidates that are slower than `least`, the best's cost, and those that are no
+    /// longer listed. Returns true if there are some.
+    bool drop_slow(std::uint32_t least, bool is_warm) noexcept {
+      bool some_were_dropped = false;
+      for (Samples& s : tried) {
+        if (s.id == Samples::none || s.id == best || s.is_dropped) continue;
+        const bool is_unlisted = calls - s.last > unlisted_after;
+        if (!is_unlisted && !s.is_slower(least, is_warm)) continue;
+        s.is_dropped = some_were_dropped = true;
+        s.is_far = s.median() > least + least / 2;
+        s.pardons = s.median() / Samples::very_slow > least ? Samples::pardons_of_slow : 0;
+      }
+      return some_were_dropped;
+    }
+
+    /// Returns true if all that are listed were tried, and one is left or each that is left has
+    /// all samples that are kept.
+    bool has_enough(bool is_warm) const noexcept {
+      int known = 0;
+      int left = 0;
+      bool enough = is_warm;
+      for (const Samples& s : tried) {
+        if (s.id == Samples::none) continue;
+        ++known;
+        if (s.is_dropped) continue;
+        ++left;
+        enough = enough && s.count >= Samples::kept;
+      }
+      return known >= candidates && (left <= 1 || enough);
+    }
+
+    /// Returns true if the choice is to be made again.
     bool watch(std::uint32_t evaluations) noexcept {
       if (was_given && again == 0) {
         since = evaluations;
@@ -359,7 +384,7 @@ class CallLearner final : public CostListener {
     return differ((cost.trial.kind & CallKind::size_bits) >> 5U, cost.block_bits);
   }
 
-  /// The place of a kind; count_: there is none.
+  /// Returns the position of a kind; count_ if there is none.
   std::size_t place_of(std::uint16_t key) const noexcept {
     std::size_t i = 0;
     while (i < count_ && keys_[i] != key) ++i;
@@ -370,7 +395,8 @@ class CallLearner final : public CostListener {
     return i < count_ ? &kinds_[i] : nullptr;
   }
 
-  /// Null: there is no room, and no kind that was not seen for long.
+  /// Returns the kind of a call, which begins if it is new; null if all places are taken by kinds
+  /// that were seen lately.
   Kind* find_or_begin(const CallTrial& trial) noexcept {
     std::size_t i = place_of(trial.kind);
     if (i < count_) return &kinds_[i];

@@ -64,192 +64,204 @@ inline NodeWork by_leader(const NodeLoad& l) noexcept {
   return l.one(2, l.combined_by_leader() + l.write(l.bytes), l.write(l.bytes) + l.read(l.bytes));
 }
 
-/// In the order of their numbers. What each does is in its header; the formulas say what that is
-/// of the load. The first number of each, rounds, is a signal for each time that a rank waits for
-/// another, and a fraction more where lines are shared. `benchmarks/auto_grid.py --bench-options
-/// '--selection repeatable'` measures what a choice by these formulas loses. A template, so that a
-/// program compiles the algorithms of the collectives it calls.
+/// Each rank copies its own block, and pulls those of the others.
+inline NodeWork pulling_blocks(const NodeLoad& l) noexcept {
+  return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
+}
+
+/// The candidates of a collective, in the order of their numbers: a specialization for each. What
+/// an algorithm does is in its header; the formulas say what that is of the load. Their first
+/// argument, the rounds, counts a signal for each time that a rank waits for another, and a
+/// fraction more where lines are shared. `benchmarks/auto_grid.py --bench-options '--selection
+/// repeatable'` measures what a choice by these formulas loses. Templates, so that a program
+/// compiles the algorithms of the collectives it calls.
 template <Collective C>
 inline constexpr auto candidates_on_node = [] {
-  using Load = const NodeLoad&;
-  if constexpr (C == Collective::allreduce) {
-    return std::array{
-        staged<StaticOrder, Exchange>([](Load l) noexcept {
-          return l.all(1, l.write(l.bytes) + l.others() * l.combine(l.bytes));
-        }),
-        staged<StaticOrder, MultiLeader>([](Load l) noexcept {
-          const double slice = l.bytes / l.ranks;
-          const double each = l.combine(slice) + l.read(slice);
-          return l.slices(2, l.write(l.bytes + slice) + l.others() * each);
-        }),
-        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
-          const double slice = l.bytes / l.ranks;
-          if (l.in_arena) return l.slices(2, l.others() * (l.combine(slice) + l.write(slice)));
-          const double each = l.combine(slice) + l.read(slice);
-          return l.slices(2.5, l.write(l.bytes + slice) + l.others() * each);
-        }),
-        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
-          const double slice = l.bytes / l.ranks;
-          return l.all(3, l.others() * (2 * l.pull(slice) + l.combine(slice)));
-        }),
-        staged<DynamicLeader, LeaderFan>(&by_leader),
-        staged<ArrivalOrder, Accumulator>([](Load l) noexcept {
-          const double added = l.combine(l.bytes) + l.write(l.bytes);
-          NodeWork w =
-              l.late ? l.one(2.5, added, l.read(l.bytes)) : l.all(2.5, added + l.read(l.bytes));
-          w.turns = 1.2;
-          return w;
-        }),
-        staged<ArrivalOrder, SplitTail>(
-            [](Load l) noexcept {
-              const double copied = (l.in_arena ? 1 : 3) * l.read(l.bytes);
-              return l.all(2, copied + l.combine(l.bytes / l.ranks));
-            },
-            true),
-        staged<ArrivalOrder, CombiningTree>(
-            [](Load l) noexcept {
-              const double staged = l.in_arena ? 0 : l.write(l.bytes);
-              return l.all(3, staged + l.combine(l.bytes) + l.read(l.bytes));
-            },
-            true),
-    };
-  } else if constexpr (C == Collective::reduce) {
-    return std::array{
-        staged<StaticOrder, Exchange>([](Load l) noexcept {
-          return l.one(1, l.others() * l.combine(l.bytes), l.write(l.bytes));
-        }),
-        staged<DynamicLeader, LeaderFan>([](Load l) noexcept {
-          return l.one(2, l.combined_by_leader() + l.read(l.bytes),
-                       l.in_arena ? 0 : l.write(l.bytes));
-        }),
-        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
-          const double slice = l.bytes / l.ranks;
-          if (l.in_arena) return l.all(2, l.others() * l.combine(slice) + l.write(slice));
-          return l.one(2.5, l.others() * l.combine(l.bytes) + l.read(l.bytes), l.write(l.bytes));
-        }),
-        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
-          const double slice = l.bytes / l.ranks;
-          const double each = l.others() * (l.pull(slice) + l.combine(slice));
-          return l.one(3, each + l.others() * l.pull(slice), each);
-        }),
-        staged<ArrivalOrder, Accumulator>([](Load l) noexcept {
-          const double each = l.combine(l.bytes) + l.write(l.bytes);
-          return l.one(l.late ? 1 : 2, each + l.read(l.bytes), l.late ? 0 : each);
-        }),
-        staged<ArrivalOrder, Chain>(
-            [](Load l) noexcept {
-              return l.one(2, l.combine(l.bytes) + l.read(l.bytes),
-                           l.in_arena ? 0 : l.write(l.bytes));
-            },
-            true),
-        staged<ArrivalOrder, CombiningTree>(
-            [](Load l) noexcept {
-              return l.one(3, l.combine(l.bytes) + l.read(l.bytes),
-                           l.in_arena ? 0 : l.write(l.bytes));
-            },
-            true),
-    };
-  } else if constexpr (C == Collective::bcast) {
-    return std::array{
-        staged<DynamicLeader, LeaderFan>(
-            [](Load l) noexcept { return l.one(1, l.write(l.bytes), l.read(l.bytes)); }),
-        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
-          if (l.in_arena) return l.one(2, 0, l.read(l.bytes));
-          return l.one(1.5, l.write(l.bytes), l.read(l.bytes));
-        }),
-        pulled<StaticOrder, PeerSlices>(
-            [](Load l) noexcept { return l.one(2, 0, l.pull(l.bytes)); }),
-    };
-  } else if constexpr (C == Collective::allgather) {
-    return std::array{
-        staged<StaticOrder, Exchange>(
-            [](Load l) noexcept { return l.all(1, l.write(l.bytes) + l.ranks * l.read(l.bytes)); }),
-        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.all(1.3, l.write(l.bytes) + l.ranks * l.read(l.bytes));
-        }),
-        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
-          if (l.in_arena) return l.all(2, l.ranks * l.read(l.bytes));
-          return l.all(1.5, l.write(l.bytes) + l.ranks * l.read(l.bytes));
-        }),
-        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
-          return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
-        }),
-        pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
-        }),
-    };
-  } else if constexpr (C == Collective::reduce_scatter) {
-    return std::array{
-        staged<StaticOrder, Exchange>([](Load l) noexcept {
-          return l.all(1, l.others() * (l.write(l.bytes) + l.combine(l.bytes)));
-        }),
-        staged<StaticOrder, PeerSlices>([](Load l) noexcept {
-          if (l.in_arena) return l.all(2, l.others() * l.combine(l.bytes));
-          return l.all(2.5, l.others() * (l.write(l.bytes) + l.combine(l.bytes)));
-        }),
-        pulled<StaticOrder, PeerSlices>([](Load l) noexcept {
-          return l.all(2, l.others() * (l.pull(l.bytes) + l.combine(l.bytes)));
-        }),
-    };
-  } else if constexpr (C == Collective::alltoall) {
-    return std::array{
-        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
-          const double written = l.in_arena ? 0 : l.others() * l.write(l.bytes);
-          return l.all(l.in_arena ? 2 : 1, written + l.ranks * l.read(l.bytes));
-        }),
-        chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.all(l.pieces(), l.others() * l.write(l.bytes) + l.ranks * l.read(l.bytes));
-        }),
-        pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.all(2, l.read(l.bytes) + l.others() * l.pull(l.bytes));
-        }),
-    };
-  } else if constexpr (C == Collective::gather) {
-    return std::array{
-        staged<StaticOrder, Exchange>([](Load l) noexcept {
-          return l.by_chunks(l.one(1, l.ranks * l.read(l.bytes), l.write(l.bytes)), l.bytes);
-        }),
-        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
-          const double written = l.in_arena ? 0 : l.write(l.bytes);
-          return l.by_chunks(l.one(1.3, l.ranks * l.read(l.bytes), written), 0);
-        }),
-        chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.one(l.pieces(), l.ranks * l.read(l.bytes), l.write(l.bytes));
-        }),
-        pulled<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.one(2, l.read(l.bytes) + l.others() * l.pull(l.bytes), 0);
-        }),
-    };
-  } else if constexpr (C == Collective::scatter) {
-    return std::array{
-        staged<StaticOrder, Exchange>([](Load l) noexcept {
-          const double written = l.ranks * l.write(l.bytes);
-          return l.by_chunks(l.one(1, written, l.read(l.bytes)), l.ranks * l.bytes);
-        }),
-        staged<StaticOrder, BlockCopies>([](Load l) noexcept {
-          const double written = l.in_arena ? 0 : l.others() * l.write(l.bytes);
-          return l.by_chunks(l.one(1.3, written, l.read(l.bytes)), 0);
-        }),
-        chunked<StaticOrder, BlockCopies>([](Load l) noexcept {
-          return l.one(l.pieces(), l.others() * l.write(l.bytes), l.read(l.bytes));
-        }),
-        pulled<StaticOrder, BlockCopies>(
-            [](Load l) noexcept { return l.one(2, 0, l.pull(l.bytes)); }),
-    };
-  } else if constexpr (C == Collective::scan || C == Collective::exscan) {
-    return std::array{
-        staged<StaticOrder, PrefixRuns>([](Load l) noexcept {
-          return l.one(1, l.combine(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
-        }),
-        pulled<StaticOrder, PrefixRuns>(
-            [](Load l) noexcept { return l.one(2, l.pull(l.bytes) + l.combine(l.bytes), 0); }),
-    };
-  } else {
-    static_assert(C == Collective::barrier,
-                  "papcoll: there are no candidates for this collective: add them");
-    return std::array{staged<StaticOrder, Exchange>([](Load l) noexcept { return l.all(1, 0); })};
-  }
-}();
+  static_assert(has_data(C) && !has_data(C),
+                "papcoll: there are no candidates for this collective: add them");
+};
+
+template <Collective C>
+requires(C == Collective::allreduce) inline constexpr auto candidates_on_node<C> = std::array{
+    staged<StaticOrder, Exchange>([](const NodeLoad& l) noexcept {
+      return l.all(1, l.write(l.bytes) + l.others() * l.combine(l.bytes));
+    }),
+    staged<StaticOrder, MultiLeader>([](const NodeLoad& l) noexcept {
+      const double slice = l.bytes / l.ranks;
+      const double each = l.combine(slice) + l.read(slice);
+      return l.slices(2, l.write(l.bytes + slice) + l.others() * each);
+    }),
+    staged<StaticOrder, PeerSlices>([](const NodeLoad& l) noexcept {
+      const double slice = l.bytes / l.ranks;
+      if (l.in_arena) return l.slices(2, l.others() * (l.combine(slice) + l.write(slice)));
+      const double each = l.combine(slice) + l.read(slice);
+      return l.slices(2.5, l.write(l.bytes + slice) + l.others() * each);
+    }),
+    pulled<StaticOrder, PeerSlices>([](const NodeLoad& l) noexcept {
+      const double slice = l.bytes / l.ranks;
+      return l.all(3, l.others() * (2 * l.pull(slice) + l.combine(slice)));
+    }),
+    staged<DynamicLeader, LeaderFan>(&by_leader),
+    staged<ArrivalOrder, Accumulator>([](const NodeLoad& l) noexcept {
+      const double added = l.combine(l.bytes) + l.write(l.bytes);
+      NodeWork w =
+          l.late ? l.one(2.5, added, l.read(l.bytes)) : l.all(2.5, added + l.read(l.bytes));
+      w.turns = 1.2;
+      return w;
+    }),
+    staged<ArrivalOrder, SplitTail>(
+        [](const NodeLoad& l) noexcept {
+          const double copied = (l.in_arena ? 1 : 3) * l.read(l.bytes);
+          return l.all(2, copied + l.combine(l.bytes / l.ranks));
+        },
+        true),
+    staged<ArrivalOrder, CombiningTree>(
+        [](const NodeLoad& l) noexcept {
+          const double staged = l.in_arena ? 0 : l.write(l.bytes);
+          return l.all(3, staged + l.combine(l.bytes) + l.read(l.bytes));
+        },
+        true),
+};
+
+template <Collective C>
+requires(C == Collective::reduce) inline constexpr auto candidates_on_node<C> = std::array{
+    staged<StaticOrder, Exchange>([](const NodeLoad& l) noexcept {
+      return l.one(1, l.others() * l.combine(l.bytes), l.write(l.bytes));
+    }),
+    staged<DynamicLeader, LeaderFan>([](const NodeLoad& l) noexcept {
+      return l.one(2, l.combined_by_leader() + l.read(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
+    }),
+    staged<StaticOrder, PeerSlices>([](const NodeLoad& l) noexcept {
+      const double slice = l.bytes / l.ranks;
+      if (l.in_arena) return l.all(2, l.others() * l.combine(slice) + l.write(slice));
+      return l.one(2.5, l.others() * l.combine(l.bytes) + l.read(l.bytes), l.write(l.bytes));
+    }),
+    pulled<StaticOrder, PeerSlices>([](const NodeLoad& l) noexcept {
+      const double slice = l.bytes / l.ranks;
+      const double each = l.others() * (l.pull(slice) + l.combine(slice));
+      return l.one(3, each + l.others() * l.pull(slice), each);
+    }),
+    staged<ArrivalOrder, Accumulator>([](const NodeLoad& l) noexcept {
+      const double each = l.combine(l.bytes) + l.write(l.bytes);
+      return l.one(l.late ? 1 : 2, each + l.read(l.bytes), l.late ? 0 : each);
+    }),
+    staged<ArrivalOrder, Chain>(
+        [](const NodeLoad& l) noexcept {
+          return l.one(2, l.combine(l.bytes) + l.read(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
+        },
+        true),
+    staged<ArrivalOrder, CombiningTree>(
+        [](const NodeLoad& l) noexcept {
+          return l.one(3, l.combine(l.bytes) + l.read(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
+        },
+        true),
+};
+
+template <Collective C>
+requires(C == Collective::bcast) inline constexpr auto candidates_on_node<C> = std::array{
+    staged<DynamicLeader, LeaderFan>([](const NodeLoad& l) noexcept {
+      return l.one(1, l.write(l.bytes), l.read(l.bytes));
+    }),
+    staged<StaticOrder, PeerSlices>([](const NodeLoad& l) noexcept {
+      if (l.in_arena) return l.one(2, 0, l.read(l.bytes));
+      return l.one(1.5, l.write(l.bytes), l.read(l.bytes));
+    }),
+    pulled<StaticOrder, PeerSlices>([](const NodeLoad& l) noexcept {
+      return l.one(2, 0, l.pull(l.bytes));
+    }),
+};
+
+template <Collective C>
+requires(C == Collective::allgather) inline constexpr auto candidates_on_node<C> = std::array{
+    staged<StaticOrder, Exchange>([](const NodeLoad& l) noexcept {
+      return l.all(1, l.write(l.bytes) + l.ranks * l.read(l.bytes));
+    }),
+    staged<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
+      return l.all(1.3, l.write(l.bytes) + l.ranks * l.read(l.bytes));
+    }),
+    staged<StaticOrder, PeerSlices>([](const NodeLoad& l) noexcept {
+      if (l.in_arena) return l.all(2, l.ranks * l.read(l.bytes));
+      return l.all(1.5, l.write(l.bytes) + l.ranks * l.read(l.bytes));
+    }),
+    pulled<StaticOrder, PeerSlices>(&pulling_blocks),
+    pulled<StaticOrder, BlockCopies>(&pulling_blocks),
+};
+
+template <Collective C>
+requires(C == Collective::reduce_scatter) inline constexpr auto candidates_on_node<C> = std::array{
+    staged<StaticOrder, Exchange>([](const NodeLoad& l) noexcept {
+      return l.all(1, l.others() * (l.write(l.bytes) + l.combine(l.bytes)));
+    }),
+    staged<StaticOrder, PeerSlices>([](const NodeLoad& l) noexcept {
+      if (l.in_arena) return l.all(2, l.others() * l.combine(l.bytes));
+      return l.all(2.5, l.others() * (l.write(l.bytes) + l.combine(l.bytes)));
+    }),
+    pulled<StaticOrder, PeerSlices>([](const NodeLoad& l) noexcept {
+      return l.all(2, l.others() * (l.pull(l.bytes) + l.combine(l.bytes)));
+    }),
+};
+
+template <Collective C>
+requires(C == Collective::alltoall) inline constexpr auto candidates_on_node<C> = std::array{
+    staged<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
+      const double written = l.in_arena ? 0 : l.others() * l.write(l.bytes);
+      return l.all(l.in_arena ? 2 : 1, written + l.ranks * l.read(l.bytes));
+    }),
+    chunked<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
+      return l.all(l.pieces(), l.others() * l.write(l.bytes) + l.ranks * l.read(l.bytes));
+    }),
+    pulled<StaticOrder, BlockCopies>(&pulling_blocks),
+};
+
+template <Collective C>
+requires(C == Collective::gather) inline constexpr auto candidates_on_node<C> = std::array{
+    staged<StaticOrder, Exchange>([](const NodeLoad& l) noexcept {
+      return l.by_chunks(l.one(1, l.ranks * l.read(l.bytes), l.write(l.bytes)), l.bytes);
+    }),
+    staged<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
+      const double written = l.in_arena ? 0 : l.write(l.bytes);
+      return l.by_chunks(l.one(1.3, l.ranks * l.read(l.bytes), written), 0);
+    }),
+    chunked<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
+      return l.one(l.pieces(), l.ranks * l.read(l.bytes), l.write(l.bytes));
+    }),
+    pulled<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
+      return l.one(2, l.read(l.bytes) + l.others() * l.pull(l.bytes), 0);
+    }),
+};
+
+template <Collective C>
+requires(C == Collective::scatter) inline constexpr auto candidates_on_node<C> = std::array{
+    staged<StaticOrder, Exchange>([](const NodeLoad& l) noexcept {
+      const double written = l.ranks * l.write(l.bytes);
+      return l.by_chunks(l.one(1, written, l.read(l.bytes)), l.ranks * l.bytes);
+    }),
+    staged<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
+      const double written = l.in_arena ? 0 : l.others() * l.write(l.bytes);
+      return l.by_chunks(l.one(1.3, written, l.read(l.bytes)), 0);
+    }),
+    chunked<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
+      return l.one(l.pieces(), l.others() * l.write(l.bytes), l.read(l.bytes));
+    }),
+    pulled<StaticOrder, BlockCopies>([](const NodeLoad& l) noexcept {
+      return l.one(2, 0, l.pull(l.bytes));
+    }),
+};
+
+template <Collective C>
+requires(C == Collective::scan ||
+         C == Collective::exscan) inline constexpr auto candidates_on_node<C> = std::array{
+    staged<StaticOrder, PrefixRuns>([](const NodeLoad& l) noexcept {
+      return l.one(1, l.combine(l.bytes), l.in_arena ? 0 : l.write(l.bytes));
+    }),
+    pulled<StaticOrder, PrefixRuns>([](const NodeLoad& l) noexcept {
+      return l.one(2, l.pull(l.bytes) + l.combine(l.bytes), 0);
+    }),
+};
+
+template <Collective C>
+requires(C == Collective::barrier) inline constexpr auto candidates_on_node<C> = std::array{
+    staged<StaticOrder, Exchange>([](const NodeLoad& l) noexcept { return l.all(1, 0); })};
 
 /// Less is copied twice in less time than a system call takes; papcoll-bench shows it by PeerSlices
 /// with --peer-access copied and staged.
@@ -289,7 +301,7 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
   return !call.rank_order || a.keeps_order_on_request;
 }
 
-/// What a candidate costs by the model, in nanoseconds.
+/// Returns what a candidate costs by the model, in nanoseconds.
 inline double prior_of(const NodeCandidate& c, const Call& call,
                        const SelectionInputs& s) noexcept {
   const auto bytes = static_cast<double>(bytes_of(call, s));
@@ -301,7 +313,7 @@ inline double prior_of(const NodeCandidate& c, const Call& call,
   return load.nanoseconds(c.work(load), s.oversubscribed ? std::max(s.processors, 1) : s.size);
 }
 
-/// The candidates that are tried for a call, by their numbers.
+/// Returns the candidates that are tried for a call, by their numbers.
 inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
                            const SelectionInputs& s) noexcept {
   std::array<double, 16> priors{};

@@ -121,6 +121,24 @@ struct WaitHooks {
 /// schedules, requests, and PolledCollectives. Owns spinning, yielding, sleeping, MPI progress, the
 /// watch for dead peers and the deadline. Only what parts from peers at the end waits by itself,
 /// and for a bounded time.
+///
+/// A rank goes through these phases, top to bottom, until its step is done. It is alone as long as
+/// its yields end soon, and it shares its processor if another rank or program ran during the last
+/// one, or if there are more ranks than processors.
+///
+///     phase    which ranks         how long         a turn
+///     spin     alone               40 steps         a step
+///     yield    share a processor   4 yields         a yield, a step
+///     awake    all                 100 ms alone,    100 steps alone, else 4 yields with a step
+///                                  5 ms sharing     after each; then a look
+///     asleep   those with bells    to the end       a nap of at most 1 ms (Naps::brief: 50 µs),
+///              that may nap                         then a turn of awake
+///     poke     where a look moves  64 turns after   a step, a look at MPI alone; each look in
+///              MPI                 each nap         which MPI had work adds 64 turns, to 512
+///
+/// A look is check(), make_progress(), watch() after 2 ms and then every 10 ms, and the deadline. A
+/// rank that shares its processor yields after each look; one that is alone every 50 µs, to see
+/// whether it still is, or every 1 ms after a program has kept the processor for a time slice.
 class Waiter {
  public:
   using Clock = std::chrono::steady_clock;
@@ -133,14 +151,14 @@ class Waiter {
   WaitTimes::nanoseconds yield_took{0};  ///< the last one by which the rank looked for others
   Clock::duration deadline{0};           ///< 0: none
 
-  /// At the last look others wanted this rank's processor, and gave it back soon.
+  /// Returns true if another thread ran during the last yield, and gave the processor back soon.
   bool is_crowded() const noexcept {
     return yield_took > times.given_away && yield_took <= times.slice;
   }
-  /// ... and a program that computes had it for its time slice.
+  /// Returns true if a program that computes kept the processor for its time slice.
   bool was_preempted() const noexcept { return yield_took > times.slice; }
 
-  /// Moves things along when it is called again and again, and does not wait itself.
+  /// A step of what is waited for; returns true when that is done. Never waits itself.
   using StepRef = detail::FunctionRef<bool()>;
 
   /// Returns when step() returns true. Throws what step() and the hooks throw.
@@ -151,7 +169,7 @@ class Waiter {
   }
 
  private:
-  /// Steps without giving the processor away. Returns whether the step is done.
+  /// Calls step() up to `steps` times without yielding. Returns true if the step is done.
   static bool spin(StepRef step, int steps) {
     for (int i = 0; i < steps; ++i) {
       if (step()) return true;
@@ -160,7 +178,8 @@ class Waiter {
     return false;
   }
 
-  /// The time after it. Also in short waits, or a rank once disturbed would yield for ever.
+  /// Yields, stores in yield_took how long that took, and returns the time afterwards. Short waits
+  /// call it, too: otherwise a rank that was disturbed once would yield in every later wait.
   Clock::time_point yield_and_see() noexcept {
     const Clock::time_point before = Clock::now();
     sched_yield();
@@ -175,7 +194,7 @@ class Waiter {
     return was_preempted() ? times.longest_spin : times.yield_every;
   }
 
-  /// One stop of the rank alone takes no more than a quarter of a short deadline.
+  /// If the deadline is short, a quarter of it: one stop of this rank must not use up the deadline.
   Clock::duration longest_gap() const noexcept {
     if (deadline.count() == 0) return times.longest_gap;
     return std::min<Clock::duration>(times.longest_gap, deadline / 4 + Clock::duration{1});
@@ -225,21 +244,34 @@ class Waiter {
     int cold_ = 0;  ///< cold turns left
   };
 
-  [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {
-    // With more ranks than processors, one turn of all of them is often all it takes, and what one
-    // does in its turn is paid by all: so the first turns do nothing else. A step that works asks
-    // MPI, which may yield on each asking.
-    const int crowded = naps == Naps::none ? times.steps_a_yield : 1;
-    if (shares_processor()) {
-      for (int i = 0; i < times.plain_yields; ++i) {
-        if (oversubscribed) {
-          sched_yield();
-        } else {
-          yield_and_see();
-        }
-        if (spin(step, crowded)) return;
+  /// The phase "yield". With more ranks than processors, one turn of all of them is often all it
+  /// takes, and all pay for what a rank does in its turn: so a rank does nothing else here.
+  bool yield_first(StepRef step, int steps) {
+    for (int i = 0; i < times.plain_yields; ++i) {
+      if (oversubscribed) {
+        sched_yield();
+      } else {
+        yield_and_see();
       }
+      if (spin(step, steps)) return true;
     }
+    return false;
+  }
+
+  /// What a rank does between two looks.
+  bool take_turn(StepRef step, int steps, bool alone, bool mpi_at_work) const {
+    if (spin(step, alone && !mpi_at_work ? times.spins_a_look : steps)) return true;
+    for (int i = alone || mpi_at_work ? times.turns_a_look : 1; i < times.turns_a_look; ++i) {
+      sched_yield();
+      if (spin(step, steps)) return true;
+    }
+    return false;
+  }
+
+  [[gnu::noinline]] void wait_longer(StepRef step, Naps naps) {
+    // A step that works asks MPI, which may yield on each asking.
+    const int crowded = naps == Naps::none ? times.steps_a_yield : 1;
+    if (shares_processor() && yield_first(step, crowded)) return;
     const Clock::time_point start = Clock::now();
     Clock::time_point yielded = start;
     TimeWaited time{longest_gap(), start};
@@ -249,11 +281,7 @@ class Waiter {
     WaitHooks& also = hooks != nullptr ? *hooks : nothing;
     for (;;) {
       const bool alone = !shares_processor();
-      if (spin(step, alone && !mpi.at_work() ? times.spins_a_look : crowded)) return;
-      for (int i = alone || mpi.at_work() ? times.turns_a_look : 1; i < times.turns_a_look; ++i) {
-        sched_yield();
-        if (spin(step, crowded)) return;
-      }
+      if (take_turn(step, crowded, alone, mpi.at_work())) return;
       also.check();
       const bool pokes_mpi = mpi.pokes_mpi();
       const Clock::time_point before = pokes_mpi ? Clock::now() : start;
