@@ -50,8 +50,8 @@ struct CatalogueRow {
   std::string_view sentence;
   unsigned needs = 0;  ///< bits of what it requires, see choice/policies/requirements.hpp
   /// Of reductions: what it keeps by itself, and what it keeps if the call asks for it.
-  NumericalContract contract = strongest_contract;
-  NumericalContract strongest = strongest_contract;
+  NumericalContract contract = NumericalContract::reproducible;
+  NumericalContract strongest = NumericalContract::reproducible;
   bool (*serves)(Collective) noexcept = nullptr;
 
   const ArrivalAlgorithm* algorithm = nullptr;  ///< an arrival-driven algorithm, or

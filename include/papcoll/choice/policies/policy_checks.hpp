@@ -114,7 +114,7 @@ template <class S> constexpr NumericalContract contract_kept() {
   if constexpr (requires { S::contract; }) {
     return S::contract;
   } else {
-    return strongest_contract;
+    return NumericalContract::reproducible;
   }
 }
 

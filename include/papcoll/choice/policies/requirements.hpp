@@ -90,8 +90,8 @@ namespace papcoll::inline PAPCOLL_ABI {
     "if it does, wrap it as papcoll::commutative(op), else take a schedule that keeps the order, "\
     "such as Rabenseifner or Exchange")                                                           \
   X(weaker_contract, 1U << 20U, nullptr,                                                          \
-    "this schedule combines in the order of arrival, and ",                                       \
-    "bits must not depend on arrivals",                                                           \
+    "this schedule keeps only weaker contracts, and ",                                            \
+    "the call asks for this contract",                                                            \
     "for Reproducible take CombiningTree, DynamicLeader or MultiLeader")                          \
   X(equal_blocks, 1U << 26U, nullptr,                                                             \
     "this schedule takes of each rank as many elements as of the others, and ",                   \
@@ -167,8 +167,8 @@ constexpr std::size_t chunk_bytes_for_blocks(int ranks) noexcept {
 struct AlgorithmNeeds {
   unsigned bits = 0;   ///< of requirements that are the same for all calls
   bool serves = true;  ///< the call's collective
-  NumericalContract strongest = strongest_contract;  ///< that it can keep
-  int most_ranks = std::numeric_limits<int>::max();  ///< that may share memory
+  NumericalContract strongest = NumericalContract::reproducible;  ///< that it can keep
+  int most_ranks = std::numeric_limits<int>::max();               ///< that may share memory
 };
 
 /// What a call is, as far as algorithms differ in it.
@@ -278,16 +278,23 @@ struct RefusalDetails {
   std::string collective{};  ///< for "this collective", with those that are served instead
   std::string arrival{};     ///< for "this arrival policy"
   std::string transport{};   ///< for "this transport"
+  std::string contract{};    ///< for "this contract", see with_promise()
   std::string both{};        ///< for "for one collective": "Ring and Chain"
   std::size_t found = 0;     ///< for "{found}"
   std::size_t limit = 0;     ///< for "{limit}"
   std::string remedy{};      ///< rather than the table's
 };
 
-/// The numbers of a requirement that an algorithm does not meet in a team.
-[[gnu::cold]] inline RefusalDetails numbers_of(const Requirement& why, const AlgorithmNeeds& needs,
-                                               const TeamOffers& team) {
+/// "Reproducible, by which bits must not depend on arrivals"
+[[gnu::cold]] inline std::string with_promise(NumericalContract c) {
+  return detail::joined({name_of(c), ", by which ", traits_of(c).promise});
+}
+
+/// The details of a requirement that an algorithm does not meet in a call of a team, without names.
+[[gnu::cold]] inline RefusalDetails details_of(const Requirement& why, const AlgorithmNeeds& needs,
+                                               const CallFacts& call, const TeamOffers& team) {
   RefusalDetails d;
+  d.contract = with_promise(call.contract);
   d.found = static_cast<std::size_t>(team.ranks);
   d.limit = why.bit == requirement::few_ranks ? static_cast<std::size_t>(needs.most_ranks)
                                               : team.chunk_bytes;
@@ -308,8 +315,8 @@ namespace detail {
   for (const Place& p :
        {Place{"this schedule", d.algorithm}, Place{"this algorithm", d.algorithm},
         Place{"this collective", d.collective}, Place{"this arrival policy", d.arrival},
-        Place{"this transport", d.transport}, Place{" for one collective", d.both},
-        Place{"{found}", found}, Place{"{limit}", limit}}) {
+        Place{"this transport", d.transport}, Place{"this contract", d.contract},
+        Place{" for one collective", d.both}, Place{"{found}", found}, Place{"{limit}", limit}}) {
     if (p.value.empty()) continue;
     for (std::size_t at = text.find(p.words); at != text.npos;
          at = text.find(p.words, at + p.value.size())) {
