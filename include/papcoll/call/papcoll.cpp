@@ -19,3 +19,12 @@
 #endif
 #include <papcoll/topology/linux.hpp>
 #include <papcoll/topology/packed_machine.hpp>
+
+namespace papcoll::inline PAPCOLL_ABI {
+static_assert(is_listed<ShmTransport> && is_listed<ThreadTransport>,
+              "papcoll: transport_names differs from a transport");
+#ifndef PAPCOLL_WITHOUT_MPI
+static_assert(is_listed<MpiTransport> && is_listed<RmaTransport>,
+              "papcoll: transport_names differs from a transport");
+#endif
+}  // namespace papcoll::inline PAPCOLL_ABI

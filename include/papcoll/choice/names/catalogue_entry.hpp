@@ -38,6 +38,14 @@ inline constexpr std::array transport_names{
     TransportName{"CudaIpcTransport", capability::device_memory},
 };
 
+/// True if the list has this transport as its type describes it. Asserted where types are known.
+template <class Transport>
+inline constexpr bool is_listed = std::any_of(transport_names.begin(), transport_names.end(),
+                                              [](const TransportName& t) {
+                                                return t.name == Transport::name &&
+                                                       t.offers == Transport::offers;
+                                              });
+
 struct CatalogueRow;
 using Catalogue = std::span<const CatalogueRow>;
 
