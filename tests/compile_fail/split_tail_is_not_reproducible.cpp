@@ -4,7 +4,7 @@
 
 #include <vector>
 
-// EXPECT: papcoll: this schedule combines in the order of arrival, and bits must not
+// EXPECT: papcoll: this schedule keeps only weaker contracts, and the call asks for
 // ERRORS: 1
 
 void call(papcoll::ThreadTeam::Rank& comm, std::vector<float>& data) {

@@ -11,7 +11,7 @@
 
 // EXPECT: papcoll: this schedule reads its peers' memory, and this transport only passes messages
 // EXPECT: unmet::node_memory<
-// EXPECT: papcoll: this schedule combines in the order of arrival, and bits must not
+// EXPECT: papcoll: this schedule keeps only weaker contracts, and the call asks for
 // EXPECT: papcoll: here this schedule goes by the order in which ranks arrive that share no memory
 // EXPECT: papcoll: this algorithm moves only while its rank waits in the call
 // EXPECT: papcoll: this schedule combines contributions out of rank order

@@ -146,10 +146,6 @@ std::string ranks_text(const std::vector<std::int32_t>& ranks) {
   return ranks_text(ranges);
 }
 
-std::string counted(std::uint64_t n, std::string_view what) {
-  return std::to_string(n) + " " + std::string(what) + (n == 1 ? "" : "s");
-}
-
 }  // namespace detail
 
 }  // namespace report

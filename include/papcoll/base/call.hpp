@@ -22,7 +22,10 @@ constexpr std::uint32_t hash_of_name(std::string_view name) noexcept {
   return hash;
 }
 
-/// A small number that tells algorithms apart when ranks compare their calls.
+/// A small number that tells algorithms apart when ranks compare their calls. The numbers of the
+/// library's arrival-driven algorithms differ. An algorithm of a program's own runs even if it has
+/// the number of another. Ranks that call the one and the other at once, an error of the program,
+/// may then get wrong results instead of an exception.
 constexpr std::uint8_t algorithm_id(std::string_view name) noexcept {
   return static_cast<std::uint8_t>(hash_of_name(name) % 251);
 }
@@ -45,8 +48,12 @@ enum class PeerReach : unsigned char {
 /// What was chosen for a call, for those that count its cost: see CallLearner.
 struct CallTrial {
   std::uint16_t kind = 0;       ///< of calls among which one choice stands; 0: nothing was chosen
-  std::uint8_t candidate = 0;   ///< the number of what runs, up to 15
-  std::uint8_t candidates = 0;  ///< how many are tried, up to 7; 0: the choice is made
+  std::uint8_t candidate = 0;   ///< the number of what runs, below most_candidates
+  std::uint8_t candidates = 0;  ///< how many are tried, up to most_tried; 0: the choice is made
+
+  /// As many as fit in the 4 and the 3 bits that ranks tell each other (ArrivalMonitor::CostWord).
+  static constexpr std::size_t most_candidates = 16;
+  static constexpr int most_tried = 7;
 
   /// Returns true if every rank records the cost of its call with this number: always for long
   /// calls, for others in one of `one_in` calls, a power of two.

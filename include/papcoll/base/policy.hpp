@@ -24,9 +24,10 @@ enum class NumericalContract : unsigned char {
 /// What a contract means for those who run calls. What else a contract takes:
 /// docs/extending/writing_a_contract.md.
 struct ContractTraits {
-  std::string_view name;  ///< as in algorithms' names
-  bool same_on_all;       ///< all ranks get the same bits
-  bool by_arrivals;       ///< bits, and the algorithm, may depend on who arrives when
+  std::string_view name;     ///< as in algorithms' names
+  std::string_view promise;  ///< in refusals: "Reproducible, by which bits must not depend on …"
+  bool same_on_all;          ///< all ranks get the same bits
+  bool by_arrivals;          ///< bits, and the algorithm, may depend on who arrives when
   /// True if they may depend on anything else that differs from run to run: what calls cost, where
   /// buffers are, what else runs.
   bool by_conditions;
@@ -35,9 +36,9 @@ struct ContractTraits {
 
 /// The traits of all contracts, by their values.
 inline constexpr std::array contracts{
-    ContractTraits{"Fast", false, true, true, false},
-    ContractTraits{"RankConsistent", true, true, true, false},
-    ContractTraits{"Reproducible", true, false, false, true},
+    ContractTraits{"Fast", "ranks may differ in the last bits", false, true, true, false},
+    ContractTraits{"RankConsistent", "all ranks get the same bits", true, true, true, false},
+    ContractTraits{"Reproducible", "bits must not depend on arrivals", true, false, false, true},
 };
 
 /// What a contract is made of.
@@ -51,7 +52,8 @@ constexpr std::string_view name_of(NumericalContract c) noexcept { return traits
 /// Of calls that name no contract.
 inline constexpr NumericalContract default_contract = NumericalContract::rank_consistent;
 
-/// The one that promises most: what is kept where nothing is combined, or always in rank order.
+/// The contract that promises most: kept where nothing is combined. An algorithm that combines does
+/// not keep it unless it says so: a stronger contract may be added.
 inline constexpr auto strongest_contract = static_cast<NumericalContract>(contracts.size() - 1);
 
 /// Returns true if an algorithm that keeps one contract serves calls of another.

@@ -23,6 +23,13 @@ inline std::uint64_t hash_of_text(std::string_view text) noexcept {
   return h;
 }
 
+/// "1 record", "3 records"; `more` is a plural that is not formed by an s.
+inline std::string counted(std::size_t n, std::string_view one, std::string_view more = {}) {
+  std::string text = std::to_string(n) + " " + std::string(n == 1 || more.empty() ? one : more);
+  if (n != 1 && more.empty()) text += 's';
+  return text;
+}
+
 /// A part of a message: text, or a whole number in decimal digits. Two words, so that a list of
 /// them is little code.
 class MessagePart {

@@ -14,6 +14,79 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
+namespace detail {
+
+/// The first part of CallContext: who takes part, and what each tells the others.
+template <class S>
+concept CallFlags = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
+                             std::size_t n, const BufferDescriptor& buffers) {
+  { c.rank() } -> std::same_as<int>;
+  { c.size() } -> std::same_as<int>;
+  { c.groups() } -> std::same_as<const Groups*>;
+  { c.buffers() } -> std::same_as<std::uint32_t>;
+  { c.results() } -> std::same_as<std::uint32_t>;
+  { c.chunk_bytes() } -> std::same_as<std::size_t>;
+  s.announce(from, n, k);
+  s.expose(buffers, k);
+  s.publish(k, r);
+  { s.arrived(r, k) } -> std::same_as<bool>;
+  { s.matches(r) } -> std::same_as<bool>;
+  { s.claim() } -> std::same_as<bool>;
+  { s.leader() } -> std::same_as<int>;
+  s.publish_stage(k);
+  { s.stage_reached(r, k) } -> std::same_as<bool>;
+  s.release(k, from, n);
+  { s.released(k) } -> std::same_as<bool>;
+  s.note_all_arrived();
+  s.fail(r);
+  s.fail_with(std::string{});
+};
+
+/// The memory that chunks go through, and what copies and combines them.
+template <class S>
+concept CallBuffers = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
+                               std::byte* to, std::size_t n) {
+  { s.chunk_buffer(r, k) } -> std::same_as<std::byte*>;
+  { s.result_buffer(k) } -> std::same_as<std::byte*>;
+  { s.small(r) } -> std::same_as<const std::byte*>;
+  { s.small_result() } -> std::same_as<const std::byte*>;
+  s.expect(r, k, n, n);
+  s.expect_again(n, n);
+  s.write(to, from, n);
+  s.read(to, from, n);
+  { c.streams(n) } -> std::same_as<bool>;
+  s.stream(to, from, n);
+  s.reduce(to, from, from, n);
+  s.reduce_for_peers(to, from, from, n);
+  { s.pending() } -> std::same_as<int*>;
+};
+
+/// The order of arrival, and work that ranks claim.
+template <class S> concept CallTickets = requires(S& s, const S& c, int r, std::uint32_t k) {
+  { s.draw_ticket() } -> std::same_as<int>;
+  { c.holder(r) } -> std::same_as<int>;
+  { c.work(k) } -> std::same_as<std::uint32_t>;
+  { s.try_claim(k, k, k) } -> std::same_as<bool>;
+  s.complete(k, k);
+  s.unclaim(k, k);
+};
+
+/// Reading buffers of peers where they are, and private memory to do so.
+template <class S> concept PeerReading = requires(S& s, const S& c, int r, std::size_t n) {
+  { c.peers() } -> std::same_as<const PeerMemory&>;
+  { c.exposed_by(r) } -> std::same_as<BufferDescriptor>;
+  { s.begin_reading() } -> std::same_as<bool>;
+  { s.end_reading() } -> std::same_as<bool>;
+  { c.scratch_bytes() } -> std::same_as<std::size_t>;
+  { s.scratch(n) } -> std::same_as<std::byte*>;
+  { s.pool(n) } -> std::same_as<std::byte*>;
+  { s.shared_pool(n) } -> std::same_as<std::byte*>;
+  { s.pools_hold(n) } -> std::same_as<bool>;
+  { s.use_pool() } -> std::same_as<bool>;
+};
+
+}  // namespace detail
+
 /// What an arrival algorithm may ask of its node, in the epoch of one call. Nothing waits. Stages
 /// count chunks: publish(k) announces that this rank's chunks 0…k−1 are in its chunk buffers. A
 /// transport that offers node memory brings the type of call context that algorithms run on over
@@ -81,58 +154,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///                                   Processes have made a few calls with this n before it is
 ///   use_pool()                      true if it may be written: no peer reads a former call's
 template <class S>
-concept CallContext = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
-                               std::byte* to, std::size_t n, const BufferDescriptor& buffers) {
-  { c.rank() } -> std::same_as<int>;
-  { c.size() } -> std::same_as<int>;
-  { c.groups() } -> std::same_as<const Groups*>;
-  { c.buffers() } -> std::same_as<std::uint32_t>;
-  { c.results() } -> std::same_as<std::uint32_t>;
-  { c.chunk_bytes() } -> std::same_as<std::size_t>;
-  s.announce(from, n, k);
-  s.expose(buffers, k);
-  s.publish(k, r);
-  { s.arrived(r, k) } -> std::same_as<bool>;
-  { s.matches(r) } -> std::same_as<bool>;
-  { s.claim() } -> std::same_as<bool>;
-  { s.leader() } -> std::same_as<int>;
-  s.publish_stage(k);
-  { s.stage_reached(r, k) } -> std::same_as<bool>;
-  s.release(k, from, n);
-  { s.released(k) } -> std::same_as<bool>;
-  s.note_all_arrived();
-  s.fail(r);
-  s.fail_with(std::string{});
-  { s.chunk_buffer(r, k) } -> std::same_as<std::byte*>;
-  { s.result_buffer(k) } -> std::same_as<std::byte*>;
-  { s.small(r) } -> std::same_as<const std::byte*>;
-  { s.small_result() } -> std::same_as<const std::byte*>;
-  s.expect(r, k, n, n);
-  s.expect_again(n, n);
-  s.write(to, from, n);
-  s.read(to, from, n);
-  { c.streams(n) } -> std::same_as<bool>;
-  s.stream(to, from, n);
-  s.reduce(to, from, from, n);
-  s.reduce_for_peers(to, from, from, n);
-  { s.pending() } -> std::same_as<int*>;
-  { s.draw_ticket() } -> std::same_as<int>;
-  { c.holder(r) } -> std::same_as<int>;
-  { c.work(k) } -> std::same_as<std::uint32_t>;
-  { s.try_claim(k, k, k) } -> std::same_as<bool>;
-  s.complete(k, k);
-  s.unclaim(k, k);
-  { c.peers() } -> std::same_as<const PeerMemory&>;
-  { c.exposed_by(r) } -> std::same_as<BufferDescriptor>;
-  { s.begin_reading() } -> std::same_as<bool>;
-  { s.end_reading() } -> std::same_as<bool>;
-  { c.scratch_bytes() } -> std::same_as<std::size_t>;
-  { s.scratch(n) } -> std::same_as<std::byte*>;
-  { s.pool(n) } -> std::same_as<std::byte*>;
-  { s.shared_pool(n) } -> std::same_as<std::byte*>;
-  { s.pools_hold(n) } -> std::same_as<bool>;
-  { s.use_pool() } -> std::same_as<bool>;
-};
+concept CallContext = detail::CallFlags<S> && detail::CallBuffers<S> && detail::CallTickets<S> &&
+    detail::PeerReading<S>;
 
 /// Identifies the type of call context that something is for, where the type itself is not known:
 /// equal if the types are.

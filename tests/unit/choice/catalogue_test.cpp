@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <papcoll/algorithms/declared.hpp>
 #include <papcoll/choice/names/catalogue.hpp>
 #include <papcoll/choice/names/name_parser.hpp>
 #include <papcoll/runtime/team_context.hpp>
@@ -54,6 +55,26 @@ TEST_CASE("no two algorithms look alike when calls are compared") {
       table.name = transport;
       CHECK(seen.insert(PlanFingerprints{}.of(call, row.plan(), table).packed).second);
     }
+  }
+}
+
+TEST_CASE("every schedule is declared where calls name it") {
+#define PAPCOLL_NAME(Schedule) #Schedule,
+  const std::set<std::string_view> declared{PAPCOLL_DECLARED_SCHEDULES(PAPCOLL_NAME)};
+#undef PAPCOLL_NAME
+  // Templates and aliases of templates, which a declaration of a class cannot name.
+  const std::set<std::string_view> others{"PipelinedChain",  "PipelinedBinaryTree", "SegmentedRing",
+                                          "ReduceThenBcast", "GatherThenBcast",     "Suara",
+                                          "Hierarchical"};
+  std::set<std::string_view> known;
+  for (const CatalogueRow& row : papcoll::detail::catalogue_rows<ArrivalAlgorithms>) {
+    INFO(row.name);
+    CHECK(declared.contains(row.schedule) != others.contains(row.schedule));
+    known.insert(row.schedule);
+  }
+  for (const std::string_view name : declared) {
+    INFO(name);
+    CHECK((known.contains(name) || name == "DirectAllgather"));  // which Linear is made of
   }
 }
 

@@ -132,6 +132,12 @@ TEST_CASE("sentences name what is known", "[requirements]") {
   });
   CHECK(refusal(named("served_collective"), d) ==
         "SplitTail does not serve bcast, only reduce, scan: take Binomial or ScatterAllgather");
+  CHECK(refusal(named("weaker_contract"),
+                {.algorithm = "SplitTail",
+                 .contract = with_promise(NumericalContract::reproducible)}) ==
+        "SplitTail keeps only weaker contracts, and the call asks for Reproducible, by which bits "
+        "must not depend on arrivals: for Reproducible take CombiningTree, DynamicLeader or "
+        "MultiLeader");
   CHECK(refusal(named("one_schedule"), {.both = ", Ring and Chain"})
             .starts_with("two schedules, Ring and Chain: keep one"));
   CHECK(refusal(named("blocking_call"), {.algorithm = "Exchange"})

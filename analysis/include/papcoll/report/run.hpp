@@ -3,6 +3,7 @@
 
 // What was recorded of a run, as plain structs: made by read_run(), see read.hpp.
 
+#include <papcoll/base/text.hpp>
 #include <papcoll/profile/trace_format.hpp>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -126,8 +126,7 @@ std::string ranks_text(const std::vector<RankRange>& ranges);
 /// As above, of single ranks in rising order.
 std::string ranks_text(const std::vector<std::int32_t>& ranks);
 
-/// "1 record", "3 records".
-std::string counted(std::uint64_t n, std::string_view what);
+using papcoll::detail::counted;
 
 /// A text of a fixed field, up to its end.
 template <std::size_t n>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <papcoll/base/collective.hpp>
+#include <papcoll/base/text.hpp>
 #include <papcoll/schedule/plan.hpp>
 
 #include <array>
@@ -53,10 +54,6 @@ struct Verdict {
 };
 
 namespace detail {
-
-inline std::string counted(std::size_t n, const char* what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
 
 constexpr std::string_view name_of(Space space) noexcept {
   return space == Space::in ? "input" : space == Space::out ? "output" : "scratch space";

@@ -4,11 +4,13 @@
 #include <papcoll/algorithms/static/sorted_linear_tree.hpp>
 #include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/policies.hpp>
+#include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/policy.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 // The schedules that are arrival-driven algorithms, and their properties. How one runs is in its
@@ -232,26 +234,42 @@ template <class... Algorithms> struct ArrivalAlgorithmList {};
 /// Every arrival-driven algorithm of the library, in the order of listings. The catalogue, the
 /// tools, the tests and the explorer of interleavings go by this list. The page
 /// docs/extending/writing_an_arrival_algorithm.md has all places that a new one touches.
-using ArrivalAlgorithms =
-    ArrivalAlgorithmList<Under<DynamicLeader, LeaderFan>, Under<StaticLeader, LeaderFan>,
-                         Under<StaticOrder, Exchange>, Under<StaticOrder, MultiLeader>,
-                         Under<StaticOrder, PeerSlices>, Under<StaticOrder, BlockCopies>,
-                         Under<StaticOrder, PrefixRuns>, Under<ArrivalOrder, SplitTail>,
-                         Under<ArrivalOrder, Accumulator>, Under<ArrivalOrder, CombiningTree>,
-                         Under<ArrivalOrder, Chain>>;
+#define PAPCOLL_ARRIVAL_ALGORITHMS(X) \
+  X(DynamicLeader, LeaderFan)         \
+  X(StaticLeader, LeaderFan)          \
+  X(StaticOrder, Exchange)            \
+  X(StaticOrder, MultiLeader)         \
+  X(StaticOrder, PeerSlices)          \
+  X(StaticOrder, BlockCopies)         \
+  X(StaticOrder, PrefixRuns)          \
+  X(ArrivalOrder, SplitTail)          \
+  X(ArrivalOrder, Accumulator)        \
+  X(ArrivalOrder, CombiningTree)      \
+  X(ArrivalOrder, Chain)
 
 namespace detail {
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(DynamicLeader, LeaderFan)
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticLeader, LeaderFan)
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticOrder, Exchange)
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticOrder, MultiLeader)
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticOrder, PeerSlices)
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticOrder, BlockCopies)
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(StaticOrder, PrefixRuns)
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(ArrivalOrder, SplitTail)
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(ArrivalOrder, Accumulator)
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(ArrivalOrder, CombiningTree)
-PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE(ArrivalOrder, Chain)
+template <class, class... Algorithms> struct ListAfter {
+  using List = ArrivalAlgorithmList<Algorithms...>;
+};
+
+template <class... Us> constexpr bool have_different_ids(ArrivalAlgorithmList<Us...>) noexcept {
+  const std::uint8_t ids[] = {
+      algorithm_id(ArrivalDriven<typename Us::Arrival, typename Us::Schedule>::name)...};
+  for (std::size_t i = 0; i < sizeof...(Us); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (ids[i] == ids[j]) return false;
+    }
+  }
+  return true;
+}
+
+PAPCOLL_ARRIVAL_ALGORITHMS(PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE)
 }  // namespace detail
+
+#define PAPCOLL_UNDER(Arrival, Schedule) , Under<Arrival, Schedule>
+using ArrivalAlgorithms = detail::ListAfter<void PAPCOLL_ARRIVAL_ALGORITHMS(PAPCOLL_UNDER)>::List;
+#undef PAPCOLL_UNDER
+static_assert(detail::have_different_ids(ArrivalAlgorithms{}),
+              "papcoll: two algorithms have one algorithm_id(): give one of them another name");
 
 }  // namespace papcoll::inline PAPCOLL_ABI

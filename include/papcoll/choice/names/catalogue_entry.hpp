@@ -38,6 +38,14 @@ inline constexpr std::array transport_names{
     TransportName{"CudaIpcTransport", capability::device_memory},
 };
 
+/// True if the list has this transport as its type describes it. Asserted where types are known.
+template <class Transport>
+inline constexpr bool is_listed = std::any_of(transport_names.begin(), transport_names.end(),
+                                              [](const TransportName& t) {
+                                                return t.name == Transport::name &&
+                                                       t.offers == Transport::offers;
+                                              });
+
 struct CatalogueRow;
 using Catalogue = std::span<const CatalogueRow>;
 
@@ -50,8 +58,8 @@ struct CatalogueRow {
   std::string_view sentence;
   unsigned needs = 0;  ///< bits of what it requires, see choice/policies/requirements.hpp
   /// Of reductions: what it keeps by itself, and what it keeps if the call asks for it.
-  NumericalContract contract = strongest_contract;
-  NumericalContract strongest = strongest_contract;
+  NumericalContract contract = NumericalContract::reproducible;
+  NumericalContract strongest = NumericalContract::reproducible;
   bool (*serves)(Collective) noexcept = nullptr;
 
   const ArrivalAlgorithm* algorithm = nullptr;  ///< an arrival-driven algorithm, or

@@ -72,7 +72,7 @@ struct Unmet {
   TeamOffers offers{.ranks = ranks, .chunk_bytes = team.inputs.chunk_bytes};
   if (!shares) offers.bits &= ~requirement::common_memory;
   const Requirement* const why = why_not(needs, call, offers);
-  return {why, why == nullptr ? RefusalDetails{} : numbers_of(*why, needs, offers)};
+  return {why, why == nullptr ? RefusalDetails{} : details_of(*why, needs, call, offers)};
 }
 
 /// Why a row of the catalogue cannot run a call, or nothing if it can.

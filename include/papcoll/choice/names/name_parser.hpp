@@ -368,7 +368,8 @@ class NameParser {
     CallFacts call;
     call.contract = parsed_.contract;
     if (const Requirement* const why = why_not(needs, call, {})) {
-      refuse(why->bit, {.algorithm = std::string(parsed_.row->name)});
+      refuse(why->bit, {.algorithm = std::string(parsed_.row->name),
+                        .contract = with_promise(call.contract)});
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <papcoll/algorithms/declared.hpp>
 #include <papcoll/arrival/arrival_driven.hpp>
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
@@ -14,44 +15,6 @@
 #include <type_traits>
 
 namespace papcoll::inline PAPCOLL_ABI {
-
-// Declared, so that a call that names one where its header is not included says so.
-struct BinaryTree;
-struct Binomial;
-struct Bruck;
-struct Chain;
-struct ClairvoyantTree;
-struct Dissemination;
-struct DirectAllgather;
-struct KNomial;
-struct Linear;
-struct NeighbourExchange;
-struct Pairwise;
-struct PreReducedRing;
-struct Rabenseifner;
-struct RecursiveDoubling;
-struct RecursiveHalving;
-struct ReduceScatterGather;
-struct ReorderedTwoTree;
-struct Ring;
-struct ScatterAllgather;
-struct SortedLinearTree;
-struct SpreadOut;
-struct StragglAR;
-struct ThreeStage;
-struct TwoTreeComplete;
-struct TwoTreeSanders;
-struct Accumulator;
-struct BlockCopies;
-struct CombiningTree;
-struct Exchange;
-struct LeaderFan;
-struct MultiLeader;
-struct PeerSlices;
-struct PrefixRuns;
-struct SplitTail;
-
-template <class Intra, class Inter> struct Hierarchical;
 
 namespace detail {
 
@@ -114,7 +77,7 @@ template <class S> constexpr NumericalContract contract_kept() {
   if constexpr (requires { S::contract; }) {
     return S::contract;
   } else {
-    return strongest_contract;
+    return NumericalContract::reproducible;
   }
 }
 

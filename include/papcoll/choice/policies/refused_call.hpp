@@ -35,9 +35,10 @@ template <class Algorithm>
 void require_able(TeamCore& core, Called called, const Algorithm& algorithm,
                   const AlgorithmNeeds& needs, const Call& call, const TeamOffers& offers = {},
                   std::string_view transport = {}) {
-  const Requirement* const why = why_not(needs, facts_of(call, called.non_blocking), offers);
+  const CallFacts facts = facts_of(call, called.non_blocking);
+  const Requirement* const why = why_not(needs, facts, offers);
   if (why == nullptr) return;
-  RefusalDetails details = numbers_of(*why, needs, offers);
+  RefusalDetails details = details_of(*why, needs, facts, offers);
   if constexpr (requires { algorithm.name(); }) {
     details.algorithm = algorithm.name();
   } else {

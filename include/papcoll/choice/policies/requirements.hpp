@@ -21,8 +21,10 @@ namespace papcoll::inline PAPCOLL_ABI {
 // compiler, refusals at run time, names and listings share. The first row that does not hold is
 // what is said. A row:
 //
-//   X(name, bit, asks, what, why, remedy)
+//   X(name, capability, asks, what, why, remedy)
 //
+// `capability` is the bit of what an arrival policy or a transport must offer, or `own`: then the
+// requirement has the next bit above those, in the order of the table.
 // `asks` is what listings say of it, or null. The sentence is `what` followed by `why`, a colon and
 // `remedy`; listings of what cannot run a call show `why` alone. At run time names take the places
 // of "this schedule", "this transport" and so on, and numbers those of {found} and {limit}: see
@@ -30,30 +32,30 @@ namespace papcoll::inline PAPCOLL_ABI {
 //
 // clang-format off
 #define PAPCOLL_REQUIREMENTS(X)                                                                   \
-  X(one_arrival_policy, 1U << 8U, nullptr, "",                                                    \
+  X(one_arrival_policy, own, nullptr, "",                                                         \
     "two arrival policies for one collective", "keep one")                                        \
-  X(one_schedule, 1U << 9U, nullptr, "",                                                          \
+  X(one_schedule, own, nullptr, "",                                                               \
     "two schedules for one collective",                                                           \
     "keep one, or join a reduce and a bcast as ReduceThenBcast")                                  \
-  X(one_transport, 1U << 10U, nullptr, "",                                                        \
+  X(one_transport, own, nullptr, "",                                                              \
     "two transports for one collective", "keep one")                                              \
-  X(one_contract, 1U << 11U, nullptr, "",                                                         \
+  X(one_contract, own, nullptr, "",                                                               \
     "two numerical contracts for one collective", "keep one")                                     \
-  X(hierarchical_stands_alone, 1U << 12U, nullptr, "",                                            \
+  X(hierarchical_stands_alone, own, nullptr, "",                                                  \
     "Hierarchical is made of whole algorithms, so only a contract stands beside it",              \
     "give other policies to its parts, as in Hierarchical<Policies<DynamicLeader, ShmTransport>, "\
     "Policies<Rabenseifner, MpiTransport>>, or by name "                                          \
     "Hierarchical:DynamicLeader+ShmTransport,Rabenseifner+MpiTransport")                          \
-  X(hierarchical_levels_in_order, 1U << 13U, nullptr, "",                                         \
+  X(hierarchical_levels_in_order, own, nullptr, "",                                               \
     "these are levels within a level of Hierarchical, which are written from the inside out",     \
     "write Hierarchical<A, Hierarchical<B, C>>, or by name Hierarchical:A,B,C")                   \
-  X(hierarchical_part_has_no_contract, 1U << 14U, nullptr, "",                                    \
+  X(hierarchical_part_has_no_contract, own, nullptr, "",                                          \
     "a numerical contract is that of the whole call",                                             \
     "name it beside Hierarchical, not in one of its parts")                                       \
-  X(hierarchical_part_draws_no_tickets, 1U << 15U, nullptr, "",                                   \
+  X(hierarchical_part_draws_no_tickets, own, nullptr, "",                                         \
     "ArrivalOrder over messages is for whole communicators",                                      \
     "inside a node take ShmTransport, and among nodes a static schedule such as Rabenseifner")    \
-  X(blocking_call, 1U << 16U, "a blocking call: nobody would drive it while its rank computes",   \
+  X(blocking_call, own, "a blocking call: nobody would drive it while its rank computes",         \
     "this algorithm moves only while its rank waits in the call, and ",                           \
     "the call is non-blocking",                                                                   \
     "take a static schedule such as Rabenseifner, or the blocking call")                          \
@@ -75,34 +77,34 @@ namespace papcoll::inline PAPCOLL_ABI {
     "this call does not reach that",                                                              \
     "take papcoll::gpu::allreduce with a transport such as CudaIpcTransport, or, for buffers of " \
     "the host, PeerSlices")                                                                       \
-  X(fitting_arrival_policy, 1U << 17U, nullptr, "",                                               \
+  X(fitting_arrival_policy, own, nullptr, "",                                                     \
     "this schedule does not run under this arrival policy",                                       \
     "leave the policy out, or take a static schedule such as Chain")                              \
-  X(served_collective, 1U << 18U, nullptr, "",                                                    \
+  X(served_collective, own, nullptr, "",                                                          \
     "this schedule does not serve this collective",                                               \
     "take Rabenseifner for allreduce, Binomial for reduce, bcast, gather and scatter, Bruck for " \
     "allgather, RecursiveHalving for reduce_scatter, Dissemination for barrier, Pairwise for "    \
     "alltoall, RecursiveDoubling for scan and exscan; the table in docs/policies.md shows all")   \
-  X(commutative_operator, 1U << 19U,                                                              \
+  X(commutative_operator, own,                                                                    \
     "an operator that commutes; wrap one as papcoll::commutative(op) if it does",                 \
     "this schedule combines contributions out of rank order, and ",                               \
     "this operator is not known to commute",                                                      \
     "if it does, wrap it as papcoll::commutative(op), else take a schedule that keeps the order, "\
     "such as Rabenseifner or Exchange")                                                           \
-  X(weaker_contract, 1U << 20U, nullptr,                                                          \
-    "this schedule combines in the order of arrival, and ",                                       \
-    "bits must not depend on arrivals",                                                           \
+  X(weaker_contract, own, nullptr,                                                                \
+    "this schedule keeps only weaker contracts, and ",                                            \
+    "the call asks for this contract",                                                            \
     "for Reproducible take CombiningTree, DynamicLeader or MultiLeader")                          \
-  X(equal_blocks, 1U << 26U, nullptr,                                                             \
+  X(equal_blocks, own, nullptr,                                                                   \
     "this schedule takes of each rank as many elements as of the others, and ",                   \
     "the call has counts",                                                                        \
     "take BlockCopies on one node, or a static schedule: Ring for allgatherv, Linear for gatherv "\
     "and scatterv, Pairwise for alltoallv")                                                       \
-  X(own_parts, 1U << 27U, nullptr,                                                                \
+  X(own_parts, own, nullptr,                                                                      \
     "this schedule passes blocks on for other ranks, and ",                                       \
     "the call has counts, of which ranks know their own only",                                    \
     "take Pairwise for alltoallv, or Linear")                                                     \
-  X(common_memory, 1U << 22U, nullptr,                                                            \
+  X(common_memory, own, nullptr,                                                                  \
     "this schedule reads its peers' memory, and ",                                                \
     "the ranks that run it have no memory in common",                                             \
     "take a static schedule such as Ring, or, in Hierarchical, groups that lie within a node")    \
@@ -115,17 +117,17 @@ namespace papcoll::inline PAPCOLL_ABI {
     "here this schedule goes by the order in which ranks arrive that share no memory, and ",      \
     "this transport has no tickets for them",                                                     \
     "take RmaTransport, or, on one node, ShmTransport")                                           \
-  X(compiled_context, 1U << 23U, nullptr, "",                                                     \
+  X(compiled_context, own, nullptr, "",                                                           \
     "this schedule was not compiled for the call context of this transport",                      \
     "name both as policies, <this schedule, this transport>")                                     \
-  X(few_ranks, 1U << 24U, nullptr,                                                                \
+  X(few_ranks, own, nullptr,                                                                      \
     "this schedule serves a limited number of ranks that share memory, and ",                     \
     "here are {found} ranks, more than {limit}", "take DynamicLeader")                            \
-  X(small_elements, 1U << 25U, nullptr,                                                           \
+  X(small_elements, own, nullptr,                                                                 \
     "this schedule takes elements of at most one chunk, and ",                                    \
     "elements are larger than chunk_bytes, {limit}",                                              \
     "take a static schedule, or larger Options::chunk_bytes")                                     \
-  X(room_for_ranks, 1U << 28U, nullptr,                                                           \
+  X(room_for_ranks, own, nullptr,                                                                 \
     "this schedule has a place for each rank in each chunk, and ",                                \
     "chunk_bytes, {limit}, is less than 8 bytes for each of {found} ranks",                       \
     "take a static schedule, or larger Options::chunk_bytes")
@@ -141,8 +143,29 @@ struct Requirement {
   const char* remedy;
 };
 
+namespace detail::requirement_row {
+#define PAPCOLL_ROW(id, ...) id,
+enum Number : unsigned { PAPCOLL_REQUIREMENTS(PAPCOLL_ROW) count };
+#undef PAPCOLL_ROW
+
+inline constexpr unsigned own = 0;
+#define PAPCOLL_CAPABILITY(id, capability, ...) capability,
+inline constexpr unsigned capabilities[] = {PAPCOLL_REQUIREMENTS(PAPCOLL_CAPABILITY)};
+#undef PAPCOLL_CAPABILITY
+
+/// The bit of a row.
+consteval unsigned bit_of(Number row) {
+  if (capabilities[row] != own) return capabilities[row];
+  unsigned bit = capability::device_memory << 1U;  // that of the first row of its own
+  for (unsigned i = 0; i < row; ++i) bit <<= capabilities[i] == own ? 1U : 0U;
+  return bit;
+}
+static_assert(count < 32, "a word has a bit for each requirement");
+}  // namespace detail::requirement_row
+
 namespace requirement {
-#define PAPCOLL_BIT(id, bit, ...) inline constexpr unsigned id = bit;
+#define PAPCOLL_BIT(id, ...) \
+  inline constexpr unsigned id = detail::requirement_row::bit_of(detail::requirement_row::id);
 PAPCOLL_REQUIREMENTS(PAPCOLL_BIT)
 #undef PAPCOLL_BIT
 
@@ -153,7 +176,8 @@ inline constexpr unsigned of_transport = node_memory | remote_tickets | device_m
 
 /// The table, in the order in which requirements are asked.
 inline constexpr Requirement requirements[] = {
-#define PAPCOLL_ROW(id, bit, asks, what, why, remedy) {bit, #id, asks, what, why, remedy},
+#define PAPCOLL_ROW(id, capability, asks, what, why, remedy) \
+  {requirement::id, #id, asks, what, why, remedy},
     PAPCOLL_REQUIREMENTS(PAPCOLL_ROW)
 #undef PAPCOLL_ROW
 };
@@ -167,8 +191,8 @@ constexpr std::size_t chunk_bytes_for_blocks(int ranks) noexcept {
 struct AlgorithmNeeds {
   unsigned bits = 0;   ///< of requirements that are the same for all calls
   bool serves = true;  ///< the call's collective
-  NumericalContract strongest = strongest_contract;  ///< that it can keep
-  int most_ranks = std::numeric_limits<int>::max();  ///< that may share memory
+  NumericalContract strongest = NumericalContract::reproducible;  ///< that it can keep
+  int most_ranks = std::numeric_limits<int>::max();               ///< that may share memory
 };
 
 /// What a call is, as far as algorithms differ in it.
@@ -278,16 +302,23 @@ struct RefusalDetails {
   std::string collective{};  ///< for "this collective", with those that are served instead
   std::string arrival{};     ///< for "this arrival policy"
   std::string transport{};   ///< for "this transport"
+  std::string contract{};    ///< for "this contract", see with_promise()
   std::string both{};        ///< for "for one collective": "Ring and Chain"
   std::size_t found = 0;     ///< for "{found}"
   std::size_t limit = 0;     ///< for "{limit}"
   std::string remedy{};      ///< rather than the table's
 };
 
-/// The numbers of a requirement that an algorithm does not meet in a team.
-[[gnu::cold]] inline RefusalDetails numbers_of(const Requirement& why, const AlgorithmNeeds& needs,
-                                               const TeamOffers& team) {
+/// "Reproducible, by which bits must not depend on arrivals"
+[[gnu::cold]] inline std::string with_promise(NumericalContract c) {
+  return detail::joined({name_of(c), ", by which ", traits_of(c).promise});
+}
+
+/// The details of a requirement that an algorithm does not meet in a call of a team, without names.
+[[gnu::cold]] inline RefusalDetails details_of(const Requirement& why, const AlgorithmNeeds& needs,
+                                               const CallFacts& call, const TeamOffers& team) {
   RefusalDetails d;
+  d.contract = with_promise(call.contract);
   d.found = static_cast<std::size_t>(team.ranks);
   d.limit = why.bit == requirement::few_ranks ? static_cast<std::size_t>(needs.most_ranks)
                                               : team.chunk_bytes;
@@ -308,8 +339,8 @@ namespace detail {
   for (const Place& p :
        {Place{"this schedule", d.algorithm}, Place{"this algorithm", d.algorithm},
         Place{"this collective", d.collective}, Place{"this arrival policy", d.arrival},
-        Place{"this transport", d.transport}, Place{" for one collective", d.both},
-        Place{"{found}", found}, Place{"{limit}", limit}}) {
+        Place{"this transport", d.transport}, Place{"this contract", d.contract},
+        Place{" for one collective", d.both}, Place{"{found}", found}, Place{"{limit}", limit}}) {
     if (p.value.empty()) continue;
     for (std::size_t at = text.find(p.words); at != text.npos;
          at = text.find(p.words, at + p.value.size())) {
@@ -353,7 +384,7 @@ template <class...> inline constexpr bool requirement_is_met = false;
 /// What the compiler says where a requirement is not met: a type for each row of the table, whose
 /// name and arguments, the collective and the policies, show in the compiler's output.
 namespace unmet {
-#define PAPCOLL_UNMET(id, bit, asks, what, why, remedy)                                         \
+#define PAPCOLL_UNMET(id, capability, asks, what, why, remedy)                                  \
   template <class... CollectiveAndPolicies> struct id {                                         \
     static constexpr bool ok = ::papcoll::detail::requirement_is_met<CollectiveAndPolicies...>; \
     static_assert(ok, "papcoll: " what why ": " remedy);                                        \

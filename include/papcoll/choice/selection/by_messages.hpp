@@ -352,7 +352,7 @@ inline double prior_of(const MessageCandidate& c, const MessageLoad& load) noexc
 inline Shortlist shortlist(std::span<const MessageCandidate> all,
                            const MessageLoad& load) noexcept {
   const bool is_one_only = !load.call.by_conditions() && is_reduction(load.call.collective);
-  std::array<double, 16> priors{};
+  std::array<double, CallTrial::most_candidates> priors{};
   Shortlist list;
   for (std::size_t i = 0; i < all.size(); ++i) {
     priors[i] = prior_of(all[i], load);

@@ -23,6 +23,7 @@
 #include <papcoll/runtime/setup/machine_orders.hpp>
 #include <papcoll/transport/transport.hpp>
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -60,7 +61,12 @@ inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& ca
   near.signal_ns /= 4;
   near.line_ns /= 4;
   const double members = static_cast<double>(s.size) / s.cache_groups;
-  const NodeLoad group{near, bytes, members, is_in_arena(call, s), goes_by_arrivals(call, s)};
+  const NodeLoad group{near,
+                       bytes,
+                       members,
+                       static_cast<double>(s.chunk_bytes),
+                       is_in_arena(call, s),
+                       goes_by_arrivals(call, s)};
   SelectionInputs among = s;
   among.size = s.cache_groups;
   among.cache_groups = 0;
@@ -140,13 +146,20 @@ template <class All = AllCollectives> const Chooser& chooser_of(Collective c) no
   return *ChoosersOf<All>::all[static_cast<std::size_t>(c)];
 }
 
+/// The candidates of a collective; refused by the compiler if they are too many.
+template <class Candidate, std::size_t n>
+constexpr std::span<const Candidate> numbered(const std::array<Candidate, n>& candidates) noexcept {
+  static_assert(n <= CallTrial::most_candidates, "papcoll: more candidates than have a number");
+  return candidates;
+}
+
 }  // namespace detail
 
 template <Collective C>
 const Chooser ChooserOf<C>::value{
     C,
-    detail::candidates_on_node<C>,
-    detail::candidates_by_messages<C>,
+    detail::numbered(detail::candidates_on_node<C>),
+    detail::numbered(detail::candidates_by_messages<C>),
     detail::may_go_by_caches(C) ? &detail::hierarchical_of_caches : nullptr,
     &detail::run_phases<C>,
     detail::ChoosersOf<typename detail::PhasesOf<C>::type>::all,

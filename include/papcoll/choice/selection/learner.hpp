@@ -246,6 +246,7 @@ class CallLearner final : public CostListener {
     std::uint32_t cost = 0;   ///< of the best, when the choice was made
     std::uint32_t calls = 0;  ///< whose cost was counted
     static constexpr int most_tried = 6;
+    static_assert(most_tried <= CallTrial::most_tried);
     std::array<Samples, most_tried> tried{};
 
     Samples* samples_of(std::uint8_t id) noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
+#include <papcoll/node/control_block.hpp>
 #include <papcoll/node/peer_probe.hpp>
 
 #include <algorithm>
@@ -22,9 +23,12 @@ struct NodeLoad {
   const PeerCosts& costs;
   double bytes;       ///< as Call::bytes()
   double ranks;       ///< P
+  double chunk;       ///< bytes of a chunk: Options::chunk_bytes, the same on all ranks
   bool in_arena;      ///< peers see the buffers
   bool late;          ///< one rank comes after the others: what counts is the time from then on
   double groups = 1;  ///< of one size, which share caches, and by which slices go in two levels
+
+  static constexpr double buffers = NodeControlBlock::buffers;  ///< chunks of a rank in use at once
 
   double others() const noexcept { return ranks - 1; }
   double write(double n) const noexcept { return n * costs.write_ps * 1e-3; }
@@ -35,14 +39,10 @@ struct NodeLoad {
   /// The time in which one rank combines all contributions; or the last one, if the chunk buffers
   /// have room for the others.
   double combined_by_leader() const noexcept {
-    constexpr double room = 262144;
-    return (late && bytes <= room ? 1 : others()) * combine(bytes);
+    return (late && bytes <= buffers * chunk ? 1 : others()) * combine(bytes);
   }
   /// How often ranks wait for each other where blocks go in pieces.
-  double pieces() const noexcept {
-    constexpr double piece = 65536;
-    return 1 + bytes * others() / piece;
-  }
+  double pieces() const noexcept { return 1 + bytes * others() / chunk; }
   /// All ranks do the same.
   NodeWork all(double rounds, double each) const noexcept {
     return {rounds, each, ranks * each, rounds};
@@ -56,19 +56,16 @@ struct NodeLoad {
     w.queues += (groups + ranks / groups) / ranks - 1;
     return w;
   }
-  /// One rank does, and each of the others, at the same time, but for the first or last part.
+  /// One rank does, and each of the others, at the same time, but for the first or last chunk.
   NodeWork one(double rounds, double one, double each) const noexcept {
-    constexpr double part = 65536;  // after which the next one goes on
-    const double overlap = bytes > part ? part / bytes : 1;
+    const double overlap = bytes > chunk ? chunk / bytes : 1;
     const double critical = std::max(one, each) + std::min(one, each) * overlap;
     return {rounds, critical, one + others() * each, rounds};
   }
 
   /// The work `w` where n bytes go through one rank's chunk buffers: beyond what these hold, its
   /// peers have to run once for each chunk before it goes on. 0 bytes: nothing goes through them.
-  static NodeWork by_chunks(NodeWork w, double n) noexcept {
-    constexpr double chunk = 65536;
-    constexpr double buffers = 4;
+  NodeWork by_chunks(NodeWork w, double n) const noexcept {
     w.turns = 1 + std::max(0.0, n / chunk - buffers);
     return w;
   }

@@ -307,16 +307,20 @@ inline double prior_of(const NodeCandidate& c, const Call& call,
   const auto bytes = static_cast<double>(bytes_of(call, s));
   const bool in_groups = s.cache_groups > 1 && s.size % s.cache_groups == 0;
   const double groups = in_groups ? s.cache_groups : 1;
-  const NodeLoad load{
-      *s.costs, bytes, static_cast<double>(s.size), is_in_arena(call, s), goes_by_arrivals(call, s),
-      groups};
+  const NodeLoad load{*s.costs,
+                      bytes,
+                      static_cast<double>(s.size),
+                      static_cast<double>(s.chunk_bytes),
+                      is_in_arena(call, s),
+                      goes_by_arrivals(call, s),
+                      groups};
   return load.nanoseconds(c.work(load), s.oversubscribed ? std::max(s.processors, 1) : s.size);
 }
 
 /// Returns the candidates that are tried for a call, by their numbers.
 inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
                            const SelectionInputs& s) noexcept {
-  std::array<double, 16> priors{};
+  std::array<double, CallTrial::most_candidates> priors{};
   Shortlist list;
   for (std::size_t i = 0; i < all.size(); ++i) {
     priors[i] = std::numeric_limits<double>::infinity();

@@ -212,7 +212,7 @@ class HierarchicalCheck {
     facts.irregular = facts.local_counts = false;  // what a part cannot do of these is chosen, too
     const Requirement* const why = why_not(needs, facts, offers);
     if (why == nullptr) return;
-    RefusalDetails details = numbers_of(*why, needs, offers);
+    RefusalDetails details = details_of(*why, needs, facts, offers);
     details.algorithm = s.arrival != nullptr ? std::string(s.arrival->name)
                         : s.schedule         ? s.schedule.name()
                                              : std::string(t->name);

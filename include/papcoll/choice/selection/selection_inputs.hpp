@@ -130,6 +130,8 @@ struct Shortlist {
   std::array<std::uint8_t, most> ids{};
   std::uint8_t count = 0;
   std::uint16_t allowed = 0;  ///< bit i: candidate i may run, listed or not
+  static_assert(CallTrial::most_candidates <= 16, "allowed has a bit for each");
+  static_assert(most <= CallTrial::most_tried);
 
   void add(std::uint8_t id) noexcept {
     allowed |= static_cast<std::uint16_t>(1U << id);

@@ -3,6 +3,7 @@
 
 // A machine as text, for people.
 
+#include <papcoll/base/text.hpp>
 #include <papcoll/tools/machines/gpus_text.hpp>
 #include <papcoll/tools/machines/indented.hpp>
 #include <papcoll/topology/machine.hpp>
@@ -44,12 +45,7 @@ inline std::string size_text(std::size_t bytes) {
   return text;
 }
 
-inline std::string counted(std::size_t count, const std::string& one, const std::string& more) {
-  return std::to_string(count) + " " + (count == 1 ? one : more);
-}
-inline std::string counted(std::size_t count, const std::string& one) {
-  return counted(count, one, one + "s");
-}
+using papcoll::detail::counted;
 
 /// The objects of one node, of which `places` are sorted: a line for each package, NUMA domain and
 /// L3 cache; kinds that are unknown have none.
