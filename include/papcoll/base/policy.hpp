@@ -145,8 +145,8 @@ using pick_policy = typename PickPolicy<Kind, Default, Ps...>::type;
 // What one policy needs of another is a bit. The text for a need that is not met:
 // choice/policies/requirements.hpp.
 
-/// What a schedule needs of its arrival and transport policies; static schedules do not define it,
-/// since they all need the same.
+/// What a schedule needs of its arrival and transport policies: capability bits; positions for a
+/// schedule that has no `needs`.
 template <class S>
 inline constexpr unsigned needs_of = [] {
   if constexpr (requires { S::needs; }) {

@@ -19,8 +19,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// transport that offers node memory brings the type of call context that algorithms run on over
 /// it, see TransportPolicy: NodeContext, or one of its own, which ForwardingContext helps to write.
 ///
-///   rank(), size(), buffers()       as one expects; buffers(): chunks of a rank in use at once, an
-///                                   even number
+///   rank(), size()                  this rank's number, and the number of ranks on the node
+///   buffers()                       chunks of a rank in use at once, an even number
 ///   groups()                        which ranks are close together, such as those that share a
 ///                                   cache, the same on all ranks; null: all are
 ///   results()                       chunks of the result in use at once, not fewer

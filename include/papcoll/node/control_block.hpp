@@ -182,7 +182,7 @@ class BasicControlBlock {
   /// loaded with acquire by those who then need not. Stays 0 where pages come by themselves.
   using Reserved = Atomic<std::uint32_t>;
 
-  /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
+  /// Set once, when a rank was found dead or gave up, or the deadline passed: the communicator is
   /// broken.
   struct alignas(cache_line) Abort {
     /// 0: usable; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; revoked + rank: it

@@ -69,7 +69,7 @@ class CommState final : public Attached, public TeamHooks {
         known->area = NodeMemory::area_of(known->here, options, caches);
         return memory_.make(all_ranks, *known, caches);
       });
-    } else if (problem.empty()) {  // which this rank alone may have, here, too
+    } else if (problem.empty()) {  // `problem` may be set on this rank only
       problem = caught([&] {
         fill_environment(s, *known, [&](const Groups* caches) {
           memory_.lay_out(*known, caches, std::move(before.area));

@@ -225,7 +225,7 @@ class TeamState : public TeamContext, public WaitHooks {
   // --- breaking
 
   /// This rank cannot go on, and its peers cannot go on without it. `reason` as in
-  /// NodeControlBlock::Abort. Whoever shares no memory with it keeps a deadline of his own.
+  /// NodeControlBlock::Abort. Ranks that share no memory with it keep their own deadlines.
   [[gnu::cold]] void abort_team(const std::string& why, std::uint32_t reason) noexcept {
     if (!broken_.empty()) return;
     abort_node(reason);

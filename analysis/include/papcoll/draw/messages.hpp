@@ -15,9 +15,8 @@
 #include <utility>
 #include <vector>
 
-// What the plans of all ranks show of a schedule: its messages, what they carry, and the rounds in
-// which they go. Nothing here knows schedules.
-// Messages, what they carry and their rounds are found in one pass over the plans.
+// What the plans of all ranks show of a schedule, found in one pass over them: its messages, what
+// they carry, and the rounds in which they go. Nothing here knows schedules.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 

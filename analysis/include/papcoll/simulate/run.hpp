@@ -43,7 +43,7 @@ class SimulatedRun {
     }
   }
 
-  /// Once.
+  /// Runs the simulation to its end. May be called once.
   Simulated run() {
     while (!events_.empty()) {
       const double first = events_.next_time();

@@ -43,11 +43,11 @@ struct CallTraits {
 /// How a call would run if it were the next one, and why.
 struct Explanation {
   std::string algorithm;  ///< "Exchange+ShmTransport"
-  std::string reason;     ///< thresholds by their names, with their values
+  std::string reason;     ///< why this algorithm: a sentence
   std::string refusal;    ///< why the algorithm that the call names cannot run it; else empty
   std::vector<std::string> required;  ///< what that algorithm requires
-  /// What all ranks have learnt of arrivals in calls of this kind; nothing was seen where ranks
-  /// share no memory.
+  /// What all ranks have learnt of arrivals in calls of this kind; across nodes, in the calls whose
+  /// times they exchanged.
   Imbalance imbalance;
   /// The mean wait for the last rank, in nanoseconds, above which this call counts as imbalanced.
   std::uint64_t imbalanced_from = 0;

@@ -141,7 +141,7 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     return true;
   }
 
-  /// At the end.
+  /// Records in the process that a wait of the setup was preempted, if one was; the last step.
   void record_preemption() const noexcept {
     if (all_ranks_.was_preempted()) process_->record_preemption();
   }
