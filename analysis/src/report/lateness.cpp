@@ -234,7 +234,7 @@ class LatenessOf {
     }
   }
 
-  /// Whether it is last in half of the calls in most parts of the time.
+  /// Returns true if the rank is last in half of the calls in most parts of the time.
   bool is_steady(const Here& h) const {
     double parts = 0;
     double of = 0;

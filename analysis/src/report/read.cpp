@@ -67,7 +67,7 @@ class TraceFile : Pinned {
     return ::fstat(fd_, &s) == 0 && s.st_size > 0 ? static_cast<std::uint64_t>(s.st_size) : 0;
   }
 
-  /// Whether all of it was there.
+  /// Reads `bytes` from `at` on. Returns false if the file ends before.
   bool read(std::uint64_t at, void* to, std::size_t bytes) const {
     auto* out = static_cast<char*>(to);
     while (bytes > 0) {
@@ -85,7 +85,7 @@ class TraceFile : Pinned {
     return table.empty() || read(at, table.data(), table.size() * sizeof(T));
   }
 
-  /// Whether the process that writes it lives: it holds a lock on the first byte.
+  /// Returns true if the process that writes the file lives: it holds a lock on the first byte.
   bool has_writer() const {
     struct flock lock {};
     lock.l_type = F_RDLCK;
@@ -405,7 +405,7 @@ class RunReader {
     }
   }
 
-  /// Whether processes that were started together are each a world of its own: so it is if the
+  /// Finds processes that were started together and are each a world of its own, as they are if the
   /// launcher is of another MPI library.
   void alone(const std::vector<World>& worlds, const World& best) {
     if (best.size != 1 || best.spawned) return;

@@ -31,7 +31,7 @@ CallOf call_of(const RankTrace& rank, const profile::Record& r) {
           rank.place(r)};
 }
 
-/// Whether all ranks name the same number of bytes.
+/// Returns true if all ranks name the same number of bytes.
 bool has_same_bytes(profile::MpiCollective c) {
   using enum profile::MpiCollective;
   return c == bcast || c == reduce || c == allreduce || c == scan || c == exscan ||

@@ -329,7 +329,7 @@ std::string ranks_and_nodes(const Run& run) {
 namespace detail {
 namespace {
 
-/// Whether a program runs others, which its arguments name.
+/// Returns true if a program runs others, which its arguments name.
 bool is_interpreter(const std::string& name) {
   for (const std::string_view known : {"python", "pypy", "perl", "ruby", "julia", "Rscript", "R",
                                        "octave", "lua", "tclsh", "node", "java"}) {

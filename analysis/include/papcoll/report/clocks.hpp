@@ -97,19 +97,19 @@ class Clocks {
     return same(a, b) ? 0 : bound(a, time_a) + bound(b, time_b);
   }
 
-  /// Whether two ranks read the same clock.
+  /// Returns true if two ranks read the same clock.
   bool same(std::size_t a, std::size_t b) const { return clocks_[a].id == clocks_[b].id; }
 
-  /// Whether all ranks do.
+  /// Returns true if all ranks read the same clock.
   bool all_same() const {
     return std::all_of(clocks_.begin(), clocks_.end(),
                        [this](const Clock& c) { return c.id == clocks_.front().id; });
   }
 
-  /// Whether a rank's clock was compared with that of rank 0.
+  /// Returns true if a rank's clock was compared with that of rank 0.
   bool is_known(std::size_t trace) const { return clocks_[trace].bound < never; }
 
-  /// Whether its times are corrected.
+  /// Returns true if a rank's times are corrected.
   bool is_corrected(std::size_t trace) const { return !clocks_[trace].corrections.empty(); }
 
   /// By how much the offsets at begin and end differ, signed, if clocks do not drift so; else 0.

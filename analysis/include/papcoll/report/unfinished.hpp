@@ -83,7 +83,7 @@ struct Ending {
   std::vector<Mismatch> mismatches;
   std::vector<Whereabouts> not_finished;  ///< ranks that ended without MPI_Finalize
 
-  /// Whether something is wrong with the program.
+  /// Returns true if something is wrong with the program.
   bool is_fault() const {
     return early || !mismatches.empty() ||
            std::any_of(unfinished.begin(), unfinished.end(),
