@@ -85,7 +85,7 @@ class MostOneWay {
     if (far < unknown) between_nodes.at(size).push_back(far);
   }
 
-  /// What one in ten calls stays below, of those sizes and of larger ones.
+  /// Returns the limits below which one in ten calls stays, of those sizes and of larger ones.
   static Limits limits(std::array<std::vector<double>, classes>& seen) {
     Limits all{};
     double least = unknown;

@@ -30,8 +30,8 @@ namespace report {
 namespace detail {
 namespace {
 
-/// What a program prints that reads `input`; nothing if it cannot be run or fails. No shell sees
-/// the arguments.
+/// Returns what a program prints that reads `input`; empty if it cannot be run or fails. No shell
+/// sees the arguments.
 std::optional<std::string> output_of(const std::vector<std::string>& arguments,
                                      const std::string& input) {
   struct Close {

@@ -78,7 +78,7 @@ static std::string sentence(const Report& r, const SingleDelay& d) {
 
 namespace {
 
-/// What a rank does that has not come, as the end of a sentence.
+/// Returns what a rank does that has not come, as the end of a sentence.
 std::string whereabouts_text(const Run& run, const Whereabouts& w) {
   using Kind = Whereabouts::Kind;
   const std::string last =

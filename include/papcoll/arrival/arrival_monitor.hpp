@@ -51,7 +51,7 @@ class CostListener {
   virtual void evaluate(std::uint32_t periods) noexcept = 0;
   /// Returns true if the next calls are to try a candidate.
   bool is_trying() const noexcept { return is_trying_; }
-  /// How often that has led to another choice.
+  /// Returns how often that has led to another choice.
   std::uint32_t changes() const noexcept { return changes_; }
 
  protected:
@@ -153,7 +153,7 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
     stride_ = evaluations_ - calm_from_ < UINT32_MAX / 2 ? 4 : 1;
   }
 
-  /// What is agreed on for calls of a kind.
+  /// Returns what is agreed on for calls of a kind.
   const Imbalance& of(ArrivalClass kind) const noexcept { return recent_[kind.index].agreed(); }
   std::uint32_t evaluations() const noexcept { return evaluations_; }
   /// Returns true if a call has been seen whose cost all ranks have recorded. All ranks agree on
@@ -161,7 +161,7 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
   bool has_costs() const noexcept { return has_costs_; }
   /// Changes whenever an evaluation has led to another view.
   std::uint32_t generation() const noexcept { return generation_; }
-  /// How many calls were watched that were not small: agreed on, too.
+  /// Returns the number of watched calls that were not small: agreed on, too.
   std::uint32_t longer_calls() const noexcept { return longer_calls_; }
 
  private:

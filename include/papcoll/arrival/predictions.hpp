@@ -164,7 +164,7 @@ class Predictions {
   const ArrivalForecast& forecast() const noexcept { return forecast_; }
   BackgroundAllgather& allgather() noexcept { return allgather_; }
 
-  /// How often a forecast came into force, on all ranks alike.
+  /// Returns how often a forecast came into force, on all ranks alike.
   std::uint32_t generation() const noexcept { return generation_; }
 
   /// Records that this rank arrived in a call. All ranks record the same calls.
@@ -199,7 +199,7 @@ class Predictions {
     forecast_ = std::move(next);
   }
 
-  /// What is in force, in a sentence.
+  /// Returns a sentence on what is in force.
   std::string describe() const {
     if (!forecast_.is_known()) {
       return detail::joined(

@@ -197,7 +197,7 @@ class AnyPredictor {
          "': take MovingAverage:window, Exponential:weight or LastValue"});
   }
 
-  /// What it will have seen of one rank; empty at first.
+  /// Returns a new history of one rank's arrivals; empty at first.
   detail::Owned<ArrivalHistory> new_history() const { return table_->new_history(self_); }
 
   friend bool operator==(const AnyPredictor& a, const AnyPredictor& b) {

@@ -148,7 +148,7 @@ class RemoteArrivalMonitor {
     bool synchronizes = false;  ///< no rank leaves it before all have arrived
   };
 
-  /// Where the call under way is noted; beyond those that are kept: nowhere.
+  /// Returns the place at which the call under way is noted.
   std::size_t next_place() noexcept {
     const std::size_t i = noted_++;
     return i < kept_ ? i : (turns_.calls() * 0x9e3779b9U >> 8U) % noted_;

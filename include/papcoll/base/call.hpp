@@ -132,7 +132,7 @@ struct Call {
 
 namespace detail {
 
-/// How many numbers Call::counts points to, among so many ranks.
+/// Returns the number of numbers that Call::counts points to, among so many ranks.
 inline std::size_t counts_of(const Call& call, int size) noexcept {
   const auto ranks = static_cast<std::size_t>(size);
   return traits_of(call.collective).vector == VectorOf::block_per_pair ? 2 * ranks : ranks;

@@ -40,7 +40,7 @@ inline constexpr std::array contracts{
     ContractTraits{"Reproducible", true, false, false, true},
 };
 
-/// What a contract is made of.
+/// Returns the traits of a contract.
 constexpr const ContractTraits& traits_of(NumericalContract c) noexcept {
   return contracts[static_cast<std::size_t>(c)];
 }

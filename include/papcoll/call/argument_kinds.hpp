@@ -126,7 +126,7 @@ template <std::size_t N> struct ArgumentReader {
   constexpr int take(Kind k) noexcept { return take_if(has(k)); }
 };
 
-/// What is wrong with the buffers that were found, if anything.
+/// Returns what is wrong with the buffers that were found, if anything.
 template <std::size_t N>
 constexpr Mistake mistake_in_buffers(const Match& m, const ArgumentReader<N>& r) noexcept {
   using enum Mistake;
@@ -141,7 +141,7 @@ constexpr Mistake mistake_in_buffers(const Match& m, const ArgumentReader<N>& r)
   return none;
 }
 
-/// What follows the buffers in any form: [root] [op] [algorithm].
+/// Returns the match with what follows the buffers in any form: [root] [op] [algorithm].
 template <std::size_t N>
 constexpr Match with_rest(const Forms& f, Match m, ArgumentReader<N> r) noexcept {
   using enum Mistake;

@@ -304,7 +304,7 @@ PAPCOLL_DECL void make_even_call(const Caller& caller, CallArguments& a) {
   }
 }
 
-/// What a blocking call keeps its blocks in.
+/// Returns the object in which a blocking call keeps its blocks.
 inline CallBlocks& blocks_of(const Caller& caller) {
   caller.core.require_no_call();
   return caller.core.blocks;
@@ -315,7 +315,7 @@ inline const Algorithm& algorithm_of(const CallArguments& a) {
   return a.algorithm != nullptr ? *a.algorithm : none;
 }
 
-/// What the policies or the algorithm name.
+/// Returns what the policies or the algorithm name.
 inline const AlgorithmSpec& spec_of(const Caller& caller, const CallArguments& a,
                                     const Route& route) {
   if (route.policies == nullptr) return algorithm_of(a).spec();

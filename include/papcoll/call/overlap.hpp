@@ -224,11 +224,11 @@ inline std::size_t units_of_element(const BufferLayout& l, std::size_t size) noe
   return size / bytes_of_unit(l, size);
 }
 
-/// Where block i of a list begins, in units; may be negative.
+/// Returns where block i of a list begins, in units; may be negative.
 inline std::ptrdiff_t displacement_of(const BufferLayout& l, std::size_t i) noexcept {
   return static_cast<std::ptrdiff_t>(l.displacements[i]);
 }
-/// Where it ends; elements have `width` units.
+/// Returns where block i ends; elements have `width` units.
 inline std::ptrdiff_t end_of(const BufferLayout& l, std::size_t i, std::size_t width) noexcept {
   return displacement_of(l, i) + static_cast<std::ptrdiff_t>(l.lengths[i] * width);
 }

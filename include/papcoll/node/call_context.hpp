@@ -224,7 +224,7 @@ struct Chunks {
   std::size_t length(std::uint32_t k) const noexcept {
     return k + 1 < count ? per_chunk : elements - first(k);
   }
-  /// Where chunk k begins, in bytes.
+  /// Returns where chunk k begins, in bytes.
   std::size_t offset(std::uint32_t k) const noexcept { return first(k) * size; }
   /// Bytes of chunk k.
   std::size_t bytes(std::uint32_t k) const noexcept { return length(k) * size; }

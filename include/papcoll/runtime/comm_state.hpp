@@ -183,9 +183,9 @@ class CommState final : public Attached, public TeamHooks {
     return here;
   }
 
-  /// What the ranks know of each other, after some were bound to other processors: they learn anew
-  /// where all sit, and share what they shared, unless groups that are other groups now need more
-  /// or less of it. Collective.
+  /// Returns what the ranks know of each other, after some were bound to other processors: they
+  /// learn anew where all sit, and share what they shared, unless groups that are other groups now
+  /// need more or less of it. Collective.
   [[gnu::cold]] static Shared<RankSetInfo> find_again(const PolledCollectives& all_ranks,
                                                       const RankSetInfo& before) {
     auto now = detail::make_shared<RankSetInfo>(before);

@@ -227,7 +227,7 @@ class MpiProcess final : public Attached, public WaitHooks {
                   "MPI_Request_get_status", "papcoll's wait");
   }
 
-  /// What communicators of the same ranks share.
+  /// Returns what communicators of the same ranks share.
   RankSetCache& known_ranks() noexcept { return known_ranks_; }
 
   /// For one more add() by each thread that has called it.

@@ -148,7 +148,7 @@ class NodeCallTracker : Pinned {
   /// Is notified of what calls cost, from the same call on on all ranks of the team.
   CostListener* costs = nullptr;
 
-  /// What signals and copies between the ranks cost, as far as they know.
+  /// Returns what signals and copies between the ranks cost, as far as they know.
   const PeerCosts& peer_costs() const noexcept { return shared_->trials.costs(); }
   /// From the same call on on all ranks.
   void begin_with(const PeerCosts& known) noexcept {
@@ -158,7 +158,7 @@ class NodeCallTracker : Pinned {
   /// On how many processors the ranks may run, as they have counted together; 0: unknown.
   std::size_t processors() const noexcept { return shared_ ? shared_->census.processors() : 0; }
 
-  /// What the ranks have learnt of arrivals in calls of this kind.
+  /// Returns what the ranks have learnt of arrivals in calls of this kind.
   Imbalance seen(const Call& call) const noexcept {
     return shared_ ? shared_->monitor.of(kind_of(call)) : Imbalance{};
   }
@@ -203,7 +203,7 @@ class NodeCallTracker : Pinned {
     return any ? shared_->context.missing() : std::string{};
   }
 
-  /// What this rank waits for in the call under way, a sentence; empty: none is under way.
+  /// Returns a sentence on what this rank waits for in the call under way; empty if none is.
   [[gnu::cold]] std::string waits_for() const {
     if (!shared_ || !shared_->context.under_way()) return {};
     std::string who = missing();

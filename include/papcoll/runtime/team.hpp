@@ -102,13 +102,14 @@ class TeamCore final : public TeamState {
   /// share memory.
   std::uint32_t next_epoch() noexcept { return node.context().epoch() + 1; }
 
-  /// What the ranks have learnt of arrivals in calls of this kind, the same on all of them.
+  /// Returns what the ranks have learnt of arrivals in calls of this kind, the same on all of them.
   Imbalance imbalance_of(const Call& call) const noexcept {
     const BackgroundExchanges* const exchanges = parts.find<BackgroundExchanges>();
     const Imbalance* const exchanged = exchanges != nullptr ? exchanges->watched() : nullptr;
     return exchanged != nullptr ? *exchanged : node.seen(call);
   }
-  /// What a predictor's calls on this team have led to, so far: what order calls run in, and why.
+  /// Returns what a predictor's calls on this team have led to, so far: what order calls run in,
+  /// and why.
   const Predictions& predictions(const AnyPredictor& predictor) {
     return parts.get<BackgroundExchanges>(*this).predictions_by(predictor);
   }

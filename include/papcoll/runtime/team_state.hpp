@@ -355,7 +355,7 @@ class TeamState : public TeamContext, public WaitHooks {
     }
   }
 
-  /// What this rank waits for, as far as it knows: a sentence part after a colon.
+  /// Returns a text on what this rank waits for, as far as it knows: a sentence part after a colon.
   [[gnu::cold, gnu::noinline]] std::string waits_for() const {
     constexpr const char* somebody = ": a peer is stopped, lost or never made the call";
     if (const std::string what = node.waits_for(); !what.empty())

@@ -72,7 +72,7 @@ class Builder {
   [[gnu::cold]] Builder(StepSink& sink, Range vector)
       : sink_(&sink), vector_(vector), size_(sink.size()), me_(sink.position()) {}
 
-  /// How many positions there are.
+  /// Returns the number of positions.
   int size() const noexcept { return size_; }
   /// The position whose steps are written.
   int position() const noexcept { return me_; }

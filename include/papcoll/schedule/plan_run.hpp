@@ -138,7 +138,8 @@ class PlanRun : Pinned {
   /// The call as messages name it.
   std::string describe_call() const { return describe(call_.collective, call_.count, call_.root); }
 
-  /// What is wrong with a message that is not as long as the step that receives it.
+  /// Returns a text on what is wrong with a message that is not as long as the step that receives
+  /// it.
   [[gnu::cold, gnu::noinline]] std::string refuse(int peer, std::size_t bytes,
                                                   const std::string& sent) const {
     return detail::joined({"papcoll: rank ", peer, " sent ", sent, " where a message of ",

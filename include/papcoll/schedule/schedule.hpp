@@ -235,7 +235,7 @@ class AnySchedule {
     return table_->segment == nullptr ? 0 : table_->segment(self_, size, element_size);
   }
 
-  /// How its positions want to be laid along a machine.
+  /// Returns how its positions want to be laid along a machine.
   MappingHint mapping_hint(Collective c, int size) const {
     return table_->mapping_hint == nullptr ? table_->constant_hint
                                            : table_->mapping_hint(self_, c, size);
@@ -249,7 +249,8 @@ class AnySchedule {
     return traffic.arcs().size() != before;
   }
 
-  /// What is played for a whole vector of so many bytes: this schedule, or the one that it chooses.
+  /// Returns what is played for a whole vector of so many bytes: this schedule, or the one that it
+  /// chooses.
   AnySchedule resolved(int size, std::size_t bytes) const {
     return table_->resolved == nullptr ? *this : table_->resolved(self_, size, bytes);
   }

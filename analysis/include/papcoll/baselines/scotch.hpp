@@ -257,8 +257,8 @@ class ScotchMachine {
   std::vector<SCOTCH_Num> terminals_;
 };
 
-/// What position each place plays by SCOTCH: a leaf of the machine for each position, several of
-/// which may be the same.
+/// Returns what position each place plays by SCOTCH: a leaf of the machine for each position,
+/// several of which may be the same.
 [[gnu::cold]] inline std::vector<SCOTCH_Num> scotch_leaves(const Traffic& traffic,
                                                            ScotchMachine& machine) {
   WeightedGraph talk{static_cast<std::size_t>(traffic.size())};

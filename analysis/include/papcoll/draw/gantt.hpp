@@ -47,7 +47,7 @@ class GanttPanel {
 
   const Panel& panel() const noexcept { return panel_; }
 
-  /// What the colours mean, in a line, of those that are used.
+  /// Returns what the colours mean, in a line, of those that are used.
   Panel legend() const {
     Panel p;
     const auto say = [&p](double room, std::string_view words) {
@@ -73,7 +73,7 @@ class GanttPanel {
     return p;
   }
 
-  /// What is to be known of the bars, in sentences.
+  /// Returns what is to be known of the bars, in sentences.
   std::string caption() const {
     std::string text =
         "Of each rank: above, its port out; in the middle, its processor; below, its port in.";

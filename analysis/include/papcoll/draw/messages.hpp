@@ -140,7 +140,7 @@ class ElementMap {
     runs = std::move(next);
   }
 
-  /// What stands there, up to the end of its run. An empty input is as good as any.
+  /// Returns what stands there, up to the end of its run. An empty input is as good as any.
   Range first_run(Operand at, std::size_t n) const {
     for (const Run& r : runs_[static_cast<std::size_t>(at.space)]) {
       if (at.offset < r.lo || at.offset >= r.hi) continue;

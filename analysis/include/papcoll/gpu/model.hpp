@@ -69,8 +69,8 @@ class Model {
     return state_.queues.stuck();
   }
 
-  /// Where a test may read and write what a process has at an address: the same address, but for
-  /// memory that only devices reach.
+  /// Returns where a test may read and write what a process has at an address: the same address,
+  /// but for memory that only devices reach.
   std::byte* reach(const void* address) {
     const std::lock_guard lock(state_.mutex);
     auto* const bytes = static_cast<std::byte*>(const_cast<void*>(address));
@@ -96,7 +96,7 @@ class Model {
     return state_.problems;
   }
 
-  /// What each process has still: allocations, imports, pinned memory, streams, events.
+  /// Returns what each process has still: allocations, imports, pinned memory, streams, events.
   std::vector<std::string> leftovers() {
     const std::lock_guard lock(state_.mutex);
     std::vector<std::string> all;
@@ -118,7 +118,7 @@ class Model {
     return all;
   }
 
-  /// How often wait() was called.
+  /// Returns the number of calls of wait().
   std::size_t waits() {
     const std::lock_guard lock(state_.mutex);
     return state_.waits;

@@ -38,10 +38,10 @@ std::vector<double> deviations(const std::vector<double>& values, std::size_t be
 
 }  // namespace detail
 
-/// Where a row of imbalances jumps: positions at which a phase begins, without the first. Binary
-/// segmentation of log₂ Ω: a part of n calls is split where the sum of |log₂ Ω − median| falls
-/// most, if it falls by more than 4 ln n times its mean; then jumps of less than a factor of two
-/// are left out. Of more than 4096 calls, medians of as many runs of calls are looked at.
+/// Returns where a row of imbalances jumps: positions at which a phase begins, without the first.
+/// Binary segmentation of log₂ Ω: a part of n calls is split where the sum of |log₂ Ω − median|
+/// falls most, if it falls by more than 4 ln n times its mean; then jumps of less than a factor of
+/// two are left out. Of more than 4096 calls, medians of as many runs of calls are looked at.
 std::vector<std::size_t> jumps_of(const std::vector<double>& omegas);
 
 /// The places whose imbalance jumps, in the order of their first calls.

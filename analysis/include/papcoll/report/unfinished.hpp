@@ -94,7 +94,8 @@ struct Ending {
 /// Nanoseconds since 1970.
 std::int64_t unix_now();
 
-/// What is left open. `now_unix`: nanoseconds since 1970, for how long ranks have been waiting.
+/// Returns what is left open. `now_unix`: nanoseconds since 1970, for how long ranks have been
+/// waiting.
 Ending ending_of(const Run& run, const Calls& calls, std::int64_t now_unix = unix_now());
 
 }  // namespace report

@@ -151,7 +151,7 @@ class SimulatedNetwork {
     std::swap(into, completed_);
   }
 
-  /// What a rank has been waiting for in vain, in words.
+  /// Returns what a rank has been waiting for in vain, in words.
   std::string awaited_by(std::uint32_t rank) const {
     for (const SimulatedMessage& m : messages_) {
       const std::string bytes = std::to_string(m.bytes) + " bytes";

@@ -33,7 +33,7 @@ struct SimulateOptions {
   std::size_t most_steps = 1'000'000'000;          ///< of all ranks: about half an hour
   std::size_t most_memory = std::size_t{4} << 30;  ///< bytes; what takes more is refused
 
-  /// What messages between two ranks cost.
+  /// Returns the costs of messages between two ranks.
   LinkCost link(const LogGops& model, int sender, int receiver) const noexcept {
     if (links.empty()) return {model.latency, model.gap_per_byte};
     return links.between(sender, receiver);

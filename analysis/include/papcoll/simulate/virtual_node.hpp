@@ -283,8 +283,8 @@ class VirtualNode : Pinned {
     return detail::page_aligned(
         detail::VirtualControlBlock::bytes(shape_.size, options_.chunk_bytes));
   }
-  /// What a call may want at once, and room for calls to take turns; as in Options, no more than a
-  /// quarter of the arena.
+  /// Returns the bytes that a call may want at once, and room for calls to take turns; as in
+  /// Options, no more than a quarter of the arena.
   static std::size_t pool_of(const Shape& shape) noexcept {
     const std::size_t wanted =
         4 * shape.count * shape.element_size * static_cast<std::size_t>(shape.size);

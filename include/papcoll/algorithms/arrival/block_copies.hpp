@@ -190,7 +190,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     return e;
   }
 
-  /// Where this rank's block begins in what rank r shows.
+  /// Returns where this rank's block begins in what rank r shows.
   std::size_t first_byte(CallContext auto& s, int r, Way way, std::size_t n) {
     if (irregular_) return entry_of(s, r).at;
     if (blocks_.shares_one()) return 0;

@@ -140,7 +140,7 @@ class PeerBuffers {
     return !direct_ || exposes_output_ || s.use_pool();
   }
 
-  /// Where this rank writes its partial result of chunk k.
+  /// Returns where this rank writes its partial result of chunk k.
   std::byte* target(CallContext auto& s, std::uint32_t k) const {
     return direct_ ? mine_ + chunks_.offset(k) : s.chunk_buffer(s.rank(), 2 * k + 1);
   }

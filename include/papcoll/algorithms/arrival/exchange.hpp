@@ -271,8 +271,9 @@ class Exchange::Run {
     return true;
   }
 
-  /// What rank r brought to chunk taken_, from `at` bytes on. This rank's own it reads where its
-  /// caller has it, from element `lo` on: a line that a peer has read may have moved to the peer.
+  /// Returns what rank r brought to chunk taken_, from `at` bytes on. This rank's own it reads
+  /// where its caller has it, from element `lo` on: a line that a peer has read may have moved to
+  /// the peer.
   const std::byte* contribution(CallContext auto& s, const Call& c, int r, std::size_t lo,
                                 std::size_t at) const {
     if (r == s.rank() && own_stays_) return c.in + lo * chunks_.size;

@@ -102,7 +102,8 @@ class PeerSlices::Run {
     }
   }
 
-  /// What peers may need of this rank. A buffer that no rank reaches for counts as seen by all.
+  /// Returns what peers may need of this rank. A buffer that no rank reaches for counts as seen by
+  /// all.
   BufferDescriptor buffers_to_expose(CallContext auto& s, const Call& c) const {
     BufferDescriptor o{s.peers().place(c.in, bytes_in_), {0, 1}};
     if (c.collective == Collective::reduce && s.rank() != c.root) {
@@ -261,7 +262,7 @@ class PeerSlices::Run {
     }
   }
 
-  /// Where this rank writes its slice: its output, the root's, or its pool.
+  /// Returns where this rank writes its slice: its output, the root's, or its pool.
   std::byte* home_of_slice(CallContext auto& s, const Call& c, const Range& own) {
     if (c.collective != Collective::reduce || s.rank() == c.root) return c.out + own.lo;
     return pooled_ ? s.pool(own.size()) : s.peers().see(s.exposed_by(c.root).out) + own.lo;

@@ -283,8 +283,8 @@ class PrefixRuns::Run {
     has_begun_ = true;
   }
 
-  /// Where this rank combines the chunk: in its output, unless its own contribution, which in
-  /// place stands there, comes last.
+  /// Returns where this rank combines the chunk: in its output, unless its own contribution, which
+  /// in place stands there, comes last.
   std::byte* target(CallContext auto& s, const Call& c) {
     return !c.by_arrivals() && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
   }
@@ -296,7 +296,7 @@ class PrefixRuns::Run {
     s.peers().pull(to, p, from + chunks_.offset(done_), chunks_.bytes(done_));
   }
 
-  /// Where the current chunk of rank p is; copied from where no rank sees it.
+  /// Returns where the current chunk of rank p is; copied from where no rank sees it.
   const std::byte* shown(CallContext auto& s, int p, Way way, What what) {
     const bool result = what == What::result;
     const std::size_t offset = chunks_.offset(done_);

@@ -34,7 +34,7 @@ class BlockStarts {
     starts_.push_back(starts_.back() + bytes);
   }
 
-  /// Where block k begins; the number of blocks is allowed, too.
+  /// Returns where block k begins; the number of blocks is allowed, too.
   std::size_t at(std::size_t k) const noexcept { return starts_.empty() ? k * each_ : starts_[k]; }
   std::size_t length(std::size_t k) const noexcept { return at(k + 1) - at(k); }
 
@@ -174,7 +174,7 @@ class AlltoallPhases {
     team_.intra(p);
   }
 
-  /// Where the representative has what all members send, by sender and then by receiver.
+  /// Returns where the representative has what all members send, by sender and then by receiver.
   const std::byte* gather() {
     const std::byte* in = call_.in;
     if (call_.in_view != nullptr) {

@@ -86,9 +86,9 @@ struct MessageLoad {
   }
   bool commutes() const noexcept { return call.reducer.commutative; }
 
-  /// What a call by nodes takes within them: phases, bytes that are combined or collected there,
-  /// and bytes that all get. If ranks are late, the bytes do not count: by nodes is quicker then.
-  /// Source: P. Alizadeh, MASc thesis, Queen's University, 2021, ch. 6.
+  /// Returns the seconds of a call by nodes within them: phases, bytes that are combined or
+  /// collected there, and bytes that all get. If ranks are late, the bytes do not count: by nodes
+  /// is quicker then. Source: P. Alizadeh, MASc thesis, Queen's University, 2021, ch. 6.
   double within(double phases, double in, double out) const noexcept {
     constexpr double nano = 1e-9;
     constexpr double pico = 1e-12;
@@ -140,7 +140,7 @@ inline double two_trees(const MessageLoad& l, double (*form)(const HockneyWithGa
   return pipeline_overhead * form(l.link, l.s.size, l.bytes(), chunk);
 }
 
-/// What an allreduce takes among n ranks or nodes by whatever is the quicker.
+/// Returns the seconds of an allreduce among n ranks or nodes by the quicker algorithm.
 inline double allreduce_seconds(const HockneyWithGap& h, int n, double m) noexcept {
   return std::min(closed_form::recursive_doubling_allreduce(h, n, m),
                   closed_form::rabenseifner_allreduce(h, n, m));
@@ -150,7 +150,7 @@ inline double allreduce_seconds(const HockneyWithGap& h, int n, double m) noexce
 inline double ring_of_nodes(const MessageLoad& l) noexcept {
   return l.commutes() ? closed_form::ring_allreduce(l.link, l.s.nodes, l.bytes()) : never;
 }
-/// What a reduce and a bcast take by whatever is the quicker.
+/// Return the seconds of a reduce and of a bcast by the quicker algorithm.
 inline double reduce_seconds(const HockneyWithGap& h, int n, double m) noexcept {
   return std::min(closed_form::binomial_reduce(h, n, m),
                   closed_form::reduce_scatter_gather_reduce(h, n, m));
@@ -332,7 +332,7 @@ inline constexpr auto candidates_by_messages = [] {
   }
 }();
 
-/// What a candidate takes by the model.
+/// Returns the seconds of a candidate by the model.
 inline double prior_of(const MessageCandidate& c, const MessageLoad& load) noexcept {
   if (c.by_nodes != nullptr && !may_go_by_nodes(load.call, load.s)) return never;
   return c.seconds(load);

@@ -50,7 +50,7 @@ class CallLearner final : public CostListener {
   static constexpr std::uint32_t first_pause = 256;          ///< before it is tried again
   static constexpr std::uint32_t longest_pause = 1U << 20U;  ///< it doubles each time
 
-  /// What a call of a kind runs, whose number among the calls of the node or of the team is
+  /// Returns what a call of a kind runs, whose number among the calls of the node or of the team is
   /// `epoch`.
   CallTrial pick(std::uint16_t kind, const Shortlist& list, std::uint32_t epoch) const noexcept {
     if (std::has_single_bit(list.allowed)) return {0, list.ids[0], 0};  // there is no choice

@@ -38,7 +38,7 @@ struct NodeLoad {
     constexpr double room = 262144;
     return (late && bytes <= room ? 1 : others()) * combine(bytes);
   }
-  /// How often ranks wait for each other where blocks go in pieces.
+  /// Returns how often ranks wait for each other where blocks go in pieces.
   double pieces() const noexcept {
     constexpr double piece = 65536;
     return 1 + bytes * others() / piece;

@@ -289,7 +289,7 @@ inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInp
   return !call.rank_order || a.keeps_order_on_request;
 }
 
-/// What a candidate costs by the model, in nanoseconds.
+/// Returns the cost of a candidate by the model, in nanoseconds.
 inline double prior_of(const NodeCandidate& c, const Call& call,
                        const SelectionInputs& s) noexcept {
   const auto bytes = static_cast<double>(bytes_of(call, s));

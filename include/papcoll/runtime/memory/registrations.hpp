@@ -93,7 +93,7 @@ class Registrations {
   }
 
   std::size_t size() const noexcept { return all_.size(); }
-  /// How often one was added or removed.
+  /// Returns how often one was added or removed.
   std::uint32_t changes() const noexcept { return changes_; }
 
   /// Makes sure that the next add() needs no memory. Throws std::bad_alloc.

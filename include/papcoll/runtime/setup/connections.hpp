@@ -74,7 +74,7 @@ class Connections {
     required_ = &t;
   }
 
-  /// What endpoint_or_native() would return, where that is known at once; else null.
+  /// Returns what endpoint_or_native() would return, where that is known at once; else null.
   Endpoint* ready(const TransportTable& t) const noexcept {
     return substitution_.empty() ? find(t) : nullptr;
   }

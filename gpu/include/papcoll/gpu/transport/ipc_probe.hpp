@@ -97,7 +97,7 @@ class IpcProbe {
   }
 
  private:
-  /// What a device refused.
+  /// Returns what a device refused.
   static std::string problem_of(auto&& f) {
     try {
       f();
@@ -186,7 +186,7 @@ class MailboxTable {
   RankNotice& notice(int rank) const { return of_rank(rank).notice; }
   /// Of all.
   std::vector<RankNotice*> notices() const { return of_all(&OfRank::notice); }
-  /// What they show in calls that depend on arrivals.
+  /// Returns what they show in calls that depend on arrivals.
   std::vector<DeviceControlBlock*> control_blocks() const { return of_all(&OfRank::control); }
 
  private:
