@@ -139,7 +139,7 @@ def wrong_members(page, text, headers):
 
 
 def wrong_tests(page, text):
-    for item in re.finditer(r"^- `(\S+)`: (\".*(?:\n  .*)*)", text, re.MULTILINE):
+    for item in re.finditer(r"^- `(\S+)`:\s+(\".*(?:\n  .*)*)", text, re.MULTILINE):
         path = pathlib.Path(item[1])
         if not path.exists():
             continue
