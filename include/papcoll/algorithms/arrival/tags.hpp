@@ -187,7 +187,7 @@ struct CombiningTree
   static constexpr std::string_view name = "CombiningTree";
   static constexpr std::string_view sentence =
       "A tree of fixed shape in rank order; whoever finds both children of a node there combines.";
-  static constexpr int most_ranks = 65536;  ///< a work word names one in 16 bits, see Chunk
+  static constexpr int most_ranks = 65536;  ///< a work word names one in 16 bits, see Run::Chunk
   /// One call of one rank, in combining_tree.hpp.
   class Run;
 };
