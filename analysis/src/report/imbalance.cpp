@@ -201,7 +201,7 @@ class ImbalanceOf {
     return clocks_.same(trace(call, a), trace(call, b)) ? 0 : bounds_[a] + bounds_[b];
   }
 
-  /// Of the two clocks that say least.
+  /// Returns the bound of the two clocks that say least.
   double bound(const Call& call) const {
     const std::size_t worst = static_cast<std::size_t>(
         std::max_element(bounds_.begin(), bounds_.end()) - bounds_.begin());

@@ -109,7 +109,7 @@ std::vector<std::string> lines_of(const std::string& module,
   return {};
 }
 
-/// From "/src/solver.c:88 (discriminator 3)".
+/// Sets file and line of a place, as in "/src/solver.c:88 (discriminator 3)".
 void set_line(Place& place, const std::string& line) {
   const std::size_t colon = line.rfind(':');
   if (colon == std::string::npos || line.starts_with("??")) return;

@@ -63,7 +63,7 @@ class Sequences {
     return call_of(rank, rank.records[*at]);
   }
 
-  /// Of most members but one; a few of them stand for all.
+  /// Returns the call of most members but one; a few of them stand for all.
   std::optional<CallOf> of_others(std::size_t but, std::uint64_t number) const {
     constexpr std::size_t enough = 16;
     std::vector<std::pair<CallOf, int>> seen;

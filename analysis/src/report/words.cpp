@@ -340,7 +340,7 @@ bool is_interpreter(const std::string& name) {
   return false;
 }
 
-/// Of an interpreter's arguments those up to what it runs.
+/// Returns an interpreter's arguments up to what it runs.
 std::string script_in(const std::string& arguments) {
   std::string text;
   bool is_value = false;

@@ -28,7 +28,7 @@ class TakenPools {
  public:
   explicit TakenPools(ArenaHeap* heap) noexcept : heap_(heap) {}
 
-  /// With pages behind it. Throws system_error.
+  /// Takes memory with pages behind it. Throws system_error.
   std::byte* take(std::size_t bytes) {
     places_.reserve(places_.size() + 1);
     give_back_ = &TakenPools::give_back_to;
@@ -258,7 +258,7 @@ template <class ControlBlock> class LentPool : public Pool {
     return true;
   }
 
-  /// Before this rank's memory goes: what late peers may still read stays for ever.
+  /// Called before this rank's memory goes: what late peers may still read stays for ever.
   void leak_pools_in_use(const ControlBlock& control, std::uint32_t epoch) noexcept {
     for (const Use& u : uses_) {
       if (has_readers(u, control, epoch)) return leak();

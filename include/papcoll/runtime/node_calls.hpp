@@ -138,7 +138,7 @@ class NodeCallTracker : Pinned {
     if (shared_) shared_->context.announce(nullptr, 0, 0);
   }
 
-  /// From here on this rank passes messages in the call under way.
+  /// Records that from here on this rank passes messages in the call under way.
   void note_messages() noexcept {
     if (!shared_) return;
     const std::uint32_t epoch = shared_->context.epoch();
@@ -150,7 +150,7 @@ class NodeCallTracker : Pinned {
 
   /// Returns what signals and copies between the ranks cost, as far as they know.
   const PeerCosts& peer_costs() const noexcept { return shared_->trials.costs(); }
-  /// From the same call on on all ranks.
+  /// Begins with known costs, from the same call on on all ranks.
   void begin_with(const PeerCosts& known) noexcept {
     shared_->trials.begin_with(known);
     ++generation_offset_;

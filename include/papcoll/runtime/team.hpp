@@ -87,14 +87,14 @@ class TeamCore final : public TeamState {
   void set_registrations(detail::Shared<Registrations> all) noexcept {
     registrations_ = std::move(all);
   }
-  /// Before the first prepared call: one that teams share which have the same arenas.
+  /// Sets, before the first prepared call, a watch that teams share which have the same arenas.
   void set_buffer_watch(detail::Shared<BufferWatch> watch) { buffer_watch_ = std::move(watch); }
   /// The buffers of this rank's prepared calls.
   const detail::Shared<BufferWatch>& buffer_watch() {
     if (buffer_watch_ == nullptr) buffer_watch_ = detail::make_shared<BufferWatch>();
     return buffer_watch_;
   }
-  /// For later calls, before which the communicator may go.
+  /// Returns a share for later calls, before which the communicator may go.
   detail::Shared<TeamCore> share() noexcept { return {owner.lock(), this}; }
 
   bool on_one_node() const noexcept { return node.is_there(); }

@@ -78,7 +78,7 @@ class PlanMemory {
   /// Returns where the elements stand.
   const ElementLocations& locations() const noexcept { return locations_; }
 
-  /// From now on r, which is not empty, has this location.
+  /// Sets the location that r, which is not empty, has from now on.
   [[gnu::cold]] void place(Range r, ElementLocation location) {
     if (areas_.size() != 0) {
       locations_.each(r, [&](const Piece& p) {

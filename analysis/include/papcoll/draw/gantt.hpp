@@ -142,7 +142,7 @@ class GanttPanel {
     panel_.svg.text({left, bottom_ + 32}, "time since the first arrival", "note");
   }
 
-  /// From when to when the rank is in the call.
+  /// Draws from when to when the rank is in the call.
   void presence(std::size_t r) {
     const int rank = static_cast<int>(r);
     panel_.svg.text({left - 16, y(rank) + 1.5 * lane_ + 4}, "rank " + std::to_string(rank),

@@ -15,7 +15,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 using DrawnRound = std::vector<DrawnMessage>;
 
-/// Of each round an arrow for each rank that sends.
+/// Returns for each round an arrow for each rank that sends.
 inline std::vector<DrawnRound> rounds_of(const MessageGraph& graph) {
   std::vector<DrawnRound> rounds(graph.rounds);
   for (const DrawnMessage& m : graph.messages) {

@@ -34,7 +34,7 @@ namespace papcoll::inline PAPCOLL_ABI::gpu {
 ///     CHECK(model.problems().empty());
 class Model {
  public:
-  /// Of that machine.
+  /// Constructs a model of `machine`.
   explicit Model(DeviceMachine machine, const ModelOptions& options = {})
       : state_(std::move(machine), options) {
     if (options.between_processes) stepper_.emplace(state_);
@@ -129,7 +129,7 @@ class Model {
     state_.left_out.insert(k);
   }
 
-  /// After k more allocations one fails.
+  /// Makes the allocation after k more fail.
   void fail_allocation(std::size_t k) {
     const std::lock_guard lock(state_.mutex);
     state_.failing = k;

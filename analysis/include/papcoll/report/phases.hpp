@@ -32,7 +32,7 @@ struct PhasesOfPlace {
 
 namespace detail {
 
-/// For each n from 0 on: the sum of what the first n values differ from their median by.
+/// Returns for each n from 0 on the sum of what the first n values differ from their median by.
 std::vector<double> deviations(const std::vector<double>& values, std::size_t begin,
                                std::size_t end, bool from_end);
 

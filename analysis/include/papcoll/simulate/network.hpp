@@ -130,7 +130,7 @@ class SimulatedNetwork {
     }
   }
 
-  /// After all events of a moment.
+  /// Ends a moment, after all of its events.
   void finish_moment(double now) {
     // What may leave at one moment leaves in the order in which its rank sends it.
     std::sort(departing_.begin(), departing_.end(), [this](std::uint32_t a, std::uint32_t b) {

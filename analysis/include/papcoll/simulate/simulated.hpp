@@ -76,11 +76,11 @@ struct Simulated {
   /// has no gaps, and is as long as from that arrival to the last exit.
   std::vector<SimulatedStep> critical_path;
 
-  /// From the first arrival to the last exit.
+  /// Returns the seconds from the first arrival to the last exit.
   double time() const {
     return exits.empty() ? 0 : last_exit() - *std::min_element(arrivals.begin(), arrivals.end());
   }
-  /// From the last arrival to the last exit.
+  /// Returns the seconds from the last arrival to the last exit.
   double tail() const {
     return exits.empty() ? 0 : last_exit() - *std::max_element(arrivals.begin(), arrivals.end());
   }

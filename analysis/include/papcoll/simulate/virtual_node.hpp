@@ -291,8 +291,8 @@ class VirtualNode : Pinned {
     constexpr std::size_t turns = std::size_t{8} << 20U;
     return detail::page_aligned(std::min(wanted + turns, Node::pool_of(Options{}.arena_bytes)));
   }
-  /// Of the larger of a rank's buffers: whole pages, and one line more, so that equal places of two
-  /// buffers do not fall on the same lines of a nearest cache.
+  /// Returns the bytes of the larger of a rank's buffers: whole pages, and one line more, so that
+  /// equal places of two buffers do not fall on the same lines of a nearest cache.
   std::size_t buffer_bytes() const noexcept {
     std::size_t most = 1;
     for (int r = 0; r < shape_.size; ++r) {

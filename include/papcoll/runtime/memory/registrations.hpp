@@ -160,7 +160,7 @@ class CallInArena {
   bool any() const noexcept { return any_; }
   Call& call() noexcept { return call_; }
 
-  /// After the call, if it did not fail.
+  /// Ends the call in the arena; called if the call did not fail.
   void finish() const noexcept {
     meet_other_addresses();
     if (output_in_ != nullptr) output_in_->copy_ends(output_, RegisteredMemory::EndsGo::out);

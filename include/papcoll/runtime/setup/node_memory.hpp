@@ -166,7 +166,7 @@ class NodeMemory : Pinned {
   /// no other nodes.
   const Node& node() const noexcept { return node_; }
 
-  /// Before the first call: which ranks of the node share a cache.
+  /// Sets which ranks of the node share a cache; called before the first call.
   void set_groups(Shared<const Groups> groups) noexcept { node_.groups = std::move(groups); }
 
   /// `broken`: the word of the communicator's control block that is not 0 once it is broken.

@@ -122,7 +122,7 @@ class SimulatedOnNode {
   }
 
  private:
-  /// Of each rank, its last-level cache on the machine that was named.
+  /// Returns for each rank its last-level cache on the machine that was named.
   std::vector<int> colours() const {
     const Machine* const machine = call_.machine();
     if (machine == nullptr) return {};

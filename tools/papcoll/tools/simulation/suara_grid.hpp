@@ -30,7 +30,7 @@ class GridWords {
            (too_many_ ? "; a neighbour speaks for a folded rank" : "");
   }
 
-  /// Of the dimensions, the inmost first; the shorter where they differ.
+  /// Returns the lengths of the dimensions, the inmost first; the shorter where they differ.
   const std::vector<int>& lengths() const noexcept { return lengths_; }
 
   /// Returns true if it is the grid of these extents, of which the last may be left out.
