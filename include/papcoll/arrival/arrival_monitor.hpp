@@ -47,7 +47,7 @@ struct CallCost {
 class CostListener {
  public:
   virtual void add(const CallCost& cost) noexcept = 0;
-  /// All that is known by now was added; so many periods have gone since the last time.
+  /// Called when all that is known by now was added; so many periods have gone since the last time.
   virtual void evaluate(std::uint32_t periods) noexcept = 0;
   /// Returns true if the next calls are to try a candidate.
   bool is_trying() const noexcept { return is_trying_; }
@@ -112,8 +112,8 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
     return epoch % noted_one_in == drawn;
   }
 
-  /// This rank arrived at `ns`, any origin, the same for all ranks. In the call, after it could be
-  /// entered.
+  /// Records that this rank arrived at `ns`, any origin, the same for all ranks. In the call, after
+  /// it could be entered.
   void note(std::uint32_t epoch, std::uint64_t ns, ArrivalClass kind, bool in_arena) noexcept {
     noted_ |= bit(epoch);
     const Word w{epoch, ns, kind.index, in_arena};
@@ -121,8 +121,8 @@ template <class ControlBlock, std::uint32_t Period = 16> class BasicArrivalMonit
                                                                         std::memory_order_relaxed);
   }
 
-  /// This rank, which has noted its arrival, is about to leave the call, after so many nanoseconds.
-  /// `block_bits`: as far as this rank knows, see CallCost.
+  /// Records that this rank, which has noted its arrival, is about to leave the call, after so many
+  /// nanoseconds. `block_bits`: as far as this rank knows, see CallCost.
   void note_cost(std::uint32_t epoch, CallTrial trial, std::uint64_t ns,
                  std::uint8_t block_bits = 0) noexcept {
     control_.arrivals(rank_).cost[epoch % ControlBlock::remembered].store(

@@ -38,7 +38,7 @@ class ArrivalForecast {
   /// order they were in: a message takes about as long.
   static constexpr std::int64_t resolution = 1000;
 
-  /// Nothing is known.
+  /// Constructs a forecast that knows nothing.
   ArrivalForecast() = default;
 
   /// `arrivals`: of each rank, in nanoseconds after anything that is common to all. Nothing is

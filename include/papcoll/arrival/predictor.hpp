@@ -179,8 +179,8 @@ class AnyPredictor {
         {table_->name, (arguments.empty() ? "" : detail::joined({":", arguments}))});
   }
 
-  /// One of the library's by its name with parameters. Throws argument_error. A template, so that
-  /// who reads no names does not instantiate every predictor.
+  /// Returns one of the library's by its name with parameters. Throws argument_error. A template,
+  /// so that who reads no names does not instantiate every predictor.
   template <class = void> static AnyPredictor parse(std::string_view text) {
     const std::string_view name = text.substr(0, text.find(':'));
     const bool bare = name.size() == text.size();

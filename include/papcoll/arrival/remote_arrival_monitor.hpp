@@ -80,7 +80,7 @@ class RemoteArrivalMonitor {
     mine_[i] = unknown;
     return calls_[i].request;
   }
-  /// It was found complete; it may have been long ago that it began.
+  /// Records that a request was found complete; it may have been long ago that it began.
   void end(std::uint32_t request, std::chrono::nanoseconds took) noexcept {
     for (std::size_t i = 0; i < std::min(noted_, kept_); ++i) {
       if (calls_[i].request == request) mine_[i] = took.count();

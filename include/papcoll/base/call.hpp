@@ -216,7 +216,7 @@ class PackedLayout {
     return packed;
   }
 
-  /// After that call: its output goes to where it belongs.
+  /// Moves, after that call, its output to where it belongs.
   void unpack(const std::byte* memory) const {
     if (call_.out_view == nullptr) return;
     const std::size_t size = call_.reducer.size;

@@ -137,7 +137,7 @@ inline bool lists_share_bytes(const Region& a, const Region& b) {
   return false;
 }
 
-/// From the first byte of a region to the end of the last.
+/// Returns the addresses of the first byte of a region and of the end of its last.
 inline std::pair<std::uintptr_t, std::uintptr_t> extent_of(const Region& r) noexcept {
   if (r.runs == nullptr) return {r.first, r.first + r.extent()};
   std::pair<std::uintptr_t, std::uintptr_t> all{UINTPTR_MAX, 0};

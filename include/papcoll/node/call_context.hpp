@@ -200,7 +200,7 @@ struct Chunks {
     }
   }
 
-  /// All in one chunk.
+  /// Returns the chunks of a message that is all in one.
   static Chunks one(std::size_t total, std::size_t element_size) noexcept {
     Chunks c;
     c.elements = total;

@@ -253,7 +253,8 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
     return s.end_reading();
   }
 
-  /// This rank has combined a result, and written it to its output besides where others find it.
+  /// Records that this rank has combined a result, and written it to its output besides where
+  /// others find it.
   void keep() noexcept { exposes_ = exposes_ || buffers_.exposes_output(); }
 
   PeerBuffers buffers_;
@@ -288,7 +289,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
     return copied != 0;
   }
 
-  /// This rank is done with chunk k.
+  /// Records that this rank is done with chunk k.
   void set_done(CallContext auto& s, std::uint32_t k) {
     done_ |= bit(k);
     const std::uint32_t before = low_;

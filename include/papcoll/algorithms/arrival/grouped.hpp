@@ -48,7 +48,7 @@ class TwoLevelSlices {
 
   int groups() const noexcept { return groups_->count(); }
   int members() const noexcept { return groups_->largest(); }
-  /// This rank's group.
+  /// Returns this rank's group.
   int group() const noexcept { return group_; }
   int number() const noexcept { return number_; }
 

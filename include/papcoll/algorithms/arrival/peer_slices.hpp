@@ -147,7 +147,7 @@ class PeerSlices::Run {
     return true;
   }
 
-  /// From here on chunks are staged.
+  /// Stages chunks from here on.
   void stage(const Call& c) noexcept {
     way_ = Way::staged;
     switch (c.collective) {

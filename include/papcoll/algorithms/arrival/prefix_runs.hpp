@@ -310,7 +310,7 @@ class PrefixRuns::Run {
     return s.peers().see(place) + before + offset;
   }
 
-  /// This rank has its chunk.
+  /// Ends a chunk, which this rank has.
   bool finish_chunk(CallContext auto& s, const Call& c) {
     std::byte* const out = c.out + chunks_.offset(done_);
     const std::byte* const own = c.in + chunks_.offset(done_);

@@ -15,7 +15,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-/// With two digits.
+/// Returns a number of hundredths as text, with two digits behind the point.
 [[gnu::cold]] inline std::string shown_hundredths(std::uint64_t hundredths) {
   const std::string digits = std::to_string(hundredths % 100);
   return joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
@@ -61,7 +61,7 @@ struct Explanation {
   std::string kept;                  ///< what became of the selection files, if any
   std::vector<std::string> refused;  ///< algorithms that cannot run this call, by reasons
 
-  /// All of it, a line for each.
+  /// Returns all members as text, a line for each.
   std::string text() const { return text_of<>(*this); }
 
  private:

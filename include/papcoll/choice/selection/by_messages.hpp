@@ -172,7 +172,8 @@ inline WeighedAlltoall flat_alltoall(const MessageLoad& l) noexcept {
   return weigh_alltoall(static_cast<double>(l.call.bytes()), l.s.size, h);
 }
 
-/// All blocks of an alltoall of a node go as one; its representative copies them four times.
+/// Returns the seconds of an alltoall in which all blocks of a node go as one; its representative
+/// copies them four times.
 inline double alltoall_by_nodes_seconds(const MessageLoad& l) noexcept {
   const double of_node = l.ranks_of_node() * l.bytes();
   const double block = l.ranks_of_node() * l.ranks_of_node() * static_cast<double>(l.call.bytes());

@@ -71,7 +71,7 @@ inline constexpr std::array threshold_fields{
 #undef PAPCOLL_THRESHOLD
 static_assert(sizeof(Thresholds) == threshold_fields.size() * sizeof(std::size_t));
 
-/// One that there is.
+/// Returns the threshold of that name; does not compile if there is none.
 consteval const ThresholdField& threshold(std::string_view name) {
   for (const ThresholdField& f : threshold_fields) {
     if (f.name == name) return f;

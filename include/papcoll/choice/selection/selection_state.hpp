@@ -147,8 +147,8 @@ inline int processors_of(const TeamCore& team) noexcept {
   state.taught += state.learner.changes() - before;
 }
 
-/// Before a call whose contract is stated, for which the learner is asked; the same call on all
-/// ranks.
+/// Called before a call whose contract is stated, for which the learner is asked; the same call on
+/// all ranks.
 inline void learn_from_call(TeamCore& team, const Call& call, const Chooser& chooser,
                             bool non_blocking) {
   if (team.options().selection != Selection::learned) return;

@@ -25,7 +25,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// may come back for other memory, a number never does.
 class MemoryImports {
  public:
-  /// For a device. Beyond `most` imports those that were not used for the longest time are closed.
+  /// Constructs the imports of a device. Beyond `most` imports those that were not used for the
+  /// longest time are closed.
   MemoryImports(gpu::Api& api, int device, std::size_t most)
       : api_(&api), device_(device), most_(most) {}
 
