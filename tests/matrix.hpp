@@ -69,7 +69,7 @@ struct Candidate {
     return algorithm.name().empty() ? "automatic" : std::string(algorithm.name());
   }
   bool serves(papcoll::Collective c) const { return row == nullptr || row->serves(c); }
-  /// Counts and strides, too? Those are for static schedules.
+  /// Returns true if the algorithm also serves counts and strides, as static schedules do.
   bool takes_any_layout() const {
     return algorithm.spec().hierarchical == nullptr && algorithm.spec().arrival == nullptr;
   }

@@ -13,7 +13,7 @@
 
 namespace bench {
 
-/// Whether two processors share an L3 cache, as a signal between them shows.
+/// What a signal between two processors shows of them: the same L3 cache, or not.
 enum class Neighbourhood : unsigned char { none, same_l3, cross_l3, mixed };
 
 inline constexpr std::array<std::string_view, 4> neighbourhood_names{"none", "near", "apart",

@@ -31,7 +31,7 @@ struct CommFacts {
 /// The team of `comm`, made if it is not there, with all that papcoll keeps for it: see
 /// runtime/comm_state.hpp. Throws argument_error.
 PAPCOLL_DECL Shared<TeamCore> core_of_comm(MPI_Comm comm, const Options* options);
-/// All transports over MPI, of which a communicator begins with that of its messages.
+/// Offers all transports over MPI, of which a communicator begins with that of its messages.
 PAPCOLL_DECL void offer_mpi_transports(TeamCore& core);
 PAPCOLL_DECL void offer_notifying_mpi_messages(TeamCore& core);
 PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept;

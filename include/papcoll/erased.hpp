@@ -187,10 +187,10 @@ class Layout {
 /// that has more.
 struct Layouts {
   constexpr Layouts() noexcept {}  // NOLINT(modernize-use-equals-default): as that of Call
-  /// The same layout for both, as in place.
+  /// Constructs the same layout for both, as in place.
   Layouts(const Layout& both)  // NOLINT(google-explicit-constructor): one is enough
       : in(both), out(both) {}
-  /// One of each.
+  /// Constructs one layout for the input and one for the output.
   Layouts(const Layout& in_, const Layout& out_) : in(in_), out(out_) {}
 
   Layout in;   ///< of the input
@@ -212,7 +212,7 @@ struct ErasedLayouts : LayoutArguments {
 
 /// The arguments of an erased call, whichever it is: borrowed.
 struct ErasedCall : CallArguments, Pinned {
-  /// One whose ranks have as many elements.
+  /// Constructs a call whose ranks have as many elements.
   ErasedCall(erased::Comm comm, Collective c, const void* in_, void* out_, std::size_t n,
              const ErasedElements& e, const erased::Layouts& l,
              papcoll::root at = papcoll::root{0}) noexcept
@@ -221,14 +221,15 @@ struct ErasedCall : CallArguments, Pinned {
     laid_.given = &l;
     if (l.in.parts() != nullptr || l.out.parts() != nullptr) layouts = &laid_;
   }
-  /// One whose blocks differ; there are none in a buffer that has a rank's elements alone.
+  /// Constructs a call whose blocks differ; there are none in a buffer that has a rank's elements
+  /// alone.
   ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks& s, void* out_,
              const blocks& r, const ErasedElements& e, papcoll::root at = papcoll::root{0}) noexcept
       : ErasedCall(comm, c, in_, out_, e, at) {
     differing_ = {maker_of_irregular(c), s, r};
     irregular = &differing_;
   }
-  /// One without elements.
+  /// Constructs a call without elements.
   ErasedCall(erased::Comm comm, Collective c) noexcept : CallArguments(c), core(comm.core()) {}
 
   TeamCore& core;

@@ -127,7 +127,7 @@ struct ErasedLayout {
   }
 };
 
-/// Where `count` elements of one of a call's buffers lie.
+/// Returns the view of `count` elements of one of a call's buffers.
 inline const BufferView* view_of_erased(const Caller& caller, const char* name,
                                         const erased::Layout& layout, std::size_t count,
                                         std::size_t size, bool is_written, BufferView& room) {

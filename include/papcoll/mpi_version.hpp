@@ -39,7 +39,7 @@ struct MpiVersion {
   std::string running;
 };
 
-/// Which MPI library the calling file was compiled for, and which one the process has.
+/// Returns which MPI library the calling file was compiled for, and which one the process has.
 ///
 /// Parameters: none. Return value: a MpiVersion. Exceptions: std::bad_alloc. Complexity: one call
 /// of MPI_Get_library_version.

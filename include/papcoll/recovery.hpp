@@ -184,7 +184,7 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
   return detail::make_shared<Shrunk>(std::move(next), std::move(core));
 }
 
-/// Of a communicator that MPI has, and if the job can go on.
+/// Returns the process, if MPI has the communicator and the job can go on; else throws.
 [[gnu::cold]] inline Shared<MpiProcess> require_recovery(MPI_Comm comm) {
   CommState::require_usable(comm);
   Shared<MpiProcess> process = MpiProcess::get();

@@ -50,7 +50,7 @@ struct Version {
   std::string_view text;
 };
 
-/// Which papcoll the calling file was compiled with, how, and by which compiler.
+/// Returns which papcoll the calling file was compiled with, how, and by which compiler.
 ///
 /// Parameters: none. Return value: a Version, a constant expression. Exceptions: none. Complexity:
 /// constant; neither MPI nor a communicator is needed, and any thread may call it at any time.

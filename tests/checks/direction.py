@@ -19,7 +19,7 @@ ANALYSIS = [["model/", "profile/", "baselines/", "pattern/", "statistics/", "sim
             ["draw/"], ["report/"], ["what_if/"]]
 LAYERS = [[folder] for folder in FOLDERS] + [[PUBLIC]] + ANALYSIS
 
-# Rooms of one layer that do not include each other.
+# Folders of one layer that do not include each other.
 STRANGERS = [
     ["pattern/", "statistics/", "simulate/"],
 ]
@@ -58,7 +58,7 @@ INCLUDERS_OF_CUDA = ["gpu/cuda_runtime", "gpu/cuda_faults"]
 
 # The preprocessor's conditions live in these; elsewhere each needs its reason here.
 CONDITIONS = {
-    "base/config": "the one place of #if",
+    "base/config": "what depends on compiler, sanitizer or machine",
     "base/version": "#error where the compiler was not told which C++",
     "topology/hwloc": "#error where PAPCOLL_WITH_HWLOC is missing",
     "transport/message_transports": "simulated ranks have an endpoint of their own",

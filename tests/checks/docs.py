@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What documents and comments name exists. Run in the root of the sources.
 
-docs.py            links between documents, paths in backticks, tests that contracts.md names, that
-                   docs/README.md leads to every page, and files that comments of sources name
+docs.py            links between documents, paths in backticks, members of structs, tests that
+                   contracts.md names, that docs/README.md leads to every page, and files that
+                   comments of sources name
+
+A table whose first heading is a type in backticks, such as `papcoll::Options`, lists members of that
+struct. Elsewhere the members in `Options::member` and `CallTraits::member` are read.
+
 docs.py selftest   each kind of fault is found in a text that has it
 """
 
@@ -106,18 +111,43 @@ def wrong_paths(page, text, files):
                     yield f"{page}:{number}: names {word}, which does not exist"
 
 
+def members_of(struct, texts):
+    """The words in the code of a struct; empty if there is none of that name."""
+    found = set()
+    for text in texts:
+        for body in re.findall(rf"^struct {struct}\b[^;{{]*{{(.*?)^}};", text, re.MULTILINE | re.DOTALL):
+            found |= set(re.findall(r"\w+", re.sub("//.*", "", body)))
+    return found
+
+
+def wrong_members(page, text, headers):
+    """`headers` are the texts in which structs are looked up."""
+    named, struct = [], None
+    lines = without_code(text).split("\n")
+    for number, (line, next_line) in enumerate(zip(lines, [*lines[1:], ""]), 1):
+        named += [(number, *each) for each in re.findall(r"\b(Options|CallTraits)::(\w+)", line)]
+        if re.match(r"\|[ |:-]+$", next_line):
+            head = re.match(r"\| `(?:papcoll::)?([A-Z]\w*)` \|", line)
+            struct = head[1] if head else None
+        elif not line.startswith("|"):
+            struct = None
+        elif struct and (cell := re.match(r"\| `(\w+)` \|", line)):
+            named.append((number, struct, cell[1]))
+    for number, struct, member in named:
+        if member not in members_of(struct, headers):
+            yield f"{page}:{number}: names {member}, which {struct} does not have"
+
+
 def wrong_tests(page, text):
-    for number, line in enumerate(text.split("\n"), 1):
-        match = re.match(r'- `(\S+)`: "(.*)"$', line)
-        if not match:
+    for item in re.finditer(r"^- `(\S+)`:\s+(\".*(?:\n  .*)*)", text, re.MULTILINE):
+        path = pathlib.Path(item[1])
+        if not path.exists():
             continue
-        path, name = pathlib.Path(match.group(1)), match.group(2)
-        if path.exists():
-            # Names may be broken over lines.
-            code = re.sub(r'"\s*\n\s*"', "", path.read_text(encoding="utf-8"))
-            if f'TEST_CASE("{name}"' not in code.replace("TEST_CASE(\n", "TEST_CASE("):
-                if not re.search(r'TEST_CASE\(\s*"' + re.escape(name) + '"', code):
-                    yield f'{page}:{number}: {path} has no test "{name}"'
+        # Names may be broken over lines, here and there.
+        code = re.sub(r'"\s*\n\s*"', "", path.read_text(encoding="utf-8"))
+        for name in re.findall(r'"([^"]*)"', re.sub(r"\s+", " ", item[2])):
+            if not re.search(r'TEST_CASE\(\s*"' + re.escape(name) + '"', code):
+                yield f'{page}:{text.count(chr(10), 0, item.start()) + 1}: {path} has no test "{name}"'
 
 
 def wrong_comments(source, text, files):
@@ -141,11 +171,13 @@ def pages_not_reached(index, text):
 def check():
     files = sources()
     complaints = []
+    headers = [p.read_text(encoding="utf-8") for p in files if p.suffix == ".hpp" and "include" in p.parts]
     for page in documents(files):
         text = page.read_text(encoding="utf-8")
         complaints += wrong_links(page, text)
         if "results" not in page.parts and page.name != "CHANGELOG.md":
             complaints += wrong_paths(page, text, files)
+            complaints += wrong_members(page, text, headers)
         complaints += wrong_tests(page, text)
     index = pathlib.Path("docs/README.md")
     complaints += pages_not_reached(index, index.read_text(encoding="utf-8"))
@@ -159,6 +191,8 @@ def check():
 
 def selftest():
     page, files = pathlib.Path("docs/x.md"), sources()
+    header = ["struct Options {\n  /// none of it\n  int chunk_bytes = 1;\n  bool learn{};\n};\n"]
+    table = "| `papcoll::Options` | |\n| --- | --- |\n| `{}` | |\n\n| part |\n| --- |\n| `any` |"
     cases = [
         (wrong_links(page, "[a](nowhere.md)"), 1),
         (wrong_links(page, "[a](tutorial.md#no-such-heading)"), 1),
@@ -166,8 +200,12 @@ def selftest():
         (wrong_paths(page, "`base/nothing.hpp` and `nothing.py`", files), 2),
         (wrong_paths(page, "`nothing/at/all/`", files), 1),
         (wrong_paths(page, "`base/call.hpp`, `call.hpp`, `tests/unit/`, `base/NAME.hpp`", files), 0),
+        (wrong_members(page, table.format("chunk_bytes"), header), 0),
+        (wrong_members(page, table.format("none"), header), 1),
+        (wrong_members(page, "`Options::learn`, `Options::window`", header), 1),
         (wrong_tests(page, '- `tests/unit/base/op_test.cpp`: "no such test"'), 1),
-        (wrong_tests(page, '- `tests/unit/base/op_test.cpp`: "every combination is op(low, high)"'), 0),
+        (wrong_tests(page, '- `tests/unit/base/op_test.cpp`: "every combination\n  is op(low, high)"'), 0),
+        (wrong_tests(page, '- `tests/unit/base/op_test.cpp`: "every combination is op(low, high)",\n  "no such"'), 1),
         (wrong_comments(pathlib.Path("tests/x.hpp"), "// see base/nothing.hpp\nint x;  // and nothing.py", files), 2),
         (wrong_comments(pathlib.Path("tests/x.sh"), "# nothing.sh\necho ${x#nothing.py}", files), 1),
         (wrong_comments(pathlib.Path("tests/x.hpp"),

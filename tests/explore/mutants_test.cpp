@@ -35,7 +35,7 @@ constexpr auto bcast = Collective::bcast;
 constexpr auto allgather = Collective::allgather;
 constexpr auto barrier = Collective::barrier;
 
-/// Whether the script fails under the mutant, and does not without it.
+/// Returns true if the script fails under the mutant, and does not without it.
 template <class Mutant> bool found_in(const Script& script) {
   using ControlBlock = std::remove_cvref_t<decltype(std::declval<Mutant>().control_block())>;
   using Bells = std::remove_cvref_t<decltype(std::declval<Mutant>().bells())>;

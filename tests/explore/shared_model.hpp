@@ -104,7 +104,7 @@ class SharedModel {
     if (releases(order)) give(c.released);
   }
 
-  /// Whether stores that are not sequentially consistent stay unseen by the other ranks until their
+  /// True if stores that are not sequentially consistent stay unseen by the other ranks until their
   /// rank's next sequentially consistent store, read-modify-write or sleep, or until another rank
   /// waits for them: what a processor with a store buffer may do, at its laziest.
   bool delays_stores = false;

@@ -73,7 +73,7 @@ class TopologyCommand final : public Command {
   }
 
  private:
-  /// Of the machine that this process runs on: what CUDA says of its GPUs, too.
+  /// Returns the text of the machine that this process runs on, with what CUDA says of its GPUs.
   static std::string with_access(const Machine& machine) {
     return described(machine) + (machine.gpus.empty() || optional_parts().gpu_access == nullptr
                                      ? ""

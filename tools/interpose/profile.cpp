@@ -24,7 +24,7 @@ void interpose::found_another_kind(const std::string& sentence) {
 
 namespace {
 
-/// What the recorder calls, looked up.
+/// Returns what the recorder calls, looked up.
 const papcoll::profile::MpiCalls& found_mpi() {
   static const papcoll::profile::MpiCalls calls{
 #define INTERPOSE_FOUND(NAME) \

@@ -92,7 +92,7 @@ class Communicators {
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &Communicators::ends, &keyval_, nullptr);
   }
 
-  /// What is known of a communicator; null if it is none.
+  /// Returns what is known of a communicator; null if it is none.
   Communicator* find(MPI_Comm handle) {
     const std::uint64_t now = generation_.now();
     if (last_.is(handle, now)) return last_.found;
@@ -152,7 +152,8 @@ class Communicators {
     Ending* outer_;
   };
 
-  /// How many calls of this process ran by which algorithm, on communicators that have ended, too.
+  /// Returns the numbers of this process's calls by algorithm, on communicators that have ended,
+  /// too.
   static CallsByAlgorithm calls_by_algorithm() {
     TakenOver& t = taken_over();
     const std::lock_guard lock(t.mutex);
@@ -351,7 +352,7 @@ class Communicators {
                  c.size, reason.c_str());
   }
 
-  /// What distinguishes reasons: words without digits, unlike names of files.
+  /// Returns what distinguishes reasons: words without digits, unlike names of files.
   static std::string without_numbers(const std::string& text) {
     std::string words;
     for (std::size_t begin = 0; begin < text.size();) {

@@ -65,8 +65,8 @@ int broadcast(void* data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm
   });
 }
 
-/// What a rank contributes to an allgather or a gather, as bytes one after the other. In place
-/// there is none: it is in the output.
+/// Returns what a rank contributes to an allgather or a gather, as bytes one after the other. In
+/// place there is none: it is in the output.
 inline const void* contribution(const Elements& in, const void* out, std::size_t out_bytes) {
   if (in.bytes() == 0) return send_scratch().get(1);
   // One in the output stands for another thing with papcoll, or is refused, and MPI would read it.

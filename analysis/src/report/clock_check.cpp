@@ -33,7 +33,7 @@ struct Allowed {
   double at, low, high;
   bool after_a_jump = false;
 
-  /// What holds some time before or later.
+  /// Returns what holds some time before or later.
   Allowed when(double time) const {
     const double more = Clocks::drift * std::fabs(time - at);
     return {time, low - more, high + more, after_a_jump};
@@ -45,9 +45,9 @@ struct Allowed {
   }
 };
 
-/// What is left open at each time by all that is known of a clock. A jump is where two that follow
-/// one another exclude each other; those before it that would also hold after it are left out, as
-/// it may have been before them.
+/// Returns what is left open at each time by all that is known of a clock. A jump is where two that
+/// follow one another exclude each other; those before it that would also hold after it are left
+/// out, as it may have been before them.
 std::vector<Allowed> narrowed(std::vector<Allowed> all) {
   std::sort(all.begin(), all.end(), [](const Allowed& a, const Allowed& b) { return a.at < b.at; });
   std::vector<Allowed> out;

@@ -120,7 +120,7 @@ class TimelineData {
   }
 
   std::size_t calls() const noexcept { return time_.size(); }
-  /// Of how many calls each shown one is the most imbalanced.
+  /// Returns of how many calls each shown one is the most imbalanced.
   std::size_t each() const noexcept { return each_; }
 
   std::string script() const {

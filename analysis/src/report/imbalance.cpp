@@ -85,7 +85,7 @@ class MostOneWay {
     if (far < unknown) between_nodes.at(size).push_back(far);
   }
 
-  /// What one in ten calls stays below, of those sizes and of larger ones.
+  /// Returns the limits below which one in ten calls stays, of those sizes and of larger ones.
   static Limits limits(std::array<std::vector<double>, classes>& seen) {
     Limits all{};
     double least = unknown;
@@ -201,7 +201,7 @@ class ImbalanceOf {
     return clocks_.same(trace(call, a), trace(call, b)) ? 0 : bounds_[a] + bounds_[b];
   }
 
-  /// Of the two clocks that say least.
+  /// Returns the bound of the two clocks that say least.
   double bound(const Call& call) const {
     const std::size_t worst = static_cast<std::size_t>(
         std::max_element(bounds_.begin(), bounds_.end()) - bounds_.begin());

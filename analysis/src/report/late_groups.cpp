@@ -111,8 +111,8 @@ class LateGroupsOf {
     out_.push_back(std::move(group));
   }
 
-  /// Whether `ranks`, in rising order, are all members that their nodes have. Where ranks share
-  /// processors, those that get one first may leave as many others late, time and again, in a
+  /// Returns true if `ranks`, in rising order, are all members that their nodes have. Where ranks
+  /// share processors, those that get one first may leave as many others late, time and again, in a
   /// balanced program.
   bool are_nodes(std::uint32_t communicator, const std::vector<std::int32_t>& ranks) const {
     const auto is_named = [&ranks](std::int32_t rank) {
@@ -199,7 +199,8 @@ class LateGroupsOf {
     return s;
   }
 
-  /// Whether they took longer since their calls before than the others, in the median.
+  /// Returns true if the late ranks took longer since their calls before than the others, in the
+  /// median.
   bool is_own_doing(const Call& call, std::size_t late, double gap) {
     const auto middle = [&](std::size_t begin, std::size_t end) {
       outside_.clear();

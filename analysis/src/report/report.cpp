@@ -30,7 +30,8 @@ namespace report {
 namespace detail {
 namespace {
 
-/// From the begin of recording to MPI_Finalize, until now if it runs, or to the last sign of life.
+/// Returns the seconds from the begin of recording to MPI_Finalize, until now if it runs, or to the
+/// last sign of life.
 double recorded_seconds(const RankTrace& r, std::int64_t now_unix, const Clocks& clocks,
                         std::size_t trace) {
   std::uint64_t end = r.header.ended;

@@ -30,8 +30,8 @@ namespace report {
 namespace detail {
 namespace {
 
-/// What a program prints that reads `input`; nothing if it cannot be run or fails. No shell sees
-/// the arguments.
+/// Returns what a program prints that reads `input`; empty if it cannot be run or fails. No shell
+/// sees the arguments.
 std::optional<std::string> output_of(const std::vector<std::string>& arguments,
                                      const std::string& input) {
   struct Close {
@@ -109,7 +109,7 @@ std::vector<std::string> lines_of(const std::string& module,
   return {};
 }
 
-/// From "/src/solver.c:88 (discriminator 3)".
+/// Sets file and line of a place, as in "/src/solver.c:88 (discriminator 3)".
 void set_line(Place& place, const std::string& line) {
   const std::size_t colon = line.rfind(':');
   if (colon == std::string::npos || line.starts_with("??")) return;

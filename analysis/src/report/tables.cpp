@@ -130,7 +130,7 @@ Row cells_of(const Summary& s) {
   return row;
 }
 
-/// Whether there are calls of several sizes, so that ranges say something.
+/// Returns the name of a range of sizes; "–" for a barrier, which has none.
 std::string range_name(const Report& r, profile::MpiCollective c, std::size_t range) {
   return c == profile::MpiCollective::barrier ? "–" : r.ranges[range].name;
 }

@@ -52,7 +52,7 @@ struct Recorded {
   std::size_t most_members = 0;
 };
 
-/// Whether it is the bytes that a message takes its time for.
+/// Returns true if a message takes its time for the bytes, not for the latency.
 bool is_by_volume(const OneWay& one_way, std::uint64_t bytes) {
   const OneWayTimes& times =
       one_way.between_nodes.measured() ? one_way.between_nodes : one_way.on_node;

@@ -31,14 +31,14 @@ CallOf call_of(const RankTrace& rank, const profile::Record& r) {
           rank.place(r)};
 }
 
-/// Whether all ranks name the same number of bytes.
+/// Returns true if all ranks name the same number of bytes.
 bool has_same_bytes(profile::MpiCollective c) {
   using enum profile::MpiCollective;
   return c == bcast || c == reduce || c == allreduce || c == scan || c == exscan ||
          c == allgather || c == alltoall || c == reduce_scatter_block;
 }
 
-/// What distinguishes calls of a communicator.
+/// Returns what distinguishes calls of a communicator.
 auto signature(const CallOf& c) {
   return std::tuple{c.collective, c.flags, c.root, c.place,
                     has_same_bytes(c.collective) ? c.bytes : 0};
@@ -63,7 +63,7 @@ class Sequences {
     return call_of(rank, rank.records[*at]);
   }
 
-  /// Of most members but one; a few of them stand for all.
+  /// Returns the call of most members but one; a few of them stand for all.
   std::optional<CallOf> of_others(std::size_t but, std::uint64_t number) const {
     constexpr std::size_t enough = 16;
     std::vector<std::pair<CallOf, int>> seen;
@@ -87,7 +87,7 @@ class Sequences {
     return most->first;
   }
 
-  /// Which call a member left out that does another one at `number`, or none any more.
+  /// Returns which call a member left out that does another one at `number`, or none any more.
   std::optional<CallOf> skipped(std::size_t member, std::uint64_t number) const {
     const auto same = [](const std::optional<CallOf>& a, const std::optional<CallOf>& b) {
       return a && b && signature(*a) == signature(*b);
@@ -120,9 +120,9 @@ class Sequences {
     return of_others(member, at);
   }
 
-  /// Which call before `number`, to which it has not come, a member left out: from some call on it
-  /// makes those that the others make one later, and the first of these differs from theirs. None
-  /// if its calls are the same either way.
+  /// Returns which call before `number`, to which it has not come, a member left out: from some
+  /// call on it makes those that the others make one later, and the first of these differs from
+  /// theirs. None if its calls are the same either way.
   std::optional<CallOf> left_out_before(std::size_t member, std::uint64_t number) const {
     constexpr std::uint64_t far = 10000;
     std::optional<std::uint64_t> first;

@@ -87,7 +87,7 @@ static std::string sentence(const Report& r, const SingleDelay& d) {
 
 namespace {
 
-/// What a rank does that has not come, as the end of a sentence.
+/// Returns what a rank does that has not come, as the end of a sentence.
 std::string whereabouts_text(const Run& run, const Whereabouts& w) {
   using Kind = Whereabouts::Kind;
   const std::string last =
@@ -351,7 +351,7 @@ std::string ranks_and_nodes(const Run& run) {
 namespace detail {
 namespace {
 
-/// Whether a program runs others, which its arguments name.
+/// Returns true if a program runs others, which its arguments name.
 bool is_interpreter(const std::string& name) {
   for (const std::string_view known : {"python", "pypy", "perl", "ruby", "julia", "Rscript", "R",
                                        "octave", "lua", "tclsh", "node", "java"}) {
@@ -362,7 +362,7 @@ bool is_interpreter(const std::string& name) {
   return false;
 }
 
-/// Of an interpreter's arguments those up to what it runs.
+/// Returns an interpreter's arguments up to what it runs.
 std::string script_in(const std::string& arguments) {
   std::string text;
   bool is_value = false;

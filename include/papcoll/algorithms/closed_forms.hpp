@@ -32,7 +32,7 @@ struct Hockney {
   double beta = 6.25e-11;  ///< seconds a byte sent
   double gamma = 2e-10;    ///< seconds a byte combined
 
-  /// What a message of so many bytes takes.
+  /// Returns the seconds of a message of so many bytes.
   constexpr double message(double bytes) const noexcept { return alpha + beta * bytes; }
 
   friend bool operator==(const Hockney&, const Hockney&) = default;
@@ -52,7 +52,7 @@ struct HockneyWithGap : Hockney {
   /// A gap of so many seconds.
   constexpr HockneyWithGap(const Hockney& h, double seconds) noexcept : Hockney(h), gap(seconds) {}
 
-  /// How long a message of so many bytes keeps its port.
+  /// Returns the seconds for which a message of so many bytes keeps its port.
   constexpr double port(double bytes) const noexcept { return gap + beta * bytes; }
 
   friend bool operator==(const HockneyWithGap&, const HockneyWithGap&) = default;

@@ -47,11 +47,11 @@ struct CallCost {
 class CostListener {
  public:
   virtual void add(const CallCost& cost) noexcept = 0;
-  /// All that is known by now was added; so many periods have gone since the last time.
+  /// Called when all that is known by now was added; so many periods have gone since the last time.
   virtual void evaluate(std::uint32_t periods) noexcept = 0;
   /// Returns true if the next calls are to try a candidate.
   bool is_trying() const noexcept { return is_trying_; }
-  /// How often that has led to another choice.
+  /// Returns how often that has led to another choice.
   std::uint32_t changes() const noexcept { return changes_; }
 
  protected:

@@ -38,7 +38,7 @@ class ArrivalForecast {
   /// order they were in: a message takes about as long.
   static constexpr std::int64_t resolution = 1000;
 
-  /// Nothing is known.
+  /// Constructs a forecast that knows nothing.
   ArrivalForecast() = default;
 
   /// `arrivals`: of each rank, in nanoseconds after anything that is common to all. Nothing is
@@ -164,7 +164,7 @@ class Predictions {
   const ArrivalForecast& forecast() const noexcept { return forecast_; }
   BackgroundAllgather& allgather() noexcept { return allgather_; }
 
-  /// How often a forecast came into force, on all ranks alike.
+  /// Returns how often a forecast came into force, on all ranks alike.
   std::uint32_t generation() const noexcept { return generation_; }
 
   /// Records that this rank arrived in a call. All ranks record the same calls.
@@ -199,7 +199,7 @@ class Predictions {
     forecast_ = std::move(next);
   }
 
-  /// What is in force, in a sentence.
+  /// Returns a sentence on what is in force.
   std::string describe() const {
     if (!forecast_.is_known()) {
       return detail::joined(

@@ -179,8 +179,8 @@ class AnyPredictor {
         {table_->name, (arguments.empty() ? "" : detail::joined({":", arguments}))});
   }
 
-  /// One of the library's by its name with parameters. Throws argument_error. A template, so that
-  /// who reads no names does not instantiate every predictor.
+  /// Returns one of the library's by its name with parameters. Throws argument_error. A template,
+  /// so that who reads no names does not instantiate every predictor.
   template <class = void> static AnyPredictor parse(std::string_view text) {
     const std::string_view name = text.substr(0, text.find(':'));
     const bool bare = name.size() == text.size();
@@ -197,7 +197,7 @@ class AnyPredictor {
          "': take MovingAverage:window, Exponential:weight or LastValue"});
   }
 
-  /// What it will have seen of one rank; empty at first.
+  /// Returns a new history of one rank's arrivals; empty at first.
   detail::Owned<ArrivalHistory> new_history() const { return table_->new_history(self_); }
 
   friend bool operator==(const AnyPredictor& a, const AnyPredictor& b) {

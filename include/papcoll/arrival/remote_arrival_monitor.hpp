@@ -80,7 +80,7 @@ class RemoteArrivalMonitor {
     mine_[i] = unknown;
     return calls_[i].request;
   }
-  /// It was found complete; it may have been long ago that it began.
+  /// Records that a request was found complete; it may have been long ago that it began.
   void end(std::uint32_t request, std::chrono::nanoseconds took) noexcept {
     for (std::size_t i = 0; i < std::min(noted_, kept_); ++i) {
       if (calls_[i].request == request) mine_[i] = took.count();
@@ -148,7 +148,7 @@ class RemoteArrivalMonitor {
     bool synchronizes = false;  ///< no rank leaves it before all have arrived
   };
 
-  /// Where the call under way is noted; beyond those that are kept: nowhere.
+  /// Returns the place at which the call under way is noted.
   std::size_t next_place() noexcept {
     const std::size_t i = noted_++;
     return i < kept_ ? i : (turns_.calls() * 0x9e3779b9U >> 8U) % noted_;

@@ -63,7 +63,7 @@ struct counts {
                   "a std::vector<int>");
   }
 
-  /// How many there are.
+  /// Returns the number of counts.
   std::size_t size() const noexcept { return size_; }
   /// Returns true if number i is negative.
   bool is_negative(std::size_t i) const noexcept { return is_signed_ && bits(i) >> 63U != 0; }
@@ -140,7 +140,7 @@ struct BufferLayout {
 template <class B> struct BufferTraits {
   /// The address.
   static auto* data(const B& buffer) noexcept { return buffer.data; }
-  /// Where the elements lie.
+  /// Returns the layout of the elements.
   static BufferLayout layout(const B& buffer) requires requires {
     { buffer.layout() } -> std::same_as<BufferLayout>;
   }
@@ -239,7 +239,7 @@ template <class M> concept MdspanLike = requires(const M& m) {
 
 /// Mdspans are buffers.
 template <MdspanLike M> struct BufferTraits<M> {
-  /// Where it begins.
+  /// Returns the address of the first element.
   static auto* data(const M& m) { return m.data_handle(); }
   /// Its dimensions, with a stride for each.
   static BufferLayout layout(const M& m) {
@@ -289,7 +289,7 @@ template <Buffer R> constexpr auto* address_of(R& buffer) noexcept {
   }
 }
 
-/// Where its elements lie.
+/// Returns the layout of its elements.
 template <Buffer R> BufferLayout layout_of(const R& buffer) {
   if constexpr (ContiguousRange<const R>) {
     return {.dimensions = 1, .extents = {std::ranges::size(buffer)}, .strides = {1}};

@@ -139,7 +139,7 @@ struct Call {
 
 namespace detail {
 
-/// How many numbers Call::counts points to, among so many ranks.
+/// Returns the number of numbers that Call::counts points to, among so many ranks.
 inline std::size_t counts_of(const Call& call, int size) noexcept {
   const auto ranks = static_cast<std::size_t>(size);
   return traits_of(call.collective).vector == VectorOf::block_per_pair ? 2 * ranks : ranks;
@@ -223,7 +223,7 @@ class PackedLayout {
     return packed;
   }
 
-  /// After that call: its output goes to where it belongs.
+  /// Moves, after that call, its output to where it belongs.
   void unpack(const std::byte* memory) const {
     if (call_.out_view == nullptr) return;
     const std::size_t size = call_.reducer.size;

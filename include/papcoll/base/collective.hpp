@@ -191,7 +191,7 @@ constexpr bool has_one_buffer(Collective c) noexcept {
   return traits_of(c).is(CollectiveTraits::one_buffer);
 }
 
-/// What the buffers of a rank hold.
+/// Returns what the buffers of a rank hold.
 constexpr CollectiveTraits::Buffers buffers_of(Collective c, bool is_root) noexcept {
   return is_root || !is_rooted(c) ? traits_of(c).root : traits_of(c).others;
 }

@@ -5,7 +5,8 @@
 
 #include <cstddef>
 
-// The one room of #if: everything that depends on compiler, sanitizer or machine is named here.
+// What depends on compiler, sanitizer or machine has its name here. The few other headers with #if
+// are listed in tests/checks/direction.py, each with its reason.
 
 #if !defined(__linux__) || !(defined(__x86_64__) || defined(__aarch64__))
 #error "papcoll needs Linux on x86-64 or AArch64 (futex, memfd, process-shared atomics)"

@@ -70,7 +70,7 @@ namespace detail {
 inline constexpr const char* recovery_advice =
     "where MPI goes on, papcoll::shrink makes a communicator of the ranks that are left";
 
-/// What another message may quote of one: without "papcoll: ".
+/// Returns the text without "papcoll: ", as another message may quote it.
 [[gnu::cold]] inline std::string bare(std::string text) {
   constexpr const char* prefix = "papcoll: ";
   if (text.rfind(prefix, 0) == 0) text.erase(0, std::char_traits<char>::length(prefix));

@@ -308,7 +308,7 @@ class KeptMemory {
     }
     return data_.get();
   }
-  /// What get() returned last.
+  /// Returns what get() returned last.
   std::byte* data() const noexcept { return data_.get(); }
 
   /// Never gives the memory back: something may still touch it.

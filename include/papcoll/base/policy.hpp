@@ -41,7 +41,7 @@ inline constexpr std::array contracts{
     ContractTraits{"Reproducible", "bits must not depend on arrivals", true, false, false, true},
 };
 
-/// What a contract is made of.
+/// Returns the traits of a contract.
 constexpr const ContractTraits& traits_of(NumericalContract c) noexcept {
   return contracts[static_cast<std::size_t>(c)];
 }
@@ -147,8 +147,8 @@ using pick_policy = typename PickPolicy<Kind, Default, Ps...>::type;
 // What one policy needs of another is a bit. The text for a need that is not met:
 // choice/policies/requirements.hpp.
 
-/// What a schedule needs of its arrival and transport policies; static schedules do not define it,
-/// since they all need the same.
+/// What a schedule needs of its arrival and transport policies: capability bits; positions for a
+/// schedule that has no `needs`.
 template <class S>
 inline constexpr unsigned needs_of = [] {
   if constexpr (requires { S::needs; }) {

@@ -88,7 +88,8 @@ constexpr char lower(char c) noexcept {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// How many letters have to be put in, left out or exchanged to make b of a; case does not count.
+/// Returns the number of letters that have to be put in, left out or exchanged to make b of a; case
+/// does not count.
 [[gnu::cold]] inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;

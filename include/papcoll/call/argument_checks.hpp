@@ -66,7 +66,7 @@ template <class T> consteval std::uint32_t type_hash() noexcept {
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL const std::string& why_no_ipc_of(const TeamCore& core) noexcept;
-/// Where the ranks of a team on several nodes sit; null if they are on one.
+/// Returns the machine of a team on several nodes; null if they are on one.
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept;
 
 /// The call that is being checked, and the rank that makes it.

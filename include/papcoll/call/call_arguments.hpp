@@ -70,7 +70,7 @@ struct KeptArguments {
   std::byte token{};
 };
 
-/// Elements of a buffer that holds that, in a call of blocks of n elements.
+/// Returns the number of elements of a buffer that holds `what`, in a call of blocks of n elements.
 PAPCOLL_DECL std::size_t length_of(const Caller& caller, Holds what, std::size_t n);
 
 [[noreturn]] PAPCOLL_DECL void refuse_lengths(const Caller& caller, std::size_t found,

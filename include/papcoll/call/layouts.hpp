@@ -75,7 +75,7 @@ inline bool is_of_blocks(const BufferLayout& l, std::size_t size) noexcept {
          l.strides[1] == static_cast<std::ptrdiff_t>(units_of_element(l, size));
 }
 
-/// How far blocks are apart, for messages.
+/// Returns a text on how far blocks are apart, for messages.
 inline std::string distance_of(const BufferLayout& l) {
   return joined({magnitude(l.strides[0]), l.unit == 0 ? " elements apart" : " bytes apart"});
 }

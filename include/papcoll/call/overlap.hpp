@@ -137,7 +137,7 @@ inline bool lists_share_bytes(const Region& a, const Region& b) {
   return false;
 }
 
-/// From the first byte of a region to the end of the last.
+/// Returns the addresses of the first byte of a region and of the end of its last.
 inline std::pair<std::uintptr_t, std::uintptr_t> extent_of(const Region& r) noexcept {
   if (r.runs == nullptr) return {r.first, r.first + r.extent()};
   std::pair<std::uintptr_t, std::uintptr_t> all{UINTPTR_MAX, 0};
@@ -224,11 +224,11 @@ inline std::size_t units_of_element(const BufferLayout& l, std::size_t size) noe
   return size / bytes_of_unit(l, size);
 }
 
-/// Where block i of a list begins, in units; may be negative.
+/// Returns where block i of a list begins, in units; may be negative.
 inline std::ptrdiff_t displacement_of(const BufferLayout& l, std::size_t i) noexcept {
   return static_cast<std::ptrdiff_t>(l.displacements[i]);
 }
-/// Where it ends; elements have `width` units.
+/// Returns where block i ends; elements have `width` units.
 inline std::ptrdiff_t end_of(const BufferLayout& l, std::size_t i, std::size_t width) noexcept {
   return displacement_of(l, i) + static_cast<std::ptrdiff_t>(l.lengths[i] * width);
 }

@@ -89,7 +89,7 @@ class ArenaHeap : Pinned {
   ArenaHeap(std::byte* memory, std::size_t bytes, const NodePages& pages) noexcept
       : memory_(memory), most_(bytes), pages_(pages), process_(getpid()) {}
 
-  /// Where it begins, and how long it may get.
+  /// Returns where the heap begins; bytes() returns how long it may get.
   std::byte* memory() const noexcept { return memory_; }
   std::size_t bytes() const noexcept { return most_; }
 
@@ -155,7 +155,7 @@ class ArenaHeap : Pinned {
   /// unless memory for the notes has run out.
   using Blocks = std::map<std::size_t, Block>;
 
-  /// What is left out at the beginning of a block so that the rest is aligned.
+  /// Returns what is left out at the beginning of a block so that the rest is aligned.
   std::size_t gap_before(std::size_t begin, std::size_t alignment) const noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(memory_ + begin);
     return (alignment - at % alignment) % alignment;

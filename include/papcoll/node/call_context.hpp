@@ -92,8 +92,8 @@ template <class S> concept PeerReading = requires(S& s, const S& c, int r, std::
 /// transport that offers node memory brings the type of call context that algorithms run on over
 /// it, see TransportPolicy: NodeContext, or one of its own, which ForwardingContext helps to write.
 ///
-///   rank(), size(), buffers()       as one expects; buffers(): chunks of a rank in use at once, an
-///                                   even number
+///   rank(), size()                  this rank's number, and the number of ranks on the node
+///   buffers()                       chunks of a rank in use at once, an even number
 ///   groups()                        which ranks are close together, such as those that share a
 ///                                   cache, the same on all ranks; null: all are
 ///   results()                       chunks of the result in use at once, not fewer
@@ -223,7 +223,7 @@ struct Chunks {
     }
   }
 
-  /// All in one chunk.
+  /// Returns the chunks of a message that is all in one.
   static Chunks one(std::size_t total, std::size_t element_size) noexcept {
     Chunks c;
     c.elements = total;
@@ -247,7 +247,7 @@ struct Chunks {
   std::size_t length(std::uint32_t k) const noexcept {
     return k + 1 < count ? per_chunk : elements - first(k);
   }
-  /// Where chunk k begins, in bytes.
+  /// Returns where chunk k begins, in bytes.
   std::size_t offset(std::uint32_t k) const noexcept { return first(k) * size; }
   /// Bytes of chunk k.
   std::size_t bytes(std::uint32_t k) const noexcept { return length(k) * size; }

@@ -54,7 +54,7 @@ struct CallFingerprint {
     return papcoll::describe(collective(), elements(), static_cast<int>(root()));
   }
 
-  /// How the calls of two ranks differ, and what to do about it.
+  /// Returns a text on how the calls of two ranks differ, and what to do about it.
   [[gnu::cold, gnu::noinline]] static std::string difference(const CallFingerprint& a, int rank_a,
                                                              const CallFingerprint& b, int rank_b) {
     if (rank_b < rank_a) return difference(b, rank_b, a, rank_a);
@@ -156,7 +156,7 @@ struct ComparedCalls {
     return c;
   }
 
-  /// What is wrong; asked only if `differ`.
+  /// Returns a text on what is wrong; asked only if `differ`.
   std::string describe() const {
     if (text[0] != '\0') return text;
     return CallFingerprint::difference(first.fingerprint, first.rank, last.fingerprint, last.rank);

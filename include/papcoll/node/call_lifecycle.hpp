@@ -108,7 +108,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   bool is_failing() const noexcept {
     return says_failure(look_at(control_.failure(epoch_).state), ControlBlock::Failure::found);
   }
-  /// Once failed().
+  /// Returns the text of the failure, once failed() has returned true.
   [[gnu::cold]] std::string failure_text() {
     all_known_ = has_failure_text_ = true;
     return text_of(control_.failure(epoch_));

@@ -182,7 +182,7 @@ class BasicControlBlock {
   /// loaded with acquire by those who then need not. Stays 0 where pages come by themselves.
   using Reserved = Atomic<std::uint32_t>;
 
-  /// Set once when a member was found dead, gave up, or the deadline passed: the communicator is
+  /// Set once, when a rank was found dead or gave up, or the deadline passed: the communicator is
   /// broken.
   struct alignas(cache_line) Abort {
     /// 0: usable; 1 + rank: that rank is lost; gave_up + rank: it cannot go on; revoked + rank: it
@@ -323,9 +323,9 @@ class BasicControlBlock {
   static constexpr std::size_t in_lines(std::size_t bytes) noexcept {
     return in_whole(bytes, cache_line);
   }
-  /// How much farther from the beginning of a page an epoch slot's buffers begin than those of the
-  /// one before. With one place for all, two ranks' buffers of four chunk buffers would use all
-  /// eight lines that a nearest cache has for it.
+  /// Returns how much farther from the beginning of a page an epoch slot's buffers begin than those
+  /// of the one before. With one place for all, two ranks' buffers of four chunk buffers would use
+  /// all eight lines that a nearest cache has for it.
   static constexpr std::size_t skew(std::size_t page) noexcept {
     constexpr std::size_t period = 4096;  // of the places in a nearest cache
     return (page < period ? page : period) / epoch_slots / cache_line * cache_line;

@@ -55,7 +55,7 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
     reducer_ = &reducer;
   }
 
-  /// This rank reads and writes nothing in the epoch slot from here on.
+  /// Leaves: this rank reads and writes nothing in the epoch slot from here on.
   void leave() noexcept {
     pool_.end_call();
     if (const std::size_t bytes = pool_.backed(); bytes != 0) {  // the records begin with that
@@ -303,7 +303,8 @@ class BasicNodeContext : public CallLifecycle<ControlBlock, Bells> {
   }
   bool use_pool() { return pool_.use(control_, epoch_); }
 
-  /// Before this rank's memory goes: what late peers may still read of its pool stays for ever.
+  /// Called before this rank's memory goes: what late peers may still read of its pool stays for
+  /// ever.
   void leak_pools_in_use() noexcept { pool_.leak_pools_in_use(control_, epoch_); }
 
  private:

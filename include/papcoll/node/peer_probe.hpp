@@ -101,7 +101,8 @@ class PeerProbe {
     return static_cast<std::size_t>(ranks) * pairs * sizeof(Part);
   }
 
-  /// Where the parts lie in it that this rank writes; those of `partner()` are the others it needs.
+  /// Returns where the parts lie in it that this rank writes; those of `partner()` are the others
+  /// it needs.
   static constexpr std::size_t offset(int rank) noexcept { return bytes(rank); }
   static constexpr std::size_t bytes_a_rank() noexcept { return bytes(1); }
 

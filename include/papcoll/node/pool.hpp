@@ -28,7 +28,7 @@ class TakenPools {
  public:
   explicit TakenPools(ArenaHeap* heap) noexcept : heap_(heap) {}
 
-  /// With pages behind it. Throws system_error.
+  /// Takes memory with pages behind it. Throws system_error.
   std::byte* take(std::size_t bytes) {
     places_.reserve(places_.size() + 1);
     give_back_ = &TakenPools::give_back_to;
@@ -75,7 +75,7 @@ class Pool {
   /// A call ends: in the next get() may give other memory.
   void end_call() noexcept { at_ = nullptr; }
 
-  /// What the call under way has of it, once it has asked.
+  /// Returns what the call under way has of the pool, once it has asked.
   std::span<const std::byte> taken() const noexcept {
     return at_ == nullptr ? std::span<const std::byte>{} : std::span{at_, at_bytes_};
   }
@@ -152,7 +152,7 @@ class Pool {
   static constexpr std::size_t turns_from = 4096;
   static constexpr std::size_t most_line = 256;
 
-  /// Where in the pool the n bytes of the next call begin.
+  /// Returns where in the pool the n bytes of the next call begin.
   std::size_t next_place(std::size_t n) {
     if (n < turns_from || n > window() / 4 || !take_window()) return 0;
     const std::size_t at = next_ + n <= window() ? next_ : 0;
@@ -258,7 +258,7 @@ template <class ControlBlock> class LentPool : public Pool {
     return true;
   }
 
-  /// Before this rank's memory goes: what late peers may still read stays for ever.
+  /// Called before this rank's memory goes: what late peers may still read stays for ever.
   void leak_pools_in_use(const ControlBlock& control, std::uint32_t epoch) noexcept {
     for (const Use& u : uses_) {
       if (has_readers(u, control, epoch)) return leak();

@@ -55,7 +55,7 @@ class BackgroundExchanges final : public TeamPart {
     if (requests_ == nullptr) make_requests();
     return *requests_;
   }
-  /// What the watch has seen; null if there is none.
+  /// Returns what the watch has seen; null if there is none.
   const Imbalance* watched() const noexcept {
     return watch_ == nullptr ? nullptr : &watch_->view();
   }

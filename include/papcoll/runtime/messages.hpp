@@ -183,7 +183,8 @@ class InvalidCalls {
     return {};
   }
 
-  /// How many numbers a non-blocking call takes: if it is compared, that has one of its own.
+  /// Returns the number of numbers that a non-blocking call takes: if it is compared, that has one
+  /// of its own.
   std::uint32_t numbers_of_request() const noexcept {
     return assertion_level >= 2 && team_.size() > 1 ? 2 : 1;
   }

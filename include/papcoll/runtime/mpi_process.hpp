@@ -227,10 +227,10 @@ class MpiProcess final : public Attached, public WaitHooks {
                   "MPI_Request_get_status", "papcoll's wait");
   }
 
-  /// What communicators of the same ranks share.
+  /// Returns what communicators of the same ranks share.
   RankSetCache& known_ranks() noexcept { return known_ranks_; }
 
-  /// For one more add() by each thread that has called it.
+  /// Makes room for one more add() by each thread that has called it.
   [[gnu::cold]] void make_room() {
     const std::lock_guard lock{mutex_};
     open_.erase_if([](const Weak<Attached>& w) { return w.expired(); });
@@ -248,7 +248,8 @@ class MpiProcess final : public Attached, public WaitHooks {
   const ProcessId& id() const noexcept { return id_; }
   const ProcessFailures& failures() const noexcept { return failures_; }
 
-  /// While a communicator was made, a program that computes had the processor for a time slice.
+  /// Records that a program that computes had the processor for a time slice while a communicator
+  /// was made.
   void record_preemption() noexcept {
     lost_slice_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   }
@@ -275,8 +276,8 @@ class MpiProcess final : public Attached, public WaitHooks {
     return world_rank >= 0 && at < processes_.size() ? processes_[at] : ProcessId{};
   }
 
-  /// From now on this thread's waits, on whatever communicator, also move the team's requests; or
-  /// no longer.
+  /// Says that from now on this thread's waits, on whatever communicator, also move the team's
+  /// requests; or no longer.
   void set_outstanding(TeamCore* core, bool any) {
     const std::lock_guard lock{mutex_};
     if (any) {
@@ -314,7 +315,7 @@ class MpiProcess final : public Attached, public WaitHooks {
     }
   }
 
-  /// While a thread waits in what belongs to no team.
+  /// Called while a thread waits in what belongs to no team.
   void make_progress(bool /*mpi_alone*/) override { progress_others(nullptr); }
 
   [[gnu::cold]] void close() noexcept override {

@@ -138,7 +138,7 @@ class NodeCallTracker : Pinned {
     if (shared_) shared_->context.announce(nullptr, 0, 0);
   }
 
-  /// From here on this rank passes messages in the call under way.
+  /// Records that from here on this rank passes messages in the call under way.
   void note_messages() noexcept {
     if (!shared_) return;
     const std::uint32_t epoch = shared_->context.epoch();
@@ -148,7 +148,7 @@ class NodeCallTracker : Pinned {
   /// Is notified of what calls cost, from the same call on on all ranks of the team.
   CostListener* costs = nullptr;
 
-  /// What signals and copies between the ranks cost, as far as they know.
+  /// Returns what signals and copies between the ranks cost, as far as they know.
   const PeerCosts& peer_costs() const noexcept { return shared_->trials.costs(); }
   /// Takes over costs that are known already, from the same call on on all ranks.
   void begin_with(const PeerCosts& known) noexcept {
@@ -159,7 +159,7 @@ class NodeCallTracker : Pinned {
   /// unknown.
   std::size_t processors() const noexcept { return shared_ ? shared_->census.processors() : 0; }
 
-  /// What the ranks have learnt of arrivals in calls of this kind.
+  /// Returns what the ranks have learnt of arrivals in calls of this kind.
   Imbalance seen(const Call& call) const noexcept {
     return shared_ ? shared_->monitor.of(kind_of(call)) : Imbalance{};
   }
@@ -204,7 +204,7 @@ class NodeCallTracker : Pinned {
     return any ? shared_->context.missing() : std::string{};
   }
 
-  /// What this rank waits for in the call under way, a sentence; empty: none is under way.
+  /// Returns a sentence on what this rank waits for in the call under way; empty if none is.
   [[gnu::cold]] std::string waits_for() const {
     if (!shared_ || !shared_->context.under_way()) return {};
     std::string who = missing();

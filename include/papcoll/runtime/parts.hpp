@@ -35,7 +35,7 @@ class TeamPart : Pinned {
   virtual bool blocks(const Endpoint& /*e*/, std::uint32_t /*sequence*/) noexcept { return false; }
   /// Completes what no rank waits for, since the ranks part here. Returns true if nothing is left.
   virtual bool drain_exchanges() noexcept { return true; }
-  /// After the team broke. `leak`: something may still use its memory.
+  /// Called after the team broke. `leak`: something may still use its memory.
   virtual void abandon(bool /*leak*/) noexcept {}
   /// The team ends in order.
   virtual void keep() noexcept {}

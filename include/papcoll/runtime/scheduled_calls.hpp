@@ -110,7 +110,7 @@ class TicketedChain {
     return position_ >= 0 && plan_run_.done() && counter_.done();
   }
 
-  /// After that.
+  /// Ends the call once step() has returned true.
   void end() noexcept { counter_.end(!rooted_ || is_root_ || position_ == 0); }
 
  private:

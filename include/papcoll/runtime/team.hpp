@@ -87,14 +87,14 @@ class TeamCore final : public TeamState {
   void set_registrations(detail::Shared<Registrations> all) noexcept {
     registrations_ = std::move(all);
   }
-  /// Before the first prepared call: one that teams share which have the same arenas.
+  /// Sets, before the first prepared call, a watch that teams share which have the same arenas.
   void set_buffer_watch(detail::Shared<BufferWatch> watch) { buffer_watch_ = std::move(watch); }
   /// The buffers of this rank's prepared calls.
   const detail::Shared<BufferWatch>& buffer_watch() {
     if (buffer_watch_ == nullptr) buffer_watch_ = detail::make_shared<BufferWatch>();
     return buffer_watch_;
   }
-  /// For later calls, before which the communicator may go.
+  /// Returns a share for later calls, before which the communicator may go.
   detail::Shared<TeamCore> share() noexcept { return {owner.lock(), this}; }
 
   bool on_one_node() const noexcept { return node.is_there(); }
@@ -102,13 +102,14 @@ class TeamCore final : public TeamState {
   /// share memory.
   std::uint32_t next_epoch() noexcept { return node.context().epoch() + 1; }
 
-  /// What the ranks have learnt of arrivals in calls of this kind, the same on all of them.
+  /// Returns what the ranks have learnt of arrivals in calls of this kind, the same on all of them.
   Imbalance imbalance_of(const Call& call) const noexcept {
     const BackgroundExchanges* const exchanges = parts.find<BackgroundExchanges>();
     const Imbalance* const exchanged = exchanges != nullptr ? exchanges->watched() : nullptr;
     return exchanged != nullptr ? *exchanged : node.seen(call);
   }
-  /// What a predictor's calls on this team have led to, so far: what order calls run in, and why.
+  /// Returns what a predictor's calls on this team have led to, so far: what order calls run in,
+  /// and why.
   const Predictions& predictions(const AnyPredictor& predictor) {
     return parts.get<BackgroundExchanges>(*this).predictions_by(predictor);
   }

@@ -225,7 +225,7 @@ class TeamState : public TeamContext, public WaitHooks {
   // --- breaking
 
   /// This rank cannot go on, and its peers cannot go on without it. `reason` as in
-  /// NodeControlBlock::Abort. Whoever shares no memory with it keeps a deadline of his own.
+  /// NodeControlBlock::Abort. Ranks that share no memory with it keep their own deadlines.
   [[gnu::cold]] void abort_team(const std::string& why, std::uint32_t reason) noexcept {
     if (!broken_.empty()) return;
     abort_node(reason);
@@ -355,7 +355,7 @@ class TeamState : public TeamContext, public WaitHooks {
     }
   }
 
-  /// What this rank waits for, as far as it knows: a sentence part after a colon.
+  /// Returns a text on what this rank waits for, as far as it knows: a sentence part after a colon.
   [[gnu::cold, gnu::noinline]] std::string waits_for() const {
     constexpr const char* somebody = ": a peer is stopped, lost or never made the call";
     if (const std::string what = node.waits_for(); !what.empty())

@@ -130,7 +130,7 @@ class ThreadTeamState : Pinned {
     return ranks;
   }
 
-  /// Where the threads sit, if that is described: Linux moves threads that are not bound.
+  /// Returns where the threads sit, if that is described: Linux moves threads that are not bound.
   [[gnu::cold]] static Shared<const MachineOnDemand> machine_of(int ranks,
                                                                 const MachineSource& source) {
     if (source.is_default()) return nullptr;

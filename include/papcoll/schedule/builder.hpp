@@ -39,13 +39,13 @@ class StepSink : Pinned {
   virtual void send(int peer, Range r, std::size_t flow) = 0;
   /// As Builder::receive().
   virtual void receive(int peer, Range r, std::size_t flow) = 0;
-  /// Several ranges as one message.
+  /// Sends several ranges as one message.
   virtual void send(int peer, std::span<const Range> ranges, std::size_t flow) = 0;
-  /// The other end of it.
+  /// Receives one message of several ranges.
   virtual void receive(int peer, std::span<const Range> ranges, std::size_t flow) = 0;
   /// As Builder::reduce(); `also` is empty where there is none.
   virtual void reduce(int peer, Range r, std::size_t flow, Range also) = 0;
-  /// This position has no further use for what it holds of these ranges.
+  /// Says that this position has no further use for what it holds of these ranges.
   virtual void forget(std::span<const Range> ranges) = 0;
   /// A flow of messages, of which there are at most `in_flight` of a pair and direction at once;
   /// within `outer`, if that is one. The number is what send() and the others take.
@@ -72,7 +72,7 @@ class Builder {
   [[gnu::cold]] Builder(StepSink& sink, Range vector)
       : sink_(&sink), vector_(vector), size_(sink.size()), me_(sink.position()) {}
 
-  /// How many positions there are.
+  /// Returns the number of positions.
   int size() const noexcept { return size_; }
   /// The position whose steps are written.
   int position() const noexcept { return me_; }

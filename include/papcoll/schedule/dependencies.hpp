@@ -123,8 +123,8 @@ class Flows {
     return flows_.size() - 1;
   }
 
-  /// How many messages for combination may be received before the first of them is combined: so
-  /// many of two peers.
+  /// Returns the number of messages for combination that may be received before the first of them
+  /// is combined: so many of two peers.
   std::size_t temporaries(std::size_t flow) const noexcept {
     return std::clamp<std::size_t>(2 * std::size_t{flows_[flow].in_flight}, 2, most_temporaries);
   }

@@ -129,7 +129,7 @@ class ElementLocations {
     }
   }
 
-  /// From now on r, which is not empty, has this location.
+  /// Sets the location that r, which is not empty, has from now on.
   void place(Range r, ElementLocation location) {
     runs_.assign(r, {location.where, location.shift});
   }

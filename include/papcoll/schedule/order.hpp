@@ -38,7 +38,7 @@ class Order {
     return Order{size_, p, table_};
   }
 
-  /// How many ranks there are.
+  /// Returns the number of ranks.
   int size() const noexcept { return size_; }
 
   /// The rank that plays a position.
@@ -63,8 +63,9 @@ class Order {
     return of_rank;
   }
 
-  /// By how many nanoseconds the rank at this position is expected to arrive after the first of
-  /// all; 0 for all if nothing is known. A schedule may depend on it: all ranks have the same.
+  /// Returns by how many nanoseconds the rank at this position is expected to arrive after the
+  /// first of all; 0 for all if nothing is known. A schedule may depend on it: all ranks have the
+  /// same.
   std::uint64_t lateness(int position) const noexcept {
     return table_ && !table_->lateness.empty() ? table_->lateness[index(position)] : 0;
   }
@@ -90,7 +91,7 @@ class Order {
   Order(int size, int first, detail::Shared<const Table> table)
       : size_(size), first_(first), table_(std::move(table)) {}
 
-  /// Where the table has this position.
+  /// Returns where the table has this position.
   std::size_t index(int position) const noexcept {
     return static_cast<std::size_t>(position > first_ ? position
                                     : position == 0   ? first_

@@ -62,7 +62,7 @@ struct Shape {
     return is_exclusive(collective) ? 2 * count : vector_size();
   }
 
-  /// Where the result of what r contributes is, among these.
+  /// Returns where the result of what r contributes is, among these.
   Range result_of(Range r) const noexcept {
     return is_exclusive(collective) ? Range{r.lo + count, r.hi + count} : r;
   }
@@ -78,7 +78,7 @@ struct Shape {
     return {lo, lo + counts[r]};
   }
 
-  /// What rank `from` has for rank `to`, of a vector with a block for each pair. Throws
+  /// Returns what rank `from` has for rank `to`, of a vector with a block for each pair. Throws
   /// argument_error if this rank does not know its size.
   [[gnu::cold]] Range part(int from, int to) const {
     const auto f = static_cast<std::size_t>(from);
@@ -184,7 +184,7 @@ class Plan {
     const std::uint32_t* const begin = links_.data() + size() + i;
     return {links_.data() + begin[0], begin[1] - begin[0]};
   }
-  /// How many steps must complete before step i may start.
+  /// Returns the number of steps that must complete before step i may start.
   std::uint32_t predecessors(std::size_t i) const noexcept { return links_[i]; }
   std::span<const std::uint32_t> predecessors() const noexcept { return {links_.data(), size()}; }
 

@@ -75,10 +75,10 @@ class PlanMemory {
 
   const Layout& layout() const noexcept { return layout_; }
 
-  /// Where the elements stand.
+  /// Returns where the elements stand.
   const ElementLocations& locations() const noexcept { return locations_; }
 
-  /// From now on r, which is not empty, has this location.
+  /// Sets the location that r, which is not empty, has from now on.
   [[gnu::cold]] void place(Range r, ElementLocation location) {
     if (areas_.size() != 0) {
       locations_.each(r, [&](const Piece& p) {
@@ -89,7 +89,7 @@ class PlanMemory {
     locations_.place(r, location);
   }
 
-  /// Where r can be received in the output; absent if it cannot.
+  /// Returns where r can be received in the output; absent if it cannot.
   [[gnu::cold]] ElementLocation place_in_output(Range r) const noexcept {
     if (!out_direct_) return {};
     const auto& may = layout_.may;
@@ -99,7 +99,7 @@ class PlanMemory {
     return {ElementLocation::out, p->offset - p->range.lo};
   }
 
-  /// Where r can be received.
+  /// Returns where r can be received.
   [[gnu::cold]] ElementLocation writable(Range r) {
     const ElementLocation out = place_in_output(r);
     if (out.where != ElementLocation::absent) return out;

@@ -70,7 +70,7 @@ class PlanRun : Pinned {
     if (done()) end();
   }
 
-  /// Once, after a start with Launch::on_go.
+  /// Lets the steps begin, once, after a start with Launch::on_go.
   void go() {
     --blocks_left_;
     run();
@@ -128,7 +128,7 @@ class PlanRun : Pinned {
   bool done() const noexcept { return blocks_left_ == 0; }
   std::uint32_t sequence() const noexcept { return sequence_; }
 
-  /// For the endpoint: a step it had in flight is complete.
+  /// Called by the endpoint when a step that it had in flight is complete.
   void complete(std::uint32_t slot, std::uint32_t step) {
     finish_step(slot, step);
     run();
@@ -138,7 +138,8 @@ class PlanRun : Pinned {
   /// The call as messages name it.
   std::string describe_call() const { return describe(call_.collective, call_.count, call_.root); }
 
-  /// What is wrong with a message that is not as long as the step that receives it.
+  /// Returns a text on what is wrong with a message that is not as long as the step that receives
+  /// it.
   [[gnu::cold, gnu::noinline]] std::string refuse(int peer, std::size_t bytes,
                                                   const std::string& sent) const {
     return detail::joined({"papcoll: rank ", peer, " sent ", sent, " where a message of ",
@@ -146,7 +147,8 @@ class PlanRun : Pinned {
                            " bytes: all ranks must pass the same count, type, root and algorithm"});
   }
 
-  /// After the communicator broke. Memory that a transport may still touch is leaked on purpose.
+  /// Called after the communicator broke. Memory that a transport may still touch is leaked on
+  /// purpose.
   void abandon(bool leak) noexcept {
     if (leak && !done()) scratch_.leak();
     blocks_left_ = 0;

@@ -12,7 +12,7 @@ struct Range {
   std::size_t lo = 0;  ///< the first one
   std::size_t hi = 0;  ///< behind the last one
 
-  /// How many elements it has.
+  /// Returns the number of elements.
   constexpr std::size_t size() const noexcept { return hi - lo; }
   /// Returns true if it has no elements.
   constexpr bool empty() const noexcept { return lo == hi; }

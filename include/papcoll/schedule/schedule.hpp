@@ -55,8 +55,8 @@ inline constexpr bool serves_any = emits_any<S>(std::make_index_sequence<collect
 /// and receives, so that it serves sizes that differ, of which a rank knows no others;
 /// `mapping_hint(collective, size)`, or a constant, how its positions are laid along a machine:
 /// by_traffic, if it does not say; `traffic(collective, traffic)`, who sends how much to whom, else
-/// read off emit() of all positions: a schedule in which each takes as many steps as there are
-/// positions says it, or its positions stay in rank order;
+/// read off emit() of all positions if these take at most 64 steps each on average, or else its
+/// positions stay in rank order;
 /// `resolved(size, bytes)`, the schedule (an AnySchedule) that is played for a whole vector of so
 /// many bytes among `size` positions, where it stands for another one by what these are;
 /// `plan(shape, order)`, the plan of a rank, if it is not written by emit(), which then only says
@@ -87,7 +87,7 @@ template <class S>
 inline constexpr bool lacks_a_member = !StaticSchedule<S> && emits_or_describes<S> &&
                                        (!Policy<S> || PolicyOfKind<S, SchedulePolicyKind>);
 
-/// Says which.
+/// Instantiated for a schedule that lacks members, it fails a static_assert for each.
 template <class S> struct schedule_is_complete { static constexpr bool ok = true; };
 template <class S>
 requires lacks_a_member<S>
@@ -189,12 +189,12 @@ class AnySchedule {
       : table_(&detail::schedule_table<S>()),
         owner_(detail::make_shared<const S>(std::move(schedule))),
         self_(owner_.get()) {}
-  /// Constructs it of a schedule.
+  /// Constructs it from a schedule.
   template <StaticSchedule S>
   requires TypedSchedule<S> AnySchedule(S schedule)  // NOLINT(google-explicit-constructor)
       : AnySchedule(schedule.at_run_time()) {}
 
-  /// None: the compiler says which member is missing.
+  /// Does not compile: the error names the member that is missing.
   template <class S>
   requires detail::lacks_a_member<S> AnySchedule(S /*schedule*/) {  // NOLINT(*-explicit-*)
     detail::name_missing_member<S>();
@@ -235,7 +235,7 @@ class AnySchedule {
     return table_->segment == nullptr ? 0 : table_->segment(self_, size, element_size);
   }
 
-  /// How its positions want to be laid along a machine.
+  /// Returns how its positions want to be laid along a machine.
   MappingHint mapping_hint(Collective c, int size) const {
     return table_->mapping_hint == nullptr ? table_->constant_hint
                                            : table_->mapping_hint(self_, c, size);
@@ -249,7 +249,8 @@ class AnySchedule {
     return traffic.arcs().size() != before;
   }
 
-  /// What is played for a whole vector of so many bytes: this schedule, or the one that it chooses.
+  /// Returns what is played for a whole vector of so many bytes: this schedule, or the one that it
+  /// chooses.
   AnySchedule resolved(int size, std::size_t bytes) const {
     return table_->resolved == nullptr ? *this : table_->resolved(self_, size, bytes);
   }

@@ -46,7 +46,7 @@ class Traffic {
   /// Nothing is sent among so many positions.
   explicit Traffic(int size) : size_(size) {}
 
-  /// How many positions there are.
+  /// Returns the number of positions.
   int size() const noexcept { return size_; }
   /// Adds to what `from` sends `to`. Successive calls for the same pair are one arc.
   [[gnu::cold]] void add(int from, int to, double share) {

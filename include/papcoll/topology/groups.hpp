@@ -34,9 +34,9 @@ struct Groups {
     return g;
   }
 
-  /// How many groups there are.
+  /// Returns the number of groups.
   int count() const noexcept { return static_cast<int>(members.size()); }
-  /// How many ranks there are.
+  /// Returns the number of ranks.
   int size() const noexcept { return static_cast<int>(of.size()); }
   /// Ranks of the largest group.
   int largest() const noexcept {

@@ -102,7 +102,7 @@ class Machine {
   std::string source = "described in code";
   CacheSizes caches{};         ///< of the processor this rank runs on
   detail::Vector<Gpu> gpus{};  ///< of this rank's node, if the producer looks for them
-  /// For a description of a network alone: hash_of_host() of each node.
+  /// hash_of_host() of each node, in a description of a network alone.
   std::vector<std::uint64_t> hosts{};
 
   int size() const noexcept { return static_cast<int>(places_.size()); }

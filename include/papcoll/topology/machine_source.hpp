@@ -39,7 +39,7 @@ class MachineSource {
 
   /// Returns true if the machine is as Linux describes it.
   bool is_default() const noexcept { return !machine_ && read_ == nullptr; }
-  /// What the producer reads; empty for Linux and descriptions in code.
+  /// Returns what the producer reads; empty for Linux and descriptions in code.
   const std::string& name() const noexcept { return name_; }
   /// The machine. Not of is_default(). Throws papcoll::error.
   Machine read() const;

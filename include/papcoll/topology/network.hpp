@@ -48,7 +48,7 @@ class Network {
   static Network by_hops(int nodes, std::vector<float> hops);
 
   int nodes() const noexcept { return nodes_; }
-  /// How many levels of branches there are between the whole network and a node.
+  /// Returns the number of levels of branches between the whole network and a node.
   int levels() const noexcept { return levels_; }
   /// The branch that a node is in; numbers of a level are of any size.
   int branch(int level, int node) const noexcept {

@@ -22,7 +22,7 @@ enum class PeerAccess : unsigned char {
   staged,       ///< only chunk by chunk through buffers of the library
 };
 
-/// Whether ranks draw tickets for the order in which they arrive.
+/// When ranks draw tickets for the order in which they arrive.
 enum class RemoteTickets : unsigned char {
   probed,  ///< on one node, and where drawing one is fast although the rank that keeps them is busy
   always,  ///< at any price: for tests

@@ -59,8 +59,9 @@ struct TransportTable;
 
 /// What a team offers to transports: where its ranks are and what they share.
 struct TeamEnvironment {
-  /// The transports by which calls may run, besides the memory of a node of processes. The first
-  /// serves every call, and carries what ranks agree on if they share no control block.
+  /// The transports by which calls may run; the memory that the processes of a node share is not
+  /// among them. The first serves every call, and carries what ranks agree on if they share no
+  /// control block.
   std::span<const TransportTable* const> transports{};
   int rank = 0;                ///< this one
   int size = 1;                ///< ranks of the team

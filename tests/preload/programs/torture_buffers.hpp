@@ -165,9 +165,9 @@ inline void settle(Class c, Buffer& got, Buffer& wanted, int elements, const std
   the_run.hashes[c] = mixed(the_run.hashes[c], got.hash());
 }
 
-/// Whether MPI's own packing finds the bytes where we do. Open MPI 4.1.4 does not for some types of
-/// single bytes, and no collective could then be compared; and of some it writes beside them, for
-/// which there is room here.
+/// Returns true if MPI's own packing finds the bytes where we do. Open MPI 4.1.4 does not for some
+/// types of single bytes, and no collective could then be compared; and of some it writes beside
+/// them, for which there is room here.
 inline bool packs_rightly(const Layout& l) {
   const int n = std::min(2 * l.count, 64);
   const Span span = span_of(l, n);

@@ -112,7 +112,7 @@ inline std::vector<Collective> collectives_of(const CatalogueRow& row) {
   return served;
 }
 
-/// How many columns of a terminal a text takes.
+/// Returns the number of columns of a terminal that a text takes.
 inline std::size_t columns_of(const std::string& text) {
   std::size_t letters = 0;
   // Continuing bytes and the accent of Δ̄ take none.

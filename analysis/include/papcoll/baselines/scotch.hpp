@@ -65,7 +65,7 @@ class ScotchGraph {
     require_scotch(SCOTCH_contextThreadSpawn(context_.get(), 1, nullptr), "run on one thread");
   }
   SCOTCH_Graph* get() noexcept { return graph_.get(); }
-  /// After the graph was built.
+  /// Returns SCOTCH's graph, once it was built.
   SCOTCH_Graph* bound() {
     require_scotch(SCOTCH_contextBindGraph(context_.get(), graph_.get(), bound_.get()),
                    "take a graph to one thread");
@@ -90,7 +90,7 @@ class WeightedGraph {
     edges_.push_back({b, a, weight});
   }
 
-  /// Of all edges, counted at both of their ends.
+  /// Returns the weight of all edges, counted at both of their ends.
   double total() const {
     double all = 0;
     for (const Edge& e : edges_) all += e.weight;
@@ -257,8 +257,8 @@ class ScotchMachine {
   std::vector<SCOTCH_Num> terminals_;
 };
 
-/// What position each place plays by SCOTCH: a leaf of the machine for each position, several of
-/// which may be the same.
+/// Returns what position each place plays by SCOTCH: a leaf of the machine for each position,
+/// several of which may be the same.
 [[gnu::cold]] inline std::vector<SCOTCH_Num> scotch_leaves(const Traffic& traffic,
                                                            ScotchMachine& machine) {
   WeightedGraph talk{static_cast<std::size_t>(traffic.size())};

@@ -47,7 +47,7 @@ class GanttPanel {
 
   const Panel& panel() const noexcept { return panel_; }
 
-  /// What the colours mean, in a line, of those that are used.
+  /// Returns what the colours mean, in a line, of those that are used.
   Panel legend() const {
     Panel p;
     const auto say = [&p](double room, std::string_view words) {
@@ -73,7 +73,7 @@ class GanttPanel {
     return p;
   }
 
-  /// What is to be known of the bars, in sentences.
+  /// Returns what is to be known of the bars, in sentences.
   std::string caption() const {
     std::string text =
         "Of each rank: above, its port out; in the middle, its processor; below, its port in.";
@@ -142,7 +142,7 @@ class GanttPanel {
     panel_.svg.text({left, bottom_ + 32}, "time since the first arrival", "note");
   }
 
-  /// From when to when the rank is in the call.
+  /// Draws from when to when the rank is in the call.
   void presence(std::size_t r) {
     const int rank = static_cast<int>(r);
     panel_.svg.text({left - 16, y(rank) + 1.5 * lane_ + 4}, "rank " + std::to_string(rank),

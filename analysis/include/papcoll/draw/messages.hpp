@@ -15,9 +15,8 @@
 #include <utility>
 #include <vector>
 
-// What the plans of all ranks show of a schedule: its messages, what they carry, and the rounds in
-// which they go. Nothing here knows schedules.
-// Messages, what they carry and their rounds are found in one pass over the plans.
+// What the plans of all ranks show of a schedule, found in one pass over them: its messages, what
+// they carry, and the rounds in which they go. Nothing here knows schedules.
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
@@ -141,7 +140,7 @@ class ElementMap {
     runs = std::move(next);
   }
 
-  /// What stands there, up to the end of its run. An empty input is as good as any.
+  /// Returns what stands there, up to the end of its run. An empty input is as good as any.
   Range first_run(Operand at, std::size_t n) const {
     for (const Run& r : runs_[static_cast<std::size_t>(at.space)]) {
       if (at.offset < r.lo || at.offset >= r.hi) continue;

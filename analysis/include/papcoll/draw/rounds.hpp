@@ -15,7 +15,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 using DrawnRound = std::vector<DrawnMessage>;
 
-/// Of each round an arrow for each rank that sends.
+/// Returns for each round an arrow for each rank that sends.
 inline std::vector<DrawnRound> rounds_of(const MessageGraph& graph) {
   std::vector<DrawnRound> rounds(graph.rounds);
   for (const DrawnMessage& m : graph.messages) {
@@ -55,9 +55,9 @@ struct RoundRun {
   std::size_t period = 0;  ///< each is like the one so many before it; 0: it is drawn itself
 };
 
-/// How rounds are drawn: one by one where they are few. Else, of rounds that are alike, or that
-/// repeat two or three others in turn, the first ones and the last one are, and those between are
-/// not.
+/// Returns how rounds are drawn: one by one where they are few. Else, of rounds that are alike, or
+/// that repeat two or three others in turn, the first ones and the last one are, and those between
+/// are not.
 inline std::vector<RoundRun> round_runs(const std::vector<DrawnRound>& rounds) {
   constexpr std::size_t few = 12;
   constexpr std::size_t longest_period = 3;

@@ -143,7 +143,7 @@ class Svg {
              other.body_ + "</g>\n";
   }
 
-  /// The document.
+  /// Returns the document.
   std::string document(double width, double height, std::string_view title,
                        std::string_view style) const {
     const std::string size = coordinate(std::ceil(width)) + " " + coordinate(std::ceil(height));

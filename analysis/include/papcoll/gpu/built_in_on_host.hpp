@@ -20,8 +20,8 @@ inline constexpr BuiltInTable<OnHost> built_in_on_host{};
 static_assert(built_in_on_host.is_sorted());
 }  // namespace detail
 
-/// What built_in_reducer gives, without nvcc: for memory that the host reaches only, as that of the
-/// model of GPUs.
+/// Returns what built_in_reducer gives, without nvcc: for memory that the host reaches only, as
+/// that of the model of GPUs.
 inline const DeviceReducer* built_in_host_reducer(BuiltInPair pair) noexcept {
   return detail::built_in_on_host.find(pair);
 }

@@ -34,7 +34,7 @@ namespace papcoll::inline PAPCOLL_ABI::gpu {
 ///     CHECK(model.problems().empty());
 class Model {
  public:
-  /// Of that machine.
+  /// Constructs a model of `machine`.
   explicit Model(DeviceMachine machine, const ModelOptions& options = {})
       : state_(std::move(machine), options) {
     if (options.between_processes) stepper_.emplace(state_);
@@ -69,8 +69,8 @@ class Model {
     return state_.queues.stuck();
   }
 
-  /// Where a test may read and write what a process has at an address: the same address, but for
-  /// memory that only devices reach.
+  /// Returns where a test may read and write what a process has at an address: the same address,
+  /// but for memory that only devices reach.
   std::byte* reach(const void* address) {
     const std::lock_guard lock(state_.mutex);
     auto* const bytes = static_cast<std::byte*>(const_cast<void*>(address));
@@ -96,7 +96,7 @@ class Model {
     return state_.problems;
   }
 
-  /// What each process has still: allocations, imports, pinned memory, streams, events.
+  /// Returns what each process has still: allocations, imports, pinned memory, streams, events.
   std::vector<std::string> leftovers() {
     const std::lock_guard lock(state_.mutex);
     std::vector<std::string> all;
@@ -118,7 +118,7 @@ class Model {
     return all;
   }
 
-  /// How often wait() was called.
+  /// Returns the number of calls of wait().
   std::size_t waits() {
     const std::lock_guard lock(state_.mutex);
     return state_.waits;
@@ -129,7 +129,7 @@ class Model {
     state_.left_out.insert(k);
   }
 
-  /// After k more allocations one fails.
+  /// Makes the allocation after k more fail.
   void fail_allocation(std::size_t k) {
     const std::lock_guard lock(state_.mutex);
     state_.failing = k;

@@ -32,7 +32,7 @@ inline double reduce(const Hockney& h, int p, double m) noexcept {
   if (p < 2) return 0;
   return std::max(h.beta * m, h.gamma * others_share(p, m));
 }
-/// Also gather and scatter.
+/// Returns the seconds of an allgather, and of a gather and a scatter.
 inline double allgather(const Hockney& h, int p, double m) noexcept {
   return p < 2 ? 0 : h.beta * others_share(p, m);
 }

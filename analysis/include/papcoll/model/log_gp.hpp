@@ -27,7 +27,7 @@ struct LogGp {
   constexpr double message(double bytes) const noexcept {
     return latency + 2 * overhead + gap_per_byte * bytes;
   }
-  /// How long a message keeps its sender from the next one.
+  /// Returns the seconds for which a message keeps its sender from the next one.
   constexpr double port(double bytes) const noexcept {
     return std::max(overhead, gap) + gap_per_byte * bytes;
   }
@@ -62,7 +62,7 @@ struct Pipeline {
   double passes = 1;
 };
 
-/// What a vector of m bytes in n equal chunks takes through the pipeline:
+/// Returns the seconds of a vector of m bytes in n equal chunks through the pipeline:
 /// hops·message(m/n) + passes·(n − 1)·port(m/n).
 constexpr double pipeline_seconds(const LogGp& model, Pipeline p, double bytes,
                                   double chunks) noexcept {

@@ -33,7 +33,7 @@ struct Trace {
   std::size_t ranks = 0;        ///< of each call
   std::vector<double> seconds;  ///< call after call, `ranks` arrival times each
 
-  /// How many were recorded.
+  /// Returns the number of calls that were recorded.
   std::size_t calls() const noexcept { return ranks == 0 ? 0 : seconds.size() / ranks; }
 
   /// The recorded times of call number `call` modulo calls(); there must be one.

@@ -41,7 +41,7 @@ struct ThreadState {
   std::uint16_t number;         ///< of this thread
 };
 
-/// Of the calling thread; all zero at first.
+/// Returns the calling thread's state, which is all zero at first.
 inline ThreadState& this_thread() noexcept {
   static thread_local ThreadState state;
   return state;

@@ -30,8 +30,9 @@ inline std::int64_t unix_now() noexcept {
   return static_cast<std::int64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
 }
 
-/// What identifies a clock: the boot of the machine and the time namespace, as text. Processes with
-/// the same text read the same clock; empty if it cannot be known, and then no two do.
+/// Returns what identifies a clock: the boot of the machine and the time namespace, as text.
+/// Processes with the same text read the same clock; empty if it cannot be known, and then no two
+/// do.
 inline std::array<char, 64> clock_identity() noexcept {
   std::array<char, 64> text{};
   std::FILE* const file = std::fopen("/proc/sys/kernel/random/boot_id", "re");

@@ -38,9 +38,9 @@ struct Clocks {
   int leader = 0;            ///< of this rank's clock
 };
 
-/// Which ranks read the same clock: those of one clock_identity() and one node. Machines that were
-/// cloned from one snapshot have the same identity. Collective over `comm`; `node`: the number of
-/// this rank's node.
+/// Returns which ranks read the same clock: those of one clock_identity() and one node. Machines
+/// that were cloned from one snapshot have the same identity. Collective over `comm`; `node`: the
+/// number of this rank's node.
 inline Clocks clocks_of(MPI_Comm comm, int node, const MpiCalls& mpi) {
   int size = 0;
   int rank = 0;
@@ -107,8 +107,8 @@ inline void answer(int child, const ClockPoint& own, MPI_Comm comm, const MpiCal
 
 }  // namespace detail
 
-/// How far this rank's clock is from that of rank 0 now. Collective over `comm`, which must be that
-/// of clocks_of().
+/// Returns how far this rank's clock is from that of rank 0 now. Collective over `comm`, which must
+/// be that of clocks_of().
 inline ClockPoint fitted(const Clocks& clocks, MPI_Comm comm, const MpiCalls& mpi) {
   int size = 0;
   int rank = 0;

@@ -62,8 +62,8 @@ class Communicators : Pinned {
     if (keyval_ != MPI_KEYVAL_INVALID) mpi_.Comm_free_keyval(&keyval_);
   }
 
-  /// What is known of a communicator, or null for one that MPI knows nothing of. 3 ns for the same
-  /// as in this thread's call before.
+  /// Returns what is known of a communicator, or null for one that MPI knows nothing of. 3 ns for
+  /// the same as in this thread's call before.
   KnownCommunicator* find(MPI_Comm comm) noexcept {
     struct Last {
       const Communicators* owner;

@@ -60,7 +60,7 @@ inline Settings settings_of_environment() {
   return s;
 }
 
-/// Where the files are while the program runs.
+/// Returns the directory in which the files are while the program runs.
 inline std::string directory_of_run(const Settings& s, std::uint64_t run) {
   if (!s.local_directory.empty()) return s.local_directory;
   if (!is_remote(s.directory)) return s.directory;

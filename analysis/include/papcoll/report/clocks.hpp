@@ -69,7 +69,7 @@ class Clocks {
   /// A bound that says that nothing can be compared.
   static constexpr double never = 1e18;
 
-  /// What the clock of rank 0 showed, in nanoseconds. `trace` is a position in Run::ranks.
+  /// Returns the time on the clock of rank 0, in nanoseconds. `trace` is a position in Run::ranks.
   std::int64_t global(std::size_t trace, std::uint64_t time) const {
     const std::int64_t t = measured(trace, time);
     const Clock& c = clocks_[trace];
@@ -92,27 +92,28 @@ class Clocks {
     return c.bound + c.growth * std::fabs(static_cast<double>(time) - static_cast<double>(c.at));
   }
 
-  /// What differences between times of two ranks may be wrong by, in nanoseconds.
+  /// Returns the bound of the error of differences between times of two ranks, in nanoseconds.
   double bound(std::size_t a, std::uint64_t time_a, std::size_t b, std::uint64_t time_b) const {
     return same(a, b) ? 0 : bound(a, time_a) + bound(b, time_b);
   }
 
-  /// Whether two ranks read the same clock.
+  /// Returns true if two ranks read the same clock.
   bool same(std::size_t a, std::size_t b) const { return clocks_[a].id == clocks_[b].id; }
 
-  /// Whether all ranks do.
+  /// Returns true if all ranks read the same clock.
   bool all_same() const {
     return std::all_of(clocks_.begin(), clocks_.end(),
                        [this](const Clock& c) { return c.id == clocks_.front().id; });
   }
 
-  /// Whether a rank's clock was compared with that of rank 0.
+  /// Returns true if a rank's clock was compared with that of rank 0.
   bool is_known(std::size_t trace) const { return clocks_[trace].bound < never; }
 
-  /// Whether its times are corrected.
+  /// Returns true if a rank's times are corrected.
   bool is_corrected(std::size_t trace) const { return !clocks_[trace].corrections.empty(); }
 
-  /// By how much the offsets at begin and end differ, signed, if clocks do not drift so; else 0.
+  /// Returns by how much the offsets at begin and end differ, signed, if clocks do not drift so;
+  /// else 0.
   double jump(std::size_t trace) const { return clocks_[trace].jump; }
 
   /// Nanoseconds between what was measured at begin and end, by the rank's clock.
@@ -191,7 +192,7 @@ class Clocks {
       bound = std::max(bound + std::fabs(moved), end_bound);
     }
 
-    /// What holds at a time.
+    /// Returns the correction that holds at a time.
     Correction corrected(std::uint64_t time) const {
       const auto t = static_cast<double>(time);
       const auto after = std::lower_bound(corrections.begin(), corrections.end(), t,

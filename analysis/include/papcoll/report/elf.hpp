@@ -49,7 +49,7 @@ class ElfFile : Pinned {
 
   bool is_elf() const noexcept { return is_elf_; }
 
-  /// Whether it lies at the addresses that its tables name, and not at any.
+  /// Returns true if the file is mapped at the addresses that its tables name; false if at any.
   bool is_fixed() const noexcept { return is_fixed_; }
 
   /// Returns its size, and when it was written last.

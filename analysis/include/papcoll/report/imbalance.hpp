@@ -43,13 +43,13 @@ struct Imbalance {
 
 namespace detail {
 
-/// For how long a member had been outside of calls as it came to this one, in nanoseconds; less
-/// than 0: that is not known.
+/// Returns for how long a member had been outside of calls as it came to this one, in nanoseconds;
+/// less than 0: that is not known.
 double outside_before(const Run& run, const Calls& calls, const Call& call, std::size_t member);
 
 }  // namespace detail
 
-/// Of each of Calls::calls.
+/// Returns the imbalance of each of Calls::calls.
 std::vector<Imbalance> imbalances(const Run& run, const Clocks& clocks, const Calls& calls);
 
 }  // namespace report

@@ -70,7 +70,7 @@ struct OneWay {
   bool measured() const noexcept { return on_node.measured() || between_nodes.measured(); }
 };
 
-/// For each size the median of what the ranks measured.
+/// Returns for each size the median of what the ranks measured.
 inline OneWay one_way_of(const Run& run) {
   const auto medians = [&run](auto field) {
     std::array<double, profile::one_way_sizes> times{};

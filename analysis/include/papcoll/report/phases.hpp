@@ -32,16 +32,16 @@ struct PhasesOfPlace {
 
 namespace detail {
 
-/// For each n from 0 on: the sum of what the first n values differ from their median by.
+/// Returns for each n from 0 on the sum of what the first n values differ from their median by.
 std::vector<double> deviations(const std::vector<double>& values, std::size_t begin,
                                std::size_t end, bool from_end);
 
 }  // namespace detail
 
-/// Where a row of imbalances jumps: positions at which a phase begins, without the first. Binary
-/// segmentation of log₂ Ω: a part of n calls is split where the sum of |log₂ Ω − median| falls
-/// most, if it falls by more than 4 ln n times its mean; then jumps of less than a factor of two
-/// are left out. Of more than 4096 calls, medians of as many runs of calls are looked at.
+/// Returns where a row of imbalances jumps: positions at which a phase begins, without the first.
+/// Binary segmentation of log₂ Ω: a part of n calls is split where the sum of |log₂ Ω − median|
+/// falls most, if it falls by more than 4 ln n times its mean; then jumps of less than a factor of
+/// two are left out. Of more than 4096 calls, medians of as many runs of calls are looked at.
 std::vector<std::size_t> jumps_of(const std::vector<double>& omegas);
 
 /// The places whose imbalance jumps, in the order of their first calls.

@@ -99,7 +99,7 @@ inline std::int32_t world_rank(const Run& run, const Communicator::Member& membe
 /// "MPI_Allreduce", "MPI_Iallreduce", "MPI_Start of MPI_Allreduce_init".
 std::string name_of(profile::MpiCollective collective, std::uint32_t flags);
 
-/// What follows the last slash.
+/// Returns the part of a path that follows its last slash.
 std::string file_name(const std::string& path);
 
 /// A function's name without what makes C++'s names long: template arguments, parameters, and the

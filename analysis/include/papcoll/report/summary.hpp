@@ -60,7 +60,7 @@ struct SummaryRow {
   Summary summary;
 };
 
-/// Of the calls with these positions.
+/// Returns the summary of the calls with these positions.
 Summary summarise(const std::vector<Imbalance>& all, const std::vector<std::uint32_t>& positions);
 
 /// Positions of all calls.

@@ -23,7 +23,7 @@ std::string sentence(const Report& r, const ClockFault& f);
 /// "85 % is MPI_Allreduce of 4 MB at solver.c:88 (step), 31 ms a call: …".
 std::string top_text(const Report& r);
 
-/// What the time goes into; the first sentence if no rank is late.
+/// Returns a text on what the time goes into; the first sentence if no rank is late.
 std::string time_sentence(const Report& r, bool somebody_is_late);
 
 }  // namespace detail

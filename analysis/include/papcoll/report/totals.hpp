@@ -40,11 +40,11 @@ struct Coverage {
   std::uint64_t complete = 0;  ///< calls of which there is a record of each rank
 };
 
-/// By collective and range of sizes, those that took longest first.
+/// Returns the totals by collective and range of sizes, those that took longest first.
 std::vector<TotalRow> totals_by_size(const Run& run, const Clocks& clocks,
                                      const std::vector<SizeRange>& ranges);
 
-/// By place and collective, those that took longest first; `range` says nothing.
+/// Returns the totals by place and collective, those that took longest first; `range` says nothing.
 std::vector<TotalRow> totals_by_place(const Run& run, const Clocks& clocks);
 
 /// Counts records.

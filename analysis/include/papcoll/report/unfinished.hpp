@@ -83,7 +83,7 @@ struct Ending {
   std::vector<Mismatch> mismatches;
   std::vector<Whereabouts> not_finished;  ///< ranks that ended without MPI_Finalize
 
-  /// Whether something is wrong with the program.
+  /// Returns true if something is wrong with the program.
   bool is_fault() const {
     return early || !mismatches.empty() ||
            std::any_of(unfinished.begin(), unfinished.end(),
@@ -94,7 +94,8 @@ struct Ending {
 /// Nanoseconds since 1970.
 std::int64_t unix_now();
 
-/// What is left open. `now_unix`: nanoseconds since 1970, for how long ranks have been waiting.
+/// Returns what is left open. `now_unix`: nanoseconds since 1970, for how long ranks have been
+/// waiting.
 Ending ending_of(const Run& run, const Calls& calls, std::int64_t now_unix = unix_now());
 
 }  // namespace report

@@ -31,10 +31,10 @@ struct Finding {
 /// The answer, the gravest first.
 std::vector<Finding> findings(const Report& r);
 
-/// What ranks are in now, if that may still end: a sentence each.
+/// Returns what ranks are in now, if that may still end: a sentence each.
 std::vector<std::string> waiting_now(const Report& r);
 
-/// What the figures do not have, or cannot say: a sentence each.
+/// Returns what the figures do not have, or cannot say: a sentence each.
 std::vector<std::string> remarks(const Report& r);
 
 /// The program, as its path is known; with the script, if it is an interpreter.

@@ -23,7 +23,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// Only what is connected to a flow that began or ended is computed again.
 class FairShares {
  public:
-  /// So many ranks, without a flow.
+  /// Constructs the ports of so many ranks, without a flow.
   explicit FairShares(std::size_t ranks) : ranks_(ranks), ports_(2 * ranks) {}
 
   /// Flow `id` begins; alone it would take `seconds`.

@@ -266,7 +266,7 @@ class HierarchicalPlan {
     append(make_plan(serves ? part : chosen(level, s.size, call), s, order), order, ranks, call);
   }
 
-  /// What a call among so many ranks chooses that passes messages.
+  /// Returns what a call among so many ranks chooses that passes messages.
   AnySchedule chosen(std::size_t level, int ranks, Call call) const {
     static constexpr Thresholds thresholds{};
     SelectionInputs inputs;

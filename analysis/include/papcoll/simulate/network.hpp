@@ -130,7 +130,7 @@ class SimulatedNetwork {
     }
   }
 
-  /// After all events of a moment.
+  /// Ends a moment, after all of its events.
   void finish_moment(double now) {
     // What may leave at one moment leaves in the order in which its rank sends it.
     std::sort(departing_.begin(), departing_.end(), [this](std::uint32_t a, std::uint32_t b) {
@@ -151,7 +151,7 @@ class SimulatedNetwork {
     std::swap(into, completed_);
   }
 
-  /// What a rank has been waiting for in vain, in words.
+  /// Returns what a rank has been waiting for in vain, in words.
   std::string awaited_by(std::uint32_t rank) const {
     for (const SimulatedMessage& m : messages_) {
       const std::string bytes = std::to_string(m.bytes) + " bytes";

@@ -32,7 +32,7 @@ class CostBySize {
   CostBySize(std::vector<Point> points)  // NOLINT(google-explicit-constructor): it is such a list
       : points_(std::move(points)) {}
 
-  /// What was measured, in the order of the bytes.
+  /// Returns what was measured, in the order of the bytes.
   const std::vector<Point>& points() const noexcept { return points_; }
 
   /// Never less than 0.

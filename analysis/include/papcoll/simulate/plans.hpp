@@ -48,7 +48,7 @@ class JointSteps {
     first_.push_back(steps_.size());
   }
 
-  /// After the last rank. Throws error where a message has no partner.
+  /// Matches the messages, after the last rank. Throws error where a message has no partner.
   void match() {
     MessageEnds ends = std::exchange(ends_, {});
     ends.sort(first_.size() - 1);

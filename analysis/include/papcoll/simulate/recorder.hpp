@@ -29,7 +29,7 @@ class Recorder {
     records_.assign(slots, std::vector<std::uint32_t>(plans.first.back()));
   }
 
-  /// For the network; null if nothing is recorded.
+  /// Returns the trace for the network; null if nothing is recorded.
   Trace* trace() noexcept { return is_on_ ? &kept_ : nullptr; }
 
   /// The step of a rank that ended last, for what becomes ready by that.
@@ -76,7 +76,7 @@ class Recorder {
     if (is_on_) ranks_[rank].free_since = now;
   }
 
-  /// After the last step.
+  /// Moves what was recorded to `result`, after the last step.
   void give(Simulated& result) {
     if (!is_on_) return;
     if (steps_too_) kept_.all(result.steps, result.ends);

@@ -43,7 +43,7 @@ class SimulatedRun {
     }
   }
 
-  /// Once.
+  /// Runs the simulation to its end. May be called once.
   Simulated run() {
     while (!events_.empty()) {
       const double first = events_.next_time();
@@ -254,7 +254,7 @@ class SimulatedRun {
     if (me.blocks_left == 0) result_.exits[at.rank] = now_;
   }
 
-  /// Nothing will happen any more, but the rank is not through.
+  /// Throws what says why the rank is not through, though nothing will happen any more.
   [[noreturn]] void explain(std::uint32_t rank) const {
     throw error("papcoll: simulated, steps of a schedule wait for each other: after " +
                 std::to_string(now_) + " s rank " + std::to_string(rank) + " waits for " +

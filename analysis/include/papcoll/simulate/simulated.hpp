@@ -33,7 +33,7 @@ struct SimulateOptions {
   std::size_t most_steps = 1'000'000'000;          ///< of all ranks: about half an hour
   std::size_t most_memory = std::size_t{4} << 30;  ///< bytes; what takes more is refused
 
-  /// What messages between two ranks cost.
+  /// Returns the costs of messages between two ranks.
   LinkCost link(const LogGops& model, int sender, int receiver) const noexcept {
     if (links.empty()) return {model.latency, model.gap_per_byte};
     return links.between(sender, receiver);
@@ -76,11 +76,11 @@ struct Simulated {
   /// has no gaps, and is as long as from that arrival to the last exit.
   std::vector<SimulatedStep> critical_path;
 
-  /// From the first arrival to the last exit.
+  /// Returns the seconds from the first arrival to the last exit.
   double time() const {
     return exits.empty() ? 0 : last_exit() - *std::min_element(arrivals.begin(), arrivals.end());
   }
-  /// From the last arrival to the last exit.
+  /// Returns the seconds from the last arrival to the last exit.
   double tail() const {
     return exits.empty() ? 0 : last_exit() - *std::max_element(arrivals.begin(), arrivals.end());
   }

@@ -129,7 +129,8 @@ class Trace {
     return e;
   }
 
-  /// What made the moment come when it did; the time between them goes to a step of the path.
+  /// Returns what made the moment come when it did; the time between them goes to a step of the
+  /// path.
   Place before(Place at) {
     switch (at.what) {
       case Place::start:

@@ -161,7 +161,7 @@ class VirtualCaches {
   static bool is_cross_l3(std::size_t found) noexcept { return found >= 3 + of_a_pair; }
   static constexpr std::size_t number(Found f) noexcept { return static_cast<std::size_t>(f); }
 
-  /// How a rank that wants to read the line finds it.
+  /// Returns how a rank that wants to read the line finds it.
   std::size_t to_read(std::size_t rank, const void* p) const noexcept {
     const Line& l = line(p);
     if (l.owner == 0) return untouched(l);
@@ -178,7 +178,7 @@ class VirtualCaches {
     return if_held(owner, at, l.written, with(rank, owner, Found::read));
   }
 
-  /// How one that wants to write it finds it.
+  /// Returns how a rank that wants to write the line finds it.
   std::size_t to_write(std::size_t rank, const void* p) const noexcept {
     const Line& l = line(p);
     if (l.owner == 0) return untouched(l);

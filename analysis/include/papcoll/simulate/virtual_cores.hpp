@@ -180,7 +180,7 @@ class VirtualCores {
     return costs_.between(!VirtualCaches::is_cross_l3(found));
   }
 
-  /// What it takes longer than within its own cache to touch n bytes that are found so.
+  /// Returns how much longer than within its own cache it takes to touch n bytes that are found so.
   double elsewhere(const VirtualCaches::Bytes& found, double n) const noexcept {
     double seconds = 0;
     const double own = costs_.copy(n);

@@ -283,16 +283,16 @@ class VirtualNode : Pinned {
     return detail::page_aligned(
         detail::VirtualControlBlock::bytes(shape_.size, options_.chunk_bytes));
   }
-  /// What a call may want at once, and room for calls to take turns; as in Options, no more than a
-  /// quarter of the arena.
+  /// Returns the bytes that a call may want at once, and room for calls to take turns; as in
+  /// Options, no more than a quarter of the arena.
   static std::size_t pool_of(const Shape& shape) noexcept {
     const std::size_t wanted =
         4 * shape.count * shape.element_size * static_cast<std::size_t>(shape.size);
     constexpr std::size_t turns = std::size_t{8} << 20U;
     return detail::page_aligned(std::min(wanted + turns, Node::pool_of(Options{}.arena_bytes)));
   }
-  /// Of the larger of a rank's buffers: whole pages, and one line more, so that equal places of two
-  /// buffers do not fall on the same lines of a nearest cache.
+  /// Returns the bytes of the larger of a rank's buffers: whole pages, and one line more, so that
+  /// equal places of two buffers do not fall on the same lines of a nearest cache.
   std::size_t buffer_bytes() const noexcept {
     std::size_t most = 1;
     for (int r = 0; r < shape_.size; ++r) {

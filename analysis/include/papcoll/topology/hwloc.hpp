@@ -204,8 +204,8 @@ inline Place place_on(const hwloc_obj* o) {
   return place;
 }
 
-/// What counts as a core, in the order of the numbers: cores in hwloc's logical order, then the PUs
-/// that are in no core.
+/// Returns what counts as a core, in the order of the numbers: cores in hwloc's logical order, then
+/// the PUs that are in no core.
 inline std::vector<hwloc_obj_t> cores_of(hwloc_topology_t t) {
   std::vector<hwloc_obj_t> cores;
   for (const hwloc_obj_type_t kind : {HWLOC_OBJ_CORE, HWLOC_OBJ_PU}) {
@@ -313,7 +313,7 @@ inline Machine machine_of(hwloc_topology_t t, int nodes, const std::string& sour
   return machine;
 }
 
-/// What a source reads and how many nodes it has, in one name: "node.xml*16".
+/// Returns what a source reads and how many nodes it has, in one name: "node.xml*16".
 inline std::string with_nodes(const std::string& what, int nodes) {
   if (nodes < 1) {
     detail::throw_error<argument_error>(
@@ -336,10 +336,10 @@ inline MachineSource hwloc_machine() {
           }};
 }
 
-/// Where this thread is bound, on node 0, with hwloc's logical numbers as hwloc_machine() has them:
-/// the smallest objects that have all processors it may run on, and `anywhere` for kinds of objects
-/// of which it may run on several. All is `anywhere` where a variable of hwloc's environment has it
-/// describe another machine.
+/// Returns the place where this thread is bound, on node 0, with hwloc's logical numbers as
+/// hwloc_machine() has them: the smallest objects that have all processors it may run on, and
+/// `anywhere` for kinds of objects of which it may run on several. All is `anywhere` where a
+/// variable of hwloc's environment has it describe another machine.
 inline Place hwloc_place() {
   hwloc_topology* const t = detail::this_machine();
   if (hwloc_topology_is_thissystem(t) == 0) return {};

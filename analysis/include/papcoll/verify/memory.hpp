@@ -16,7 +16,7 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// What a rank knows of a shape that has the sizes of all pairs.
+/// Returns what a rank knows of a shape that has the sizes of all pairs.
 inline Shape seen_by(const Shape& shape, int rank) {
   Shape s = shape;
   s.rank = rank;

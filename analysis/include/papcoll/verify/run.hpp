@@ -140,7 +140,7 @@ class JointRun {
     return {};
   }
 
-  /// What an incomplete step waits for.
+  /// Returns the step that an incomplete step waits for.
   StepId blocker(const JointPlan& joint, const Matching& matching, StepId id) {
     if (state(joint, id) == State::started) {
       return matching.partner(joint.first[id.rank] + id.step);

@@ -145,12 +145,12 @@ struct VerifyCase {
   Order order;  ///< which rank plays which position
 };
 
-/// What a schedule is to be verified for with `size` ranks: all roots, in place and out of place,
-/// operators that commute and, where the schedule serves them, that do not, and telling counts.
-/// What other roots cannot show is tried with root 0 alone; so is an order that scatters the ranks.
-/// All schedules are tried in a predicted order, and those that need predictions in several; with
-/// blocks that differ in size, where the collective has blocks, with and without messages for empty
-/// ones; and with buffers that messages
+/// Returns the cases for which a schedule is verified with `size` ranks: all roots, in place and
+/// out of place, operators that commute and, where the schedule serves them, that do not, and
+/// telling counts. What other roots cannot show is tried with root 0 alone; so is an order that
+/// scatters the ranks. All schedules are tried in a predicted order, and those that need
+/// predictions in several; with blocks that differ in size, where the collective has blocks, with
+/// and without messages for empty ones; and with buffers that messages
 /// cannot be sent from or received in.
 inline std::vector<VerifyCase> verify_cases(const AnySchedule& schedule, Collective collective,
                                             int size) {

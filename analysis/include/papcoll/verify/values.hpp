@@ -172,7 +172,7 @@ class Values {
     return r;
   }
 
-  /// What is wrong with a value that is not right.
+  /// Returns what is wrong with a value that is not right.
   Verdict explain(std::uint32_t value, std::size_t rank, std::size_t e, std::size_t origin) {
     const Value& v = values_[value];
     const std::string where =

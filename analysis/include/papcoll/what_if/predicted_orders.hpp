@@ -25,7 +25,7 @@ namespace what_if {
 /// later.
 class PredictedOrders {
  public:
-  /// Of so many ranks on one clock.
+  /// Constructs the orders of so many ranks on one clock.
   PredictedOrders(const AnyPredictor& predictor, std::size_t ranks,
                   std::uint32_t period = Options{}.agreement_period)
       : turns_(ExchangePeriods::period_of(static_cast<int>(ranks), period)), expected_(ranks) {

@@ -40,7 +40,7 @@ struct Basis {
   std::vector<AnyPredictor> predictors{AnyPredictor::of<MovingAverage>()};
 };
 
-/// What the calls would have taken by the algorithms of a catalogue, simulated. Deterministic.
+/// Returns the times of the calls by the algorithms of a catalogue, simulated. Deterministic.
 /// Throws argument_error for a record that makes no sense, or that nothing can play.
 Answer simulated_answer(const Recorded& recorded, const Basis& basis, Catalogue catalogue);
 

@@ -165,7 +165,7 @@ template <class Handle, void (Api::*end)(Handle) noexcept> class Owned {
     if (handle_ != nullptr) (api_->*end)(handle_);
   }
 
-  /// What it owns, or null.
+  /// Returns the handle that it owns, or null.
   Handle get() const noexcept { return handle_; }
   /// Never gives it back: something may still use it.
   Handle release() noexcept { return std::exchange(handle_, nullptr); }

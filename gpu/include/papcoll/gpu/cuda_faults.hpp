@@ -22,7 +22,7 @@ constexpr bool is_any_of(cudaError_t code, auto... codes) noexcept {
   return ((code == codes) || ...);
 }
 
-/// What may be done about a code of CUDA.
+/// Returns the kind of fault that a code of CUDA stands for.
 inline Fault fault_of(cudaError_t code, Asked asked) noexcept {
   if (is_any_of(code, cudaErrorInsufficientDriver, cudaErrorNoDevice, cudaErrorStubLibrary,
                 cudaErrorSystemDriverMismatch)) {
@@ -60,7 +60,7 @@ inline Fault fault_of(cudaError_t code, Asked asked) noexcept {
   return is_misuse ? Fault::misuse : Fault::lost;
 }
 
-/// What a reader of the message can do.
+/// Returns a text on what a reader of the message can do.
 inline const char* advice_on(Fault fault, cudaError_t code) noexcept {
   switch (fault) {
     case Fault::no_gpu:

@@ -114,7 +114,7 @@ template <class Tag, bool Commutes, class... Ps> const AlgorithmSpec& device_spe
   return named;
 }
 
-/// What runs where no schedule is named, as choose_on_device() says.
+/// Returns what runs where no schedule is named, as choose_on_device() says.
 template <class Tag, bool Commutes, class... Ps>
 const AlgorithmSpec& default_spec(std::size_t bytes) {
   constexpr Collective c = Tag::value;

@@ -16,41 +16,40 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// DeviceSlices: each rank's device combines its slice of all ranks' buffers
-// -------------------------------------------------------------------------
-// Phases   1. Each rank copies its contribution, but for its own slice, to memory that peers may
-//             map, announces where that is, and records an event.
-//          2. When its device is idle, or all have arrived, its stream waits for the events of
-//             those that have arrived, and a kernel combines its slice of their contributions with
-//             what it has. In the order of arrival if the operator commutes, else in rank order:
-//             what has come of the ranks that are next.
-//          3. Each rank pulls the other slices of the result, each as soon as its event is
-//             recorded, from several ranks at once. Of a reduce only the root does.
-//          4. Its stream waits until all have pulled.
-// Cost     n bytes in each rank's vector. n(P−1)/P are copied on the device, unless the buffer's
-//          memory is shared (gpu::shared_buffer); as many are read from the peers, and as many
-//          pulled.
-//          That is what a ring moves, in 2 steps instead of 2(P−1). After the last arrival: one
-//          kernel on each device, over what was not combined before, and the pulls. Three signals
-//          for each rank, no messages.
-// Prefer   GPUs that all reach each other at once, from middle sizes on; ranks that arrive late one
-//          after the other. 4 GPUs, 16 MB, 72 GB/s for each pair: 168 µs, and Ring 440 (by the
-//          model, tests/unit/gpu/device_node_context_times_test.cpp). One GPU for all ranks:
-//          SharedDevice.
-// Limits   One node. Where links are shared, Ring or ThreeStage use them better. With P ranks each
-//          maps the memory of P − 1. The host knows of arrivals, and not how late a stream is.
-// Contract Reproducible under that contract, and where the operator does not commute: every element
-//          is combined in rank order. Else all ranks get the same bits.
-//
-//                 slice 0             slice 1             slice 2
-//        inputs   a0 b0 c0            a1 b1 c1            a2 b2 c2
-//        combined a0∘b0∘c0 on rank 0  a1∘b1∘c1 on rank 1  a2∘b2∘c2 on rank 2
-//        then     ranks 1, 2 pull     ranks 0, 2 pull     ranks 0, 1 pull
-//
-// Source   As PeerSlices (J. M. Hashmi et al., "Designing efficient shared address space reduction
-//          collectives for multi-/many-cores", IPDPS 2018), by the mapped memory of CUDA's IPC.
-
 /// Allreduce and reduce of ranks on several devices: each combines its slice of all buffers.
+///
+/// Phases: 1. Each rank copies its contribution, but for its own slice, to memory that peers may
+///      map, announces where that is, and records an event.
+///   2. When its device is idle, or all have arrived, its stream waits for the events of
+///      those that have arrived, and a kernel combines its slice of their contributions with
+///      what it has. In the order of arrival if the operator commutes, else in rank order:
+///      what has come of the ranks that are next.
+///   3. Each rank pulls the other slices of the result, each as soon as its event is
+///      recorded, from several ranks at once. Of a reduce only the root does.
+///   4. Its stream waits until all have pulled.
+/// Cost: n bytes in each rank's vector. n(P−1)/P are copied on the device, unless the buffer's
+///   memory is shared (gpu::shared_buffer); as many are read from the peers, and as many
+///   pulled.
+///   That is what a ring moves, in 2 steps instead of 2(P−1). After the last arrival: one
+///   kernel on each device, over what was not combined before, and the pulls. Three signals
+///   for each rank, no messages.
+/// Prefer: GPUs that all reach each other at once, from middle sizes on; ranks that arrive late one
+///   after the other. 4 GPUs, 16 MB, 72 GB/s for each pair: 168 µs, and Ring 440 (by the
+///   model, tests/unit/gpu/device_node_context_times_test.cpp). One GPU for all ranks:
+///   SharedDevice.
+/// Limits: One node. Where links are shared, Ring or ThreeStage use them better. With P ranks each
+///   maps the memory of P − 1. The host knows of arrivals, and not how late a stream is.
+/// Contract: Reproducible under that contract, and where the operator does not commute: every
+/// element
+///   is combined in rank order. Else all ranks get the same bits.
+///
+///              slice 0             slice 1             slice 2
+///     inputs   a0 b0 c0            a1 b1 c1            a2 b2 c2
+///     combined a0∘b0∘c0 on rank 0  a1∘b1∘c1 on rank 1  a2∘b2∘c2 on rank 2
+///     then     ranks 1, 2 pull     ranks 0, 2 pull     ranks 0, 1 pull
+///
+/// Source: As PeerSlices (J. M. Hashmi et al., "Designing efficient shared address space reduction
+///   collectives for multi-/many-cores", IPDPS 2018), by the mapped memory of CUDA's IPC.
 struct DeviceSlices {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "DeviceSlices";

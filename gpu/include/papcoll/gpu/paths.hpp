@@ -72,7 +72,8 @@ struct Path {
     return k < most && seconds(bytes, k + 1) < seconds(bytes, k) ? k + 1 : k;
   }
 
-  /// How many bytes it carries by a time, in the best number of chunks, which need not be whole.
+  /// Returns the bytes that it carries by a time, in the best number of chunks, which need not be
+  /// whole.
   double bytes_by(double seconds, const ChunkLimits& limits) const noexcept {
     const double a = latency;
     if (!is_staged()) return std::max(0.0, (seconds - a) * first_rate);

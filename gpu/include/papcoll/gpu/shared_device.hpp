@@ -15,40 +15,38 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// SharedDevice: the last rank to arrive combines for all, with one kernel
-// -----------------------------------------------------------------------
-// Phases   1. Each rank draws a ticket. All but the last copy their contribution to memory that
-//             peers may map, announce where it is, and record an event.
-//          2. The last one maps what the others announced. Its stream waits for their events, and
-//             one kernel reads all contributions and writes the result to all of them. It records
-//             an event, for which all streams wait.
-//          3. The others copy the result to where the caller wants it. Of a reduce only the root
-//             does.
-// Cost     n bytes in each rank's vector. Last arrival: Pn bytes are read and Pn written by one
-//          kernel, then n are copied on every other rank. Before it, the n bytes of a rank that is
-//          early are copied once. No copies where the buffers' memory is shared
-//          (gpu::shared_buffer): 2Pn bytes moved in all, the least there is. One signal of each
-//          rank, no messages.
-// Prefer   Ranks on one GPU, which runs the kernels of one process at a time: one kernel spares
-//          P − 1 switches between processes, and the ranks that came early have done their part.
-//          Short vectors between GPUs with a link for each pair: 4 GPUs, 64 KB, 72 GB/s, 19 µs, and
-//          RecursiveDoubling 30 (by the model, tests/unit/gpu/device_node_context_times_test.cpp).
-// Limits   One node. A kernel takes 16 inputs and 16 outputs; beyond 16 ranks there is one kernel
-//          more for each 15 inputs and for each 16 outputs. Between GPUs one of them does all the
-//          work and all bytes pass its links: DeviceSlices. The host knows of arrivals, and not how
-//          late a stream is.
-// Contract Reproducible: every element is combined in rank order.
-//
-//            rank 0        rank 1 (last)             rank 2
-//            a             b                         c
-//            copies a      waits for events 0, 2     copies c         before: event 0, event 2
-//            |             a∘b∘c → copy of a, b, copy of c            one kernel, then event 1
-//            takes it                                takes it         both wait for event 1
-//
-// Source   papcoll's own. In LeaderFan (P. Alizadeh's thesis, chapter 4) the first to arrive leads,
-//          and combines what comes; here one kernel of the last one reads all of it.
-
 /// Allreduce and reduce of ranks on one device: the last to arrive launches one kernel.
+///
+/// Phases: 1. Each rank draws a ticket. All but the last copy their contribution to memory that
+///      peers may map, announce where it is, and record an event.
+///   2. The last one maps what the others announced. Its stream waits for their events, and
+///      one kernel reads all contributions and writes the result to all of them. It records
+///      an event, for which all streams wait.
+///   3. The others copy the result to where the caller wants it. Of a reduce only the root
+///      does.
+/// Cost: n bytes in each rank's vector. Last arrival: Pn bytes are read and Pn written by one
+///   kernel, then n are copied on every other rank. Before it, the n bytes of a rank that is
+///   early are copied once. No copies where the buffers' memory is shared
+///   (gpu::shared_buffer): 2Pn bytes moved in all, the least there is. One signal of each
+///   rank, no messages.
+/// Prefer: Ranks on one GPU, which runs the kernels of one process at a time: one kernel spares
+///   P − 1 switches between processes, and the ranks that came early have done their part.
+///   Short vectors between GPUs with a link for each pair: 4 GPUs, 64 KB, 72 GB/s, 19 µs, and
+///   RecursiveDoubling 30 (by the model, tests/unit/gpu/device_node_context_times_test.cpp).
+/// Limits: One node. A kernel takes 16 inputs and 16 outputs; beyond 16 ranks there is one kernel
+///   more for each 15 inputs and for each 16 outputs. Between GPUs one of them does all the
+///   work and all bytes pass its links: DeviceSlices. The host knows of arrivals, and not how
+///   late a stream is.
+/// Contract: Reproducible: every element is combined in rank order.
+///
+///     rank 0        rank 1 (last)             rank 2
+///     a             b                         c
+///     copies a      waits for events 0, 2     copies c         before: event 0, event 2
+///     |             a∘b∘c → copy of a, b, copy of c            one kernel, then event 1
+///     takes it                                takes it         both wait for event 1
+///
+/// Source: papcoll's own. In LeaderFan (P. Alizadeh's thesis, chapter 4) the first to arrive leads,
+///   and combines what comes; here one kernel of the last one reads all of it.
 struct SharedDevice {
   using policy_kind = SchedulePolicyKind;
   static constexpr std::string_view name = "SharedDevice";

@@ -13,32 +13,31 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// Accumulator: each rank adds its contribution to one shared sum, as it comes
-// ---------------------------------------------------------------------------
-// Phases   The message is cut in chunks, each with an accumulator in shared memory. Whoever is
-//          there takes up a chunk that no other rank is at, adds its own contribution, and lays it
-//          down again; the first copies it there, the last writes the result to its output, too.
-//          Then all copy the result (allreduce), or the root does.
-//          Accumulators are used again for later chunks when all have taken their results.
-// Cost     A rank reads its input once, and reads and writes n bytes of accumulators; then it reads
-//          n bytes of results: two passes, where MultiLeader and SplitTail have three, as no rank
-//          copies a contribution for others to combine. After the last arrival: n bytes combined by
-//          the last rank, which the others copy meanwhile, chunk by chunk.
-// Prefer   More ranks than processors, from 1 KB on; a rank needs two turns for as many
-//          chunks as there are accumulators. Late ranks with private buffers: their contribution
-//          must be read by themselves, whoever combines it.
-// Limits   One node, commutative operators; up to 1023 ranks. Buffers that peers see are not read
-//          where they are: SplitTail and PeerSlices do that.
-// Contract RankConsistent: each element is combined once. The order depends on the arrivals.
-//
-//        chunk          0       1       2       3        rank c arrives last:
-//        accumulator   a∘b     a∘b     a∘b     a∘b       c adds to 0 and then to 1, while a and b
-//                                                        copy the result from 0
-//
-// Source   Reductions under a lock in shared memory are folklore; chunks in any order, each by
-//          arrival, are papcoll's own.
-
-/// One call of one rank.
+/// One call of one rank by Accumulator: each rank adds its contribution to one shared sum, as it
+/// comes.
+///
+/// Phases: The message is cut in chunks, each with an accumulator in shared memory. Whoever is
+///   there takes up a chunk that no other rank is at, adds its own contribution, and lays it
+///   down again; the first copies it there, the last writes the result to its output, too.
+///   Then all copy the result (allreduce), or the root does.
+///   Accumulators are used again for later chunks when all have taken their results.
+/// Cost: A rank reads its input once, and reads and writes n bytes of accumulators; then it reads
+///   n bytes of results: two passes, where MultiLeader and SplitTail have three, as no rank
+///   copies a contribution for others to combine. After the last arrival: n bytes combined by
+///   the last rank, which the others copy meanwhile, chunk by chunk.
+/// Prefer: More ranks than processors, from 1 KB on; a rank needs two turns for as many
+///   chunks as there are accumulators. Late ranks with private buffers: their contribution
+///   must be read by themselves, whoever combines it.
+/// Limits: One node, commutative operators; up to 1023 ranks. Buffers that peers see are not read
+///   where they are: SplitTail and PeerSlices do that.
+/// Contract: RankConsistent: each element is combined once. The order depends on the arrivals.
+///
+///     chunk          0       1       2       3        rank c arrives last:
+///     accumulator   a∘b     a∘b     a∘b     a∘b       c adds to 0 and then to 1, while a and b
+///                                                     copy the result from 0
+///
+/// Source: Reductions under a lock in shared memory are folklore; chunks in any order, each by
+///   arrival, are papcoll's own.
 class Accumulator::Run {
  public:
   bool step(CallContext auto& s, const Call& c) {

@@ -12,32 +12,30 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// The arrival-ordered chain: Chain under ArrivalOrder
-// ---------------------------------------------------
-// Phases   Each arriving rank draws a ticket. Ticket t adds its contribution to the sum of tickets
-//          0…t−1, chunk by chunk as ticket t−1 has it ready, and leaves: what it added lies where
-//          ticket t+1 finds it. The last ticket's sum is the result: the root copies it (reduce),
-//          or all do (allreduce).
-// Cost     After the last arrival: n bytes combined by the last rank alone, then n bytes copied.
-//          Chunks are under way in all links at once. Sums lie in outputs that peers see, else in
-//          pools, so that a link writes n bytes and the next one reads them, without the kernel;
-//          the last rank then copies its own result, too, chunk by chunk from its caches.
-// Prefer   A reduce from which ranks must get away as soon as they can: each waits only for those
-//          before it. SplitTail shares the last combination among all.
-// Limits   One node, commutative operators. Balanced, all links but the last wait. An allreduce
-//          writes partial sums to outputs that peers see, so that a call that fails may have done
-//          so. Where pools are too small, peers copy private sums by the kernel, or, if it does not
-//          let them, chunk by chunk from chunk buffers.
-// Contract RankConsistent: one rank computes the result; the order is that of the arrivals.
-//
-//        ticket   0          1            2              3 = last
-//        rank     c    →    c∘a     →    c∘a∘d    →     c∘a∘d∘b  →  root
-//                 leaves    leaves       leaves
-//
-// Source   P. Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication for HPC
-//          and Deep Learning", MASc thesis, Queen's University 2021, ch. 5, algorithm 5.1.
-
-/// One call of one rank.
+/// One call of one rank by the arrival-ordered chain: Chain under ArrivalOrder.
+///
+/// Phases: Each arriving rank draws a ticket. Ticket t adds its contribution to the sum of tickets
+///   0…t−1, chunk by chunk as ticket t−1 has it ready, and leaves: what it added lies where
+///   ticket t+1 finds it. The last ticket's sum is the result: the root copies it (reduce),
+///   or all do (allreduce).
+/// Cost: After the last arrival: n bytes combined by the last rank alone, then n bytes copied.
+///   Chunks are under way in all links at once. Sums lie in outputs that peers see, else in
+///   pools, so that a link writes n bytes and the next one reads them, without the kernel;
+///   the last rank then copies its own result, too, chunk by chunk from its caches.
+/// Prefer: A reduce from which ranks must get away as soon as they can: each waits only for those
+///   before it. SplitTail shares the last combination among all.
+/// Limits: One node, commutative operators. Balanced, all links but the last wait. An allreduce
+///   writes partial sums to outputs that peers see, so that a call that fails may have done
+///   so. Where pools are too small, peers copy private sums by the kernel, or, if it does not
+///   let them, chunk by chunk from chunk buffers.
+/// Contract: RankConsistent: one rank computes the result; the order is that of the arrivals.
+///
+///     ticket   0          1            2              3 = last
+///     rank     c    →    c∘a     →    c∘a∘d    →     c∘a∘d∘b  →  root
+///              leaves    leaves       leaves
+///
+/// Source: P. Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication for HPC
+///   and Deep Learning", MASc thesis, Queen's University 2021, ch. 5, algorithm 5.1.
 class ArrivalChain::Run {
  public:
   bool step(CallContext auto& s, const Call& c) {

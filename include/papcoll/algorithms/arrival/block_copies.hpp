@@ -13,35 +13,33 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// BlockCopies: every rank copies the blocks meant for it
-// ------------------------------------------------------
-// Phases   1. Each rank shows what it has for others: in the line of its flag, if that is all of
-//             40 bytes, or of 32 for one rank where counts differ; in its chunk buffers, if it is
-//             short, behind the blocks' lengths where counts differ and there are several;
-//             where peers see its buffer, there; else in its pool, part by part; or in its buffer,
-//             from where the kernel copies long blocks, if that is asked for: PeerReach.
-//          2. Each rank copies its own block, and then those of the others, of whoever is there; it
-//             fills up to 1 MB of its pool before.
-//          3. A rank whose buffer is read waits until all have read their blocks. All others leave
-//             when they have theirs.
-// Cost     One flag each way. Of n bytes that a rank gives and gets: 2n read and 2n written, or n
-//          and n where buffers are seen. After the last arrival, its 2n bytes, and 1/P of that by
-//          each of the others, at the same time.
-// Prefer   Always on one node, for alltoall, gather and scatter, and wherever counts differ; for
-//          allgather with equal counts Exchange and PeerSlices share the work of a late rank.
-// Limits   One node. Where the pool is too small, blocks go through the chunk buffers in pieces,
-//          two of each block at a time, and all ranks wait for the slowest. Counts that differ need
-//          chunks of 8 bytes for each rank.
-//
-//        alltoall       rank 0         rank 1         rank 2
-//        shown        a0 a1 a2       b0 b1 b2       (absent)
-//        copied       a0 b0 ·        a1 b1 ·                       rank 2 comes:  a2 b2 c2
-//        then         a0 b0 c0       a1 b1 c1
-//
-// Source   Folklore of shared-memory MPI libraries; the pools, which let ranks leave before their
-//          blocks are read, are papcoll's own.
-
-/// One call of one rank.
+/// One call of one rank by BlockCopies: every rank copies the blocks meant for it.
+///
+/// Phases: 1. Each rank shows what it has for others: in the line of its flag, if that is all of
+///      40 bytes, or of 32 for one rank where counts differ; in its chunk buffers, if it is
+///      short, behind the blocks' lengths where counts differ and there are several;
+///      where peers see its buffer, there; else in its pool, part by part; or in its buffer,
+///      from where the kernel copies long blocks, if that is asked for: PeerReach.
+///   2. Each rank copies its own block, and then those of the others, of whoever is there; it
+///      fills up to 1 MB of its pool before.
+///   3. A rank whose buffer is read waits until all have read their blocks. All others leave
+///      when they have theirs.
+/// Cost: One flag each way. Of n bytes that a rank gives and gets: 2n read and 2n written, or n
+///   and n where buffers are seen. After the last arrival, its 2n bytes, and 1/P of that by
+///   each of the others, at the same time.
+/// Prefer: Always on one node, for alltoall, gather and scatter, and wherever counts differ; for
+///   allgather with equal counts Exchange and PeerSlices share the work of a late rank.
+/// Limits: One node. Where the pool is too small, blocks go through the chunk buffers in pieces,
+///   two of each block at a time, and all ranks wait for the slowest. Counts that differ need
+///   chunks of 8 bytes for each rank.
+///
+///     alltoall       rank 0         rank 1         rank 2
+///     shown        a0 a1 a2       b0 b1 b2       (absent)
+///     copied       a0 b0 ·        a1 b1 ·                       rank 2 comes:  a2 b2 c2
+///     then         a0 b0 c0       a1 b1 c1
+///
+/// Source: Folklore of shared-memory MPI libraries; the pools, which let ranks leave before their
+///   blocks are read, are papcoll's own.
 class BlockCopies::Run : detail::ShownBlocks {
  public:
   bool step(CallContext auto& s, const Call& c) {
@@ -190,7 +188,7 @@ class BlockCopies::Run : detail::ShownBlocks {
     return e;
   }
 
-  /// Where this rank's block begins in what rank r shows.
+  /// Returns where this rank's block begins in what rank r shows.
   std::size_t first_byte(CallContext auto& s, int r, Way way, std::size_t n) {
     if (irregular_) return entry_of(s, r).at;
     if (blocks_.shares_one()) return 0;

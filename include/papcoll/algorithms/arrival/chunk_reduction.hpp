@@ -140,7 +140,7 @@ class PeerBuffers {
     return !direct_ || exposes_output_ || s.use_pool();
   }
 
-  /// Where this rank writes its partial result of chunk k.
+  /// Returns where this rank writes its partial result of chunk k.
   std::byte* target(CallContext auto& s, std::uint32_t k) const {
     return direct_ ? mine_ + chunks_.offset(k) : s.chunk_buffer(s.rank(), 2 * k + 1);
   }
@@ -253,7 +253,8 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
     return s.end_reading();
   }
 
-  /// This rank has combined a result, and written it to its output besides where others find it.
+  /// Records that this rank has combined a result, and written it to its output besides where
+  /// others find it.
   void keep() noexcept { exposes_ = exposes_ || buffers_.exposes_output(); }
 
   PeerBuffers buffers_;
@@ -288,7 +289,7 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
     return copied != 0;
   }
 
-  /// This rank is done with chunk k.
+  /// Records that this rank is done with chunk k.
   void set_done(CallContext auto& s, std::uint32_t k) {
     done_ |= bit(k);
     const std::uint32_t before = low_;

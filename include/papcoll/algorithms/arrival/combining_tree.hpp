@@ -15,34 +15,33 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// CombiningTree: a tree of fixed shape, climbed by the rank that finds both children there
-// ----------------------------------------------------------------------------------------
-// Phases   The ranks, in rank order, are the leaves of a binary tree. A node's chunk can be
-//          combined once both children have it; whoever of the node's ranks is awake takes it up,
-//          so the second to arrive does it, or helps. Those who want the result copy the top.
-// Cost     After the last arrival: ⌈log2 P⌉ combinations of n bytes, on the path from the last leaf
-//          to the top; a node's chunks are shared by the ranks below it. All other combinations
-//          are done by then.
-// Prefer   Where bits must not depend on who was late, or the operator does not commute.
-// Limits   One node. The last levels combine n bytes each, SplitTail n/P: SplitTail is faster where
-//          the operator commutes. Partial results lie in the output of the rank that combined them,
-//          so a call that fails may have written to outputs. A rank of a reduce leaves when its
-//          contribution is combined and nothing above it can be. Where the kernel does not let
-//          ranks copy from each other, chunks go through shared memory two at a time in the first
-//          calls of a size, and always where pools are too small for twice the message.
-// Contract Reproducible: shape and order depend on the number of ranks only.
-//
-//                 (a∘b)∘(c∘d)          d comes last:  1. c∘d       by rank d or c
-//                 ╱         ╲                         2. the top   by any rank
-//              a∘b           c∘d
-//              ╱ ╲           ╱ ╲
-//             a   b         c   d      a∘b was there before
-//
-// Source   Software combining trees: P.-C. Yew, N.-F. Tzeng, D. H. Lawrie, "Distributing hot-spot
-//          addressing in large-scale multiprocessors", IEEE ToC 1987; here with data, in chunks,
-//          and climbed by helpers.
-
-/// One call of one rank.
+/// One call of one rank by CombiningTree: a tree of fixed shape, climbed by the rank that finds
+/// both children there.
+///
+/// Phases: The ranks, in rank order, are the leaves of a binary tree. A node's chunk can be
+///   combined once both children have it; whoever of the node's ranks is awake takes it up,
+///   so the second to arrive does it, or helps. Those who want the result copy the top.
+/// Cost: After the last arrival: ⌈log2 P⌉ combinations of n bytes, on the path from the last leaf
+///   to the top; a node's chunks are shared by the ranks below it. All other combinations
+///   are done by then.
+/// Prefer: Where bits must not depend on who was late, or the operator does not commute.
+/// Limits: One node. The last levels combine n bytes each, SplitTail n/P: SplitTail is faster where
+///   the operator commutes. Partial results lie in the output of the rank that combined them,
+///   so a call that fails may have written to outputs. A rank of a reduce leaves when its
+///   contribution is combined and nothing above it can be. Where the kernel does not let
+///   ranks copy from each other, chunks go through shared memory two at a time in the first
+///   calls of a size, and always where pools are too small for twice the message.
+/// Contract: Reproducible: shape and order depend on the number of ranks only.
+///
+///         (a∘b)∘(c∘d)          d comes last:  1. c∘d       by rank d or c
+///         ╱         ╲                         2. the top   by any rank
+///      a∘b           c∘d
+///      ╱ ╲           ╱ ╲
+///     a   b         c   d      a∘b was there before
+///
+/// Source: Software combining trees: P.-C. Yew, N.-F. Tzeng, D. H. Lawrie, "Distributing hot-spot
+///   addressing in large-scale multiprocessors", IEEE ToC 1987; here with data, in chunks,
+///   and climbed by helpers.
 class CombiningTree::Run
     : detail::ChunkReduction<CombiningTree::Run, NodeControlBlock::work_chunks> {
  public:

@@ -11,29 +11,27 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-// DirectCopies: bcast and allgather by arrival, from buffer to buffer
-// -------------------------------------------------------------------
-// Phases   What a rank is to receive is cut in up to 16 pieces: parts of a bcast's message, or the
-//          contributions of an allgather. A piece is copied as soon as those whose data it is and
-//          its receiver are there, by the receiver or by a rank that waits anyway and sees the
-//          receiver's output; whoever takes up the piece's work word does it.
-//          An allgather's rank leaves when it has all pieces and all have its own. A bcast's root
-//          leaves when all have the message, or when those who have arrived do and it has copied
-//          the message to its pool, for those who arrive later.
-// Cost     After the last arrival, where outputs are seen by all: an allgather's (P−1)·n bytes for
-//          the last one are copied by all ranks together, besides n bytes of its own to each; else
-//          by it alone. A bcast's late rank copies n bytes, and delays no other.
-// Limits   One node. Needs contributions that peers reach: see unreachable(). With more than 16
-//          ranks a piece of an allgather is that of several neighbours, and waits for all of them.
-//
-//        receiver     0          1          2          contributions a b c; rank 2 arrives last:
-//        pieces     [a b ·]    [a b ·]    (absent)     0 and 1 have copied from each other
-//                   [a b c]    [a b c]    [a b c]      each takes up pieces, those of 2 included
-//
-// Source   PAP-aware bcast: P. Patarasuk, X. Yuan, "Efficient MPI_Bcast across different process
-//          arrival patterns", IPDPS 2008. Sharing a late rank's copies is papcoll's own.
-
-/// One bcast or allgather of one rank.
+/// One bcast or allgather of one rank, by arrival, from buffer to buffer.
+///
+/// Phases: What a rank is to receive is cut in up to 16 pieces: parts of a bcast's message, or the
+///   contributions of an allgather. A piece is copied as soon as those whose data it is and
+///   its receiver are there, by the receiver or by a rank that waits anyway and sees the
+///   receiver's output; whoever takes up the piece's work word does it.
+///   An allgather's rank leaves when it has all pieces and all have its own. A bcast's root
+///   leaves when all have the message, or when those who have arrived do and it has copied
+///   the message to its pool, for those who arrive later.
+/// Cost: After the last arrival, where outputs are seen by all: an allgather's (P−1)·n bytes for
+///   the last one are copied by all ranks together, besides n bytes of its own to each; else
+///   by it alone. A bcast's late rank copies n bytes, and delays no other.
+/// Limits: One node. Needs contributions that peers reach: see unreachable(). With more than 16
+///   ranks a piece of an allgather is that of several neighbours, and waits for all of them.
+///
+///     receiver     0          1          2          contributions a b c; rank 2 arrives last:
+///     pieces     [a b ·]    [a b ·]    (absent)     0 and 1 have copied from each other
+///                [a b c]    [a b c]    [a b c]      each takes up pieces, those of 2 included
+///
+/// Source: PAP-aware bcast: P. Patarasuk, X. Yuan, "Efficient MPI_Bcast across different process
+///   arrival patterns", IPDPS 2008. Sharing a late rank's copies is papcoll's own.
 class DirectCopies {
  public:
   /// Announces this rank. `pulls`: the kernel's copies serve where a peer's data are not seen.

@@ -30,19 +30,17 @@ inline Range block_of(const Call& c, int r) noexcept {
   return {first, first + c.counts[rank]};
 }
 
-// FanOut: bcast and scatter on one node
-// -------------------------------------
-// Phases   The root copies the message to its chunk buffers, chunk by chunk, and leaves. Whoever is
-//          there reads it, or of a scatter its block. Only a message with more chunks than a rank
-//          has buffers makes the root wait, for the slowest reader of the chunk it would overwrite.
-// Cost     One flag; n bytes written once, and read by each rank or, of a scatter, once.
-// Limits   One node. If the calls do not match, a rank that throws may hold the first chunks of a
-//          message of several chunks: a reader does not wait for ranks that have not arrived.
-//
-//        root's buffers   [k]  [k+1]  [k+2]  [k+3]        reader r has raised its flag to j:
-//        overwritten once all flags are above k           it has read all chunks below j
-
 /// One bcast or scatter of one rank: what LeaderFan and Exchange have in common.
+///
+/// Phases: The root copies the message to its chunk buffers, chunk by chunk, and leaves. Whoever is
+///   there reads it, or of a scatter its block. Only a message with more chunks than a rank
+///   has buffers makes the root wait, for the slowest reader of the chunk it would overwrite.
+/// Cost: One flag; n bytes written once, and read by each rank or, of a scatter, once.
+/// Limits: One node. If the calls do not match, a rank that throws may hold the first chunks of a
+///   message of several chunks: a reader does not wait for ranks that have not arrived.
+///
+///     root's buffers   [k]  [k+1]  [k+2]  [k+3]        reader r has raised its flag to j:
+///     overwritten once all flags are above k           it has read all chunks below j
 class FanOut {
  public:
   bool step(CallContext auto& s, const Call& c) {
@@ -122,29 +120,27 @@ class FanOut {
 
 }  // namespace detail
 
-// Exchange: all read all
-// ----------------------
-// Phases   1. Each rank writes its contribution to its chunk buffers and raises its flag.
-//          2. Each rank, once all flags are up, reads all chunk buffers and computes the result
-//             itself, or of a reduce_scatter its own block.
-//          A chunk of a reduce_scatter has a piece of each block, so that all ranks combine at the
-//          same time; what a rank wants itself it leaves where it is.
-// Cost     One flag each way: no algorithm has fewer steps after the last arrival. P·n bytes read
-//          by each rank, so P² n on the node. Of a reduce_scatter with blocks of n bytes each rank
-//          writes and reads (P−1)·n.
-//          Of a reduce and a gather only the root reads; a bcast and a scatter are FanOut.
-// Prefer   For the smallest messages, and for two ranks up to a few KB; always for allgather.
-// Limits   One node. Above a few KB the P² n of a node's memory traffic loses to MultiLeader.
-// Contract Reproducible: every rank combines in rank order.
-//
-//        buffer 0 buffer 1 buffer 2           each rank reads the whole row
-//        [a]      [b]      [c]       →      rank 0: a∘b∘c   rank 1: a∘b∘c   rank 2: a∘b∘c
-//
-// Source   Folklore of shared-memory MPI libraries ("flat" or "all-to-all" reduction); the flags
-//          with the payload in their own cache line are those of Graham & Shipman, "MPI support for
-//          multi-core architectures: optimized shared memory collectives" (2008).
-
-/// One call of one rank.
+/// One call of one rank by Exchange: all read all.
+///
+/// Phases: 1. Each rank writes its contribution to its chunk buffers and raises its flag.
+///   2. Each rank, once all flags are up, reads all chunk buffers and computes the result
+///      itself, or of a reduce_scatter its own block.
+///   A chunk of a reduce_scatter has a piece of each block, so that all ranks combine at the
+///   same time; what a rank wants itself it leaves where it is.
+/// Cost: One flag each way: no algorithm has fewer steps after the last arrival. P·n bytes read
+///   by each rank, so P² n on the node. Of a reduce_scatter with blocks of n bytes each rank
+///   writes and reads (P−1)·n.
+///   Of a reduce and a gather only the root reads; a bcast and a scatter are FanOut.
+/// Prefer: For the smallest messages, and for two ranks up to a few KB; always for allgather.
+/// Limits: One node. Above a few KB the P² n of a node's memory traffic loses to MultiLeader.
+/// Contract: Reproducible: every rank combines in rank order.
+///
+///     buffer 0 buffer 1 buffer 2           each rank reads the whole row
+///     [a]      [b]      [c]       →      rank 0: a∘b∘c   rank 1: a∘b∘c   rank 2: a∘b∘c
+///
+/// Source: Folklore of shared-memory MPI libraries ("flat" or "all-to-all" reduction); the flags
+///   with the payload in their own cache line are those of Graham & Shipman, "MPI support for
+///   multi-core architectures: optimized shared memory collectives" (2008).
 class Exchange::Run {
  public:
   bool step(CallContext auto& s, const Call& c) {
@@ -271,8 +267,9 @@ class Exchange::Run {
     return true;
   }
 
-  /// What rank r brought to chunk taken_, from `at` bytes on. This rank's own it reads where its
-  /// caller has it, from element `lo` on: a line that a peer has read may have moved to the peer.
+  /// Returns what rank r brought to chunk taken_, from `at` bytes on. This rank's own it reads
+  /// where its caller has it, from element `lo` on: a line that a peer has read may have moved to
+  /// the peer.
   const std::byte* contribution(CallContext auto& s, const Call& c, int r, std::size_t lo,
                                 std::size_t at) const {
     if (r == s.rank() && own_stays_) return c.in + lo * chunks_.size;

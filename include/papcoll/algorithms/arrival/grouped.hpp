@@ -48,7 +48,7 @@ class TwoLevelSlices {
 
   int groups() const noexcept { return groups_->count(); }
   int members() const noexcept { return groups_->largest(); }
-  /// This rank's group.
+  /// Returns this rank's group.
   int group() const noexcept { return group_; }
   int number() const noexcept { return number_; }
 
@@ -77,40 +77,39 @@ class TwoLevelSlices {
   int number_;
 };
 
-// GroupedLeaders: MultiLeader in two levels, where ranks are in groups (hierarchical DPML)
-// ----------------------------------------------------------------------------------------
-// Phases   For each chunk of the message, G groups of k ranks, P = G·k; see TwoLevelSlices:
-//          1. Each rank copies to its chunk buffers the slices that its group's other members own.
-//          2. Each rank combines its slice, from its private input and the others' chunk buffers,
-//             and leaves the partial result in its own chunk buffers, where that slice is free.
-//          3. Each rank combines its share of its slice, from its own chunk buffers and those of
-//             its partners, to its output, and over its own partial result of the share, which no
-//             rank else reads.
-//          4. Each rank copies the other shares of the result from their owners' chunk buffers.
-// Cost     Three flags a chunk. Each rank copies 2n bytes, with partial and final results, and
-//          combines n·(P−1)/P. While combining, all ranks together read (G−1)·n bytes from other
-//          groups; in one level, P·(1−1/G)·n = k·(G−1)·n.
-//          Results are read as in one level, k·(G−1)·n bytes from other groups. Members begin with
-//          different slices, so that where a group has a cache, a line of the results comes from
-//          another group once, (G−1)·n bytes in all, and to the other members from that cache.
-// Prefer   What MultiLeader is taken for, where memory of another group is farther than that of the
-//          own one.
-// Limits   Groups of one size, 2 ranks or more; see groups_of_two_levels(). A chunk waits for three
-//          ranks' flags in a row, where MultiLeader's waits for two: short messages, which wait
-//          more than they copy, may be slower.
-// Contract Reproducible: the bits depend on the groups, and on no arrival.
-//
-//              within groups               across
-//         A0   a0∘a1 of slice 0 ┬ A0: its share of (a0∘a1)∘(b0∘b1) ┐
-//         B0   b0∘b1 of slice 0 ┴ B0: the rest of slice 0          ├ all read the others' shares
-//         A1   a0∘a1 of slice 1 ┬ A1: its share of slice 1         │
-//         B1   b0∘b1 of slice 1 ┴ B1: the rest                     ┘
-//
-// Source   M. Bayatpour et al., "Scalable reduction collectives with data partitioning-based
-//          multi-leader design", SC 2017: partial results of several leaders, combined across a
-//          slower level.
-
-/// One call of one rank.
+/// One call of one rank by GroupedLeaders: MultiLeader in two levels, where ranks are in groups
+/// (hierarchical DPML).
+///
+/// Phases: For each chunk of the message, G groups of k ranks, P = G·k; see TwoLevelSlices:
+///   1. Each rank copies to its chunk buffers the slices that its group's other members own.
+///   2. Each rank combines its slice, from its private input and the others' chunk buffers,
+///      and leaves the partial result in its own chunk buffers, where that slice is free.
+///   3. Each rank combines its share of its slice, from its own chunk buffers and those of
+///      its partners, to its output, and over its own partial result of the share, which no
+///      rank else reads.
+///   4. Each rank copies the other shares of the result from their owners' chunk buffers.
+/// Cost: Three flags a chunk. Each rank copies 2n bytes, with partial and final results, and
+///   combines n·(P−1)/P. While combining, all ranks together read (G−1)·n bytes from other
+///   groups; in one level, P·(1−1/G)·n = k·(G−1)·n.
+///   Results are read as in one level, k·(G−1)·n bytes from other groups. Members begin with
+///   different slices, so that where a group has a cache, a line of the results comes from
+///   another group once, (G−1)·n bytes in all, and to the other members from that cache.
+/// Prefer: What MultiLeader is taken for, where memory of another group is farther than that of the
+///   own one.
+/// Limits: Groups of one size, 2 ranks or more; see groups_of_two_levels(). A chunk waits for three
+///   ranks' flags in a row, where MultiLeader's waits for two: short messages, which wait
+///   more than they copy, may be slower.
+/// Contract: Reproducible: the bits depend on the groups, and on no arrival.
+///
+///          within groups               across
+///     A0   a0∘a1 of slice 0 ┬ A0: its share of (a0∘a1)∘(b0∘b1) ┐
+///     B0   b0∘b1 of slice 0 ┴ B0: the rest of slice 0          ├ all read the others' shares
+///     A1   a0∘a1 of slice 1 ┬ A1: its share of slice 1         │
+///     B1   b0∘b1 of slice 1 ┴ B1: the rest                     ┘
+///
+/// Source: M. Bayatpour et al., "Scalable reduction collectives with data partitioning-based
+///   multi-leader design", SC 2017: partial results of several leaders, combined across a
+///   slower level.
 class GroupedLeaders {
  public:
   GroupedLeaders(const Groups& groups, const CallContext auto& s, const Call& c)
@@ -244,49 +243,48 @@ class GroupedLeaders {
   bool streams_;  ///< its output goes past the caches
 };
 
-// GroupedPeers: PeerSlices' allreduce in two levels, where ranks are in groups
-// ----------------------------------------------------------------------------
-// Phases   All have arrived, and see all inputs and outputs; G groups of k ranks, P = G·k; see
-//          TwoLevelSlices. Each rank
-//          1. combines its slice of its group's inputs, and leaves the partial result in its
-//             output;
-//          2. combines its share of its slice from its own and its partners' outputs, over its own
-//             partial result of the share, and writes it to the outputs of its group;
-//          3. copies the other shares of its slice from its partners' outputs to those of its
-//             group.
-//          It leaves when its group and its partners have done so.
-// Cost     Four flags. A rank combines n·(P−1)/P bytes and writes n/k of partial results and n of
-//          results, n/k more than in one level: where a slice is more than a cache holds, the
-//          partial result goes through memory.
-//          While combining, all ranks together read (G−1)·n bytes from other groups, in one level
-//          P·(1−1/G)·n = k·(G−1)·n. Of the results they read (G−1)·n bytes from other groups and
-//          write none there, where in one level they write k·(G−1)·n: no cache helps with those.
-// Prefer   What PeerSlices is taken for, where memory of another group is farther than that of the
-//          own one.
-// Limits   Groups of one size, 2 ranks or more; see groups_of_two_levels(). The message is not cut
-//          in chunks: the phases of a rank do not overlap.
-// Contract Reproducible: the bits depend on the groups, and on no arrival.
-//
-//              within groups               across: x | y, the shares of slice 0
-//         A0   a0∘a1 of slice 0 ┬ A0: x to A0 and A1   ┬ A0: y from B0 to A0 and A1
-//         B0   b0∘b1 of slice 0 ┴ B0: y to B0 and B1   ┴ B0: x from A0 to B0 and B1
-//         A1   …                                         the same with slice 1
-//         B1   …
-//
-// Why partial results may lie in outputs, in place, too: slice i of any buffer, input or output, is
-// read and written by the owners of slice i alone, except by the buffer's user. In phase 1 an owner
-// reads slice i of its group's inputs only; of these its own output may be one, and no other rank
-// reads that. In phase 2 it writes its share of slice i to outputs of its group, which may be
-// inputs: it alone had read them, in phase 1. Its own output is the one where others look for its
-// partial result, and at this share none does. In phase 3 it writes a partner's share: the partner
-// has raised its flag, and so has read that share of this rank's partial result.
-//
-// Source   M. Bayatpour et al., "Scalable reduction collectives with data partitioning-based
-//          multi-leader design", SC 2017, for combining in two levels; J. M. Hashmi et al.,
-//          "Designing efficient shared address space reduction collectives for multi-/many-cores",
-//          IPDPS 2018, for reading peers' buffers.
-
-/// One call of one rank, which knows that all others have come with the same.
+/// One call of one rank by PeerSlices' allreduce in two levels, where ranks are in groups. The rank
+/// knows that all others have come with the same call.
+///
+/// Phases: All have arrived, and see all inputs and outputs; G groups of k ranks, P = G·k; see
+///   TwoLevelSlices. Each rank
+///   1. combines its slice of its group's inputs, and leaves the partial result in its
+///      output;
+///   2. combines its share of its slice from its own and its partners' outputs, over its own
+///      partial result of the share, and writes it to the outputs of its group;
+///   3. copies the other shares of its slice from its partners' outputs to those of its
+///      group.
+///   It leaves when its group and its partners have done so.
+/// Cost: Four flags. A rank combines n·(P−1)/P bytes and writes n/k of partial results and n of
+///   results, n/k more than in one level: where a slice is more than a cache holds, the
+///   partial result goes through memory.
+///   While combining, all ranks together read (G−1)·n bytes from other groups, in one level
+///   P·(1−1/G)·n = k·(G−1)·n. Of the results they read (G−1)·n bytes from other groups and
+///   write none there, where in one level they write k·(G−1)·n: no cache helps with those.
+/// Prefer: What PeerSlices is taken for, where memory of another group is farther than that of the
+///   own one.
+/// Limits: Groups of one size, 2 ranks or more; see groups_of_two_levels(). The message is not cut
+///   in chunks: the phases of a rank do not overlap.
+/// Contract: Reproducible: the bits depend on the groups, and on no arrival.
+///
+///          within groups               across: x | y, the shares of slice 0
+///     A0   a0∘a1 of slice 0 ┬ A0: x to A0 and A1   ┬ A0: y from B0 to A0 and A1
+///     B0   b0∘b1 of slice 0 ┴ B0: y to B0 and B1   ┴ B0: x from A0 to B0 and B1
+///     A1   …                                         the same with slice 1
+///     B1   …
+///
+/// Why partial results may lie in outputs, in place, too: slice i of any buffer, input or output,
+/// is read and written by the owners of slice i alone, except by the buffer's user. In phase 1 an
+/// owner reads slice i of its group's inputs only; of these its own output may be one, and no other
+/// rank reads that. In phase 2 it writes its share of slice i to outputs of its group, which may be
+/// inputs: it alone had read them, in phase 1. Its own output is the one where others look for its
+/// partial result, and at this share none does. In phase 3 it writes a partner's share: the partner
+/// has raised its flag, and so has read that share of this rank's partial result.
+///
+/// Source: M. Bayatpour et al., "Scalable reduction collectives with data partitioning-based
+///   multi-leader design", SC 2017, for combining in two levels; J. M. Hashmi et al.,
+///   "Designing efficient shared address space reduction collectives for multi-/many-cores",
+///   IPDPS 2018, for reading peers' buffers.
 class GroupedPeers {
  public:
   GroupedPeers(const Groups& groups, const CallContext auto& s, const Call& c)

@@ -12,38 +12,36 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// LeaderFan: one rank of the node gathers, combines and releases
-// --------------------------------------------------------------
-// Phases   1. One rank leads: the first to arrive (DynamicLeader), or always the same
-//             (StaticLeader). The others copy their contribution to their chunk buffers and raise a
-//             flag.
-//          2. The leader combines each contribution once its flag is up (StaticLeader: when all
-//             are), writes the result to shared memory and releases all ranks.
-//          3. All ranks copy the result. Messages longer than a chunk go through in chunks, with a
-//             few in flight.
-// Cost     After the last arrival: one contribution read, one combination, one release, one result
-//          read, however many ranks there are. P·n bytes combined by one rank.
-// Prefer   For small messages under imbalanced arrivals: all but the last combination are done
-//          while the last rank is awaited.
-// Limits   One node; never non-blocking (a leader that goes off to compute would stall all ranks).
-//          Balanced and large, one rank does all the work: MultiLeader is faster.
-// Contract RankConsistent (one rank computes the result); in rank order, hence Reproducible, when
-//          the contract or the operator asks for it, at the price of combining only what has come
-//          in order.
-//
-//        rank 2 first        1 comes             0 comes                 released
-//        [leader: c]    →    c∘b             →   a∘(c∘b)            →    all read a∘b∘c
-//        waits               buffer 1 read       buffer 0 read
-//
-// Source   P. Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication for HPC
-//          and Deep Learning", MASc thesis, Queen's University 2021, ch. 4, algorithm 4.1; the
-//          static leader is MVAPICH's two-level shared-memory allreduce, its reference.
-//
-// A bcast is FanOut's.
-
 namespace detail {
 
-/// One call of one rank.
+/// One call of one rank by LeaderFan: one rank of the node gathers, combines and releases.
+///
+/// Phases: 1. One rank leads: the first to arrive (DynamicLeader), or always the same
+///      (StaticLeader). The others copy their contribution to their chunk buffers and raise a
+///      flag.
+///   2. The leader combines each contribution once its flag is up (StaticLeader: when all
+///      are), writes the result to shared memory and releases all ranks.
+///   3. All ranks copy the result. Messages longer than a chunk go through in chunks, with a
+///      few in flight.
+/// Cost: After the last arrival: one contribution read, one combination, one release, one result
+///   read, however many ranks there are. P·n bytes combined by one rank.
+/// Prefer: For small messages under imbalanced arrivals: all but the last combination are done
+///   while the last rank is awaited.
+/// Limits: One node; never non-blocking (a leader that goes off to compute would stall all ranks).
+///   Balanced and large, one rank does all the work: MultiLeader is faster.
+/// Contract: RankConsistent (one rank computes the result); in rank order, hence Reproducible, when
+///   the contract or the operator asks for it, at the price of combining only what has come
+///   in order.
+///
+///     rank 2 first        1 comes             0 comes                 released
+///     [leader: c]    →    c∘b             →   a∘(c∘b)            →    all read a∘b∘c
+///     waits               buffer 1 read       buffer 0 read
+///
+/// Source: P. Alizadeh, "Efficient Process Arrival Pattern Aware Collective Communication for HPC
+///   and Deep Learning", MASc thesis, Queen's University 2021, ch. 4, algorithm 4.1; the
+///   static leader is MVAPICH's two-level shared-memory allreduce, its reference.
+///
+/// A bcast is FanOut's.
 class LeaderFanRun {
  public:
   /// `dynamic`: the first to arrive leads.

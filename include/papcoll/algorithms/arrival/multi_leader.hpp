@@ -15,36 +15,34 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// MultiLeader: each rank leads for its slice of the data (DPML)
-// -------------------------------------------------------------
-// Phases   For each chunk of the message:
-//          1. Each rank copies to its chunk buffers the slices that the others lead (all but its
-//             own).
-//          2. Each rank combines its own slice, straight from its private input and the others'
-//             chunk buffers, block by block: each block goes to its output and, while it is in its
-//             nearest cache, over the contribution of its successor. Then it raises its second
-//             flag.
-//          3. Each rank copies the other slices of the result from there.
-//          A few chunks are in flight: a rank writes and combines ahead while it waits.
-//          Where the call context says which ranks share a cache, in two levels:
-//          GroupedLeaders.
-// Cost     Two flags each way a chunk. Each rank copies 2(P−1)/P·n bytes and combines n·(P−1)/P:
-//          the work is shared evenly, which no single leader can do. Results take the place of
-//          contributions that have just been read, so with two ranks a line of shared memory
-//          crosses once each way, the least there is for private buffers.
-// Prefer   Balanced arrivals above a few KB on one node.
-// Limits   One node. A late rank holds up its slice until it comes.
-// Contract Reproducible: every element is combined in rank order; in two levels, by groups.
-//
-//                buffer 0 buffer 1 buffer 2
-//        rank 0           b0       c0        → buffer 1 gets a0∘b0∘c0 ┐
-//        rank 1  a1                c1        → buffer 2 gets a1∘b1∘c1 ├ all read the others' slices
-//        rank 2  a2       b2                 → buffer 0 gets a2∘b2∘c2 ┘
-//
-// Source   M. Bayatpour et al., "Scalable reduction collectives with data partitioning-based
-//          multi-leader design", SC 2017, with all ranks as leaders.
-
-/// One call of one rank.
+/// One call of one rank by MultiLeader: each rank leads for its slice of the data (DPML).
+///
+/// Phases: For each chunk of the message:
+///   1. Each rank copies to its chunk buffers the slices that the others lead (all but its
+///      own).
+///   2. Each rank combines its own slice, straight from its private input and the others'
+///      chunk buffers, block by block: each block goes to its output and, while it is in its
+///      nearest cache, over the contribution of its successor. Then it raises its second
+///      flag.
+///   3. Each rank copies the other slices of the result from there.
+///   A few chunks are in flight: a rank writes and combines ahead while it waits.
+///   Where the call context says which ranks share a cache, in two levels:
+///   GroupedLeaders.
+/// Cost: Two flags each way a chunk. Each rank copies 2(P−1)/P·n bytes and combines n·(P−1)/P:
+///   the work is shared evenly, which no single leader can do. Results take the place of
+///   contributions that have just been read, so with two ranks a line of shared memory
+///   crosses once each way, the least there is for private buffers.
+/// Prefer: Balanced arrivals above a few KB on one node.
+/// Limits: One node. A late rank holds up its slice until it comes.
+/// Contract: Reproducible: every element is combined in rank order; in two levels, by groups.
+///
+///             buffer 0 buffer 1 buffer 2
+///     rank 0           b0       c0        → buffer 1 gets a0∘b0∘c0 ┐
+///     rank 1  a1                c1        → buffer 2 gets a1∘b1∘c1 ├ all read the others' slices
+///     rank 2  a2       b2                 → buffer 0 gets a2∘b2∘c2 ┘
+///
+/// Source: M. Bayatpour et al., "Scalable reduction collectives with data partitioning-based
+///   multi-leader design", SC 2017, with all ranks as leaders.
 class MultiLeader::Run {
  public:
   bool step(CallContext auto& s, const Call& c) {

@@ -22,41 +22,40 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// PeerSlices: each rank works on its slice, straight from its peers' buffers
-// --------------------------------------------------------------------------
-// Phases   1. Each rank announces where its buffers are, and waits until all have arrived.
-//          2. Where all lie in memory that all see (shared_vector, threads), each rank combines its
-//             slice of all inputs and writes it to all outputs that it sees. Where that is asked
-//             for (PeerReach) the kernel copies what is not seen (cross-memory attach): inputs
-//             while they are combined, and slices of the result afterwards. Of a reduce_scatter
-//             the slice is the rank's block, which no other rank wants.
-//          3. No rank leaves before all have read what they need of it.
-//          Where the call context says which ranks share a cache, an allreduce of what all
-//          see is combined in two levels: GroupedPeers. Reduce and reduce_scatter stay in one:
-//          ranks other than the root have no output for partial results, and of a reduce_scatter
-//          every block is wanted by one rank alone.
-//          A bcast and an allgather do not wait for all: see DirectCopies.
-//          Where buffers cannot be reached, staged chunks do: MultiLeader for allreduce,
-//          DynamicLeader for reduce and bcast, Exchange for allgather and reduce_scatter.
-// Cost     Two flags each way. Allreduce, seen by all: a rank reads n bytes and writes n, the least
-//          there is. By copies of the kernel: n·(P−1)/P bytes of inputs and as many of results are
-//          copied once each. Reduce_scatter: a rank reads n bytes and writes n/P.
-// Prefer   Balanced arrivals, from a few KB in the arena. Elsewhere it is the algorithm named
-//          above: staged chunks are quicker than the kernel's copies.
-// Limits   One node. Nothing is combined before the last has arrived: SplitTail, where ranks are
-//          late.
-// Contract Reproducible: every element is combined in rank order; in two levels, by groups.
-//
-//                 slice 0              slice 1              slice 2
-//        inputs   a0 b0 c0             a1 b1 c1             a2 b2 c2
-//        rank 0   a0∘b0∘c0 to all      rank 1 …             rank 2 …
-//
-// Source   J. M. Hashmi et al., "Designing efficient shared address space reduction collectives for
-//          multi-/many-cores", IPDPS 2018, where the address space is shared by XPMEM.
-//
-// The same phases serve all collectives, each with its own slices.
-
-/// One call of one rank.
+/// One call of one rank by PeerSlices: each rank works on its slice, straight from its peers'
+/// buffers.
+///
+/// Phases: 1. Each rank announces where its buffers are, and waits until all have arrived.
+///   2. Where all lie in memory that all see (shared_vector, threads), each rank combines its
+///      slice of all inputs and writes it to all outputs that it sees. Where that is asked
+///      for (PeerReach) the kernel copies what is not seen (cross-memory attach): inputs
+///      while they are combined, and slices of the result afterwards. Of a reduce_scatter
+///      the slice is the rank's block, which no other rank wants.
+///   3. No rank leaves before all have read what they need of it.
+///   Where the call context says which ranks share a cache, an allreduce of what all
+///   see is combined in two levels: GroupedPeers. Reduce and reduce_scatter stay in one:
+///   ranks other than the root have no output for partial results, and of a reduce_scatter
+///   every block is wanted by one rank alone.
+///   A bcast and an allgather do not wait for all: see DirectCopies.
+///   Where buffers cannot be reached, staged chunks do: MultiLeader for allreduce,
+///   DynamicLeader for reduce and bcast, Exchange for allgather and reduce_scatter.
+/// Cost: Two flags each way. Allreduce, seen by all: a rank reads n bytes and writes n, the least
+///   there is. By copies of the kernel: n·(P−1)/P bytes of inputs and as many of results are
+///   copied once each. Reduce_scatter: a rank reads n bytes and writes n/P.
+/// Prefer: Balanced arrivals, from a few KB in the arena. Elsewhere it is the algorithm named
+///   above: staged chunks are quicker than the kernel's copies.
+/// Limits: One node. Nothing is combined before the last has arrived: SplitTail, where ranks are
+///   late.
+/// Contract: Reproducible: every element is combined in rank order; in two levels, by groups.
+///
+///              slice 0              slice 1              slice 2
+///     inputs   a0 b0 c0             a1 b1 c1             a2 b2 c2
+///     rank 0   a0∘b0∘c0 to all      rank 1 …             rank 2 …
+///
+/// Source: J. M. Hashmi et al., "Designing efficient shared address space reduction collectives for
+///   multi-/many-cores", IPDPS 2018, where the address space is shared by XPMEM.
+///
+/// The same phases serve all collectives, each with its own slices.
 class PeerSlices::Run {
  public:
   bool step(CallContext auto& s, const Call& c) {
@@ -102,7 +101,8 @@ class PeerSlices::Run {
     }
   }
 
-  /// What peers may need of this rank. A buffer that no rank reaches for counts as seen by all.
+  /// Returns what peers may need of this rank. A buffer that no rank reaches for counts as seen by
+  /// all.
   BufferDescriptor buffers_to_expose(CallContext auto& s, const Call& c) const {
     BufferDescriptor o{s.peers().place(c.in, bytes_in_), {0, 1}};
     if (c.collective == Collective::reduce && s.rank() != c.root) {
@@ -147,7 +147,7 @@ class PeerSlices::Run {
     return true;
   }
 
-  /// From here on chunks are staged.
+  /// Stages chunks from here on.
   void stage(const Call& c) noexcept {
     way_ = Way::staged;
     switch (c.collective) {
@@ -261,7 +261,7 @@ class PeerSlices::Run {
     }
   }
 
-  /// Where this rank writes its slice: its output, the root's, or its pool.
+  /// Returns where this rank writes its slice: its output, the root's, or its pool.
   std::byte* home_of_slice(CallContext auto& s, const Call& c, const Range& own) {
     if (c.collective != Collective::reduce || s.rank() == c.root) return c.out + own.lo;
     return pooled_ ? s.pool(own.size()) : s.peers().see(s.exposed_by(c.root).out) + own.lo;

@@ -13,35 +13,33 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// PrefixRuns: every rank combines what is there, downwards from itself
-// --------------------------------------------------------------------
-// Phases   1. Each rank shows its contribution: in the line of its flag, its chunk buffers, its
-//             pool, or its input, where peers see that, or where the kernel is to copy from it:
-//             PeerReach.
-//          2. Chunk by chunk, rank r combines the contributions of r−1, r−2, … as far as ranks are
-//             there, until it reaches rank 0, or a rank that has its result: that holds all the
-//             rest. It shows its own result to the ranks above.
-//          3. A rank whose buffers are read waits until the ranks above have their results.
-// Cost     One flag. Of n bytes, rank r combines between n (the rank below was ready) and r·n
-//          (none was). After the last arrival, of rank l, at most two combinations: its own, and
-//          one by each rank above, which has combined what lies between before.
-// Prefer   Always on one node, for scan and exscan.
-// Limits   One node. Ranks above do not matter to a rank, and a late one delays only those. Where
-//          the pool is too small, long vectors go through the chunk buffers two chunks at a time,
-//          and then a rank waits for those above.
-// Contract None: the runs depend on the arrivals. Where Reproducible is asked for, each rank
-//          combines from rank 0 upwards, or goes on from the result of the rank below, which has
-//          the same bits.
-//
-//        scan      rank 0     1 (late)     2          3
-//        shown     a                       c          d
-//        runs      a                       c          c∘d
-//        1 comes   a          a∘b          a∘b∘c      a∘b∘c∘d
-//
-// Source   papcoll's own; runs of those present are the partial results of arrival-aware
-//          reductions, in the order that a scan needs.
-
-/// One call of one rank.
+/// One call of one rank by PrefixRuns: every rank combines what is there, downwards from itself.
+///
+/// Phases: 1. Each rank shows its contribution: in the line of its flag, its chunk buffers, its
+///      pool, or its input, where peers see that, or where the kernel is to copy from it:
+///      PeerReach.
+///   2. Chunk by chunk, rank r combines the contributions of r−1, r−2, … as far as ranks are
+///      there, until it reaches rank 0, or a rank that has its result: that holds all the
+///      rest. It shows its own result to the ranks above.
+///   3. A rank whose buffers are read waits until the ranks above have their results.
+/// Cost: One flag. Of n bytes, rank r combines between n (the rank below was ready) and r·n
+///   (none was). After the last arrival, of rank l, at most two combinations: its own, and
+///   one by each rank above, which has combined what lies between before.
+/// Prefer: Always on one node, for scan and exscan.
+/// Limits: One node. Ranks above do not matter to a rank, and a late one delays only those. Where
+///   the pool is too small, long vectors go through the chunk buffers two chunks at a time,
+///   and then a rank waits for those above.
+/// Contract: None: the runs depend on the arrivals. Where Reproducible is asked for, each rank
+///   combines from rank 0 upwards, or goes on from the result of the rank below, which has
+///   the same bits.
+///
+///     scan      rank 0     1 (late)     2          3
+///     shown     a                       c          d
+///     runs      a                       c          c∘d
+///     1 comes   a          a∘b          a∘b∘c      a∘b∘c∘d
+///
+/// Source: papcoll's own; runs of those present are the partial results of arrival-aware
+///   reductions, in the order that a scan needs.
 class PrefixRuns::Run {
  public:
   bool step(CallContext auto& s, const Call& c) {
@@ -283,8 +281,8 @@ class PrefixRuns::Run {
     has_begun_ = true;
   }
 
-  /// Where this rank combines the chunk: in its output, unless its own contribution, which in
-  /// place stands there, comes last.
+  /// Returns where this rank combines the chunk: in its output, unless its own contribution, which
+  /// in place stands there, comes last.
   std::byte* target(CallContext auto& s, const Call& c) {
     return !c.by_arrivals() && !exclusive_ ? s.scratch(0) : c.out + chunks_.offset(done_);
   }
@@ -296,7 +294,7 @@ class PrefixRuns::Run {
     s.peers().pull(to, p, from + chunks_.offset(done_), chunks_.bytes(done_));
   }
 
-  /// Where the current chunk of rank p is; copied from where no rank sees it.
+  /// Returns where the current chunk of rank p is; copied from where no rank sees it.
   const std::byte* shown(CallContext auto& s, int p, Way way, What what) {
     const bool result = what == What::result;
     const std::size_t offset = chunks_.offset(done_);
@@ -312,7 +310,7 @@ class PrefixRuns::Run {
     return s.peers().see(place) + before + offset;
   }
 
-  /// This rank has its chunk.
+  /// Ends a chunk, which this rank has.
   bool finish_chunk(CallContext auto& s, const Call& c) {
     std::byte* const out = c.out + chunks_.offset(done_);
     const std::byte* const own = c.in + chunks_.offset(done_);

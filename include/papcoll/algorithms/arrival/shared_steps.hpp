@@ -59,7 +59,8 @@ void fetch(CallContext auto& s, std::byte* to, int r, const BufferPlace& place, 
   s.peers().pull(to, r, place.at + at, n);
 }
 
-/// What `choose` makes of the cache lines that n elements of `size` bytes fill, in elements.
+/// Returns what `choose` makes of the cache lines that n elements of `size` bytes fill, in
+/// elements.
 Range whole_lines(std::size_t n, std::size_t size, auto&& choose) noexcept {
   const std::size_t line = size < cache_line ? cache_line / size : 1;
   const Range lines = choose(Range{0, (n + line - 1) / line});

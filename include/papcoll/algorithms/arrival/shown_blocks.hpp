@@ -45,12 +45,12 @@ class ExchangedBlocks {
     return (call_->collective == Collective::gather ? to : from) == call_->root;
   }
 
-  /// What this rank has for rank r, in the input.
+  /// Returns what this rank has for rank r, in the input.
   Bytes given(int r) const noexcept {
     if (shares_one()) return {0, elements(rank_) * call_->reducer.size};
     return block(r, 0);
   }
-  /// What it gets from rank r, in the output.
+  /// Returns what it gets from rank r, in the output.
   Bytes taken(int r) const noexcept {
     switch (call_->collective) {
       case Collective::alltoall: return block(r, call_->counts != nullptr ? size_ : 0);

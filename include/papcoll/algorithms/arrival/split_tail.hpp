@@ -13,35 +13,33 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// SplitTail: a rank that is awake combines what has come, chunk by chunk
-// ----------------------------------------------------------------------
-// Phases   Each arriving rank draws a ticket. A chunk of the message holds the sum of tickets
-//          0…m−1. A rank that is there takes up any chunk that misses contributions which have
-//          come, adds them all, and lays it down again: while others are awaited, and when the last
-//          one has come. A chunk that holds all P contributions is copied by those who want it.
-// Cost     After the last arrival: n/P bytes combined by each rank, since all share the chunks, and
-//          n bytes of the result read (n·(P−1)/P of them from others). While ranks are awaited,
-//          each arrival costs n bytes combined, shared by those who are there.
-// Prefer   Large messages under imbalanced arrivals, on one node. Balanced, PeerSlices reads each
-//          input once and in one pass.
-// Limits   One node, commutative operators; up to 1023 ranks. Partial results lie in the output of
-//          whoever combined them, so that a call that fails may have written to outputs; a rank of
-//          an allreduce that holds results waits until all have read them. A rank of a reduce
-//          leaves when its contribution is in every chunk. Where the kernel does not let ranks copy
-//          from each other, chunks go through shared memory two at a time in the first calls of a
-//          size, and always where pools are too small for twice the message; what is combined
-//          before the last arrival is those two.
-// Contract RankConsistent: each element is combined once. The order depends on the arrivals.
-//
-//        chunk        0      1      2      3        rank c arrives last:
-//        holds       a∘b    a∘b    a∘b    a∘b       a, b and c each take up chunks, add c's part,
-//        lies with    b      a      b      b        and read the others'
-//
-// Source   Removes the limit of the arrival-ordered chain (P. Alizadeh, MASc thesis, Queen's
-//          University 2021, ch. 5): P−1 steps, one of them by each rank, however late the last one
-//          is. Sharing what is left when the last one comes is papcoll's own.
-
-/// One call of one rank.
+/// One call of one rank by SplitTail: a rank that is awake combines what has come, chunk by chunk.
+///
+/// Phases: Each arriving rank draws a ticket. A chunk of the message holds the sum of tickets
+///   0…m−1. A rank that is there takes up any chunk that misses contributions which have
+///   come, adds them all, and lays it down again: while others are awaited, and when the last
+///   one has come. A chunk that holds all P contributions is copied by those who want it.
+/// Cost: After the last arrival: n/P bytes combined by each rank, since all share the chunks, and
+///   n bytes of the result read (n·(P−1)/P of them from others). While ranks are awaited,
+///   each arrival costs n bytes combined, shared by those who are there.
+/// Prefer: Large messages under imbalanced arrivals, on one node. Balanced, PeerSlices reads each
+///   input once and in one pass.
+/// Limits: One node, commutative operators; up to 1023 ranks. Partial results lie in the output of
+///   whoever combined them, so that a call that fails may have written to outputs; a rank of
+///   an allreduce that holds results waits until all have read them. A rank of a reduce
+///   leaves when its contribution is in every chunk. Where the kernel does not let ranks copy
+///   from each other, chunks go through shared memory two at a time in the first calls of a
+///   size, and always where pools are too small for twice the message; what is combined
+///   before the last arrival is those two.
+/// Contract: RankConsistent: each element is combined once. The order depends on the arrivals.
+///
+///     chunk        0      1      2      3        rank c arrives last:
+///     holds       a∘b    a∘b    a∘b    a∘b       a, b and c each take up chunks, add c's part,
+///     lies with    b      a      b      b        and read the others'
+///
+/// Source: Removes the limit of the arrival-ordered chain (P. Alizadeh, MASc thesis, Queen's
+///   University 2021, ch. 5): P−1 steps, one of them by each rank, however late the last one
+///   is. Sharing what is left when the last one comes is papcoll's own.
 class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
  public:
   bool step(CallContext auto& s, const Call& c) {

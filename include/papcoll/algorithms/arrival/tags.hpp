@@ -157,7 +157,7 @@ struct SplitTail
       "Whoever is there combines what has come, chunk by chunk; all share what the last one "
       "leaves.";
   static constexpr bool commutative_only = true;
-  static constexpr int most_ranks = 1023;  ///< a work word counts them in 10 bits, see Chunk
+  static constexpr int most_ranks = 1023;  ///< a work word counts them in 10 bits, see Run::Chunk
   /// One call of one rank, in split_tail.hpp.
   class Run;
 };
@@ -175,7 +175,7 @@ struct Accumulator
   static constexpr std::string_view sentence =
       "Every rank adds what it brings to one shared sum, chunk by chunk, as it comes.";
   static constexpr bool commutative_only = true;
-  static constexpr int most_ranks = 1023;  ///< a work word counts them in 10 bits, see Held
+  static constexpr int most_ranks = 1023;  ///< a work word counts them in 10 bits, see Run::Held
   /// One call of one rank, in accumulator.hpp.
   class Run;
 };
@@ -189,7 +189,7 @@ struct CombiningTree
   static constexpr std::string_view name = "CombiningTree";
   static constexpr std::string_view sentence =
       "A tree of fixed shape in rank order; whoever finds both children of a node there combines.";
-  static constexpr int most_ranks = 65536;  ///< a work word names one in 16 bits, see Chunk
+  static constexpr int most_ranks = 65536;  ///< a work word names one in 16 bits, see Run::Chunk
   /// One call of one rank, in combining_tree.hpp.
   class Run;
 };

@@ -21,7 +21,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 class BlockStarts {
  public:
   BlockStarts() = default;
-  /// All blocks have so many bytes.
+  /// Constructs the starts of blocks that all have so many bytes.
   static BlockStarts of_equal(std::size_t bytes) noexcept {
     BlockStarts s;
     s.each_ = bytes;
@@ -34,7 +34,7 @@ class BlockStarts {
     starts_.push_back(starts_.back() + bytes);
   }
 
-  /// Where block k begins; the number of blocks is allowed, too.
+  /// Returns where block k begins; the number of blocks is allowed, too.
   std::size_t at(std::size_t k) const noexcept { return starts_.empty() ? k * each_ : starts_[k]; }
   std::size_t length(std::size_t k) const noexcept { return at(k + 1) - at(k); }
 
@@ -174,7 +174,7 @@ class AlltoallPhases {
     team_.intra(p);
   }
 
-  /// Where the representative has what all members send, by sender and then by receiver.
+  /// Returns where the representative has what all members send, by sender and then by receiver.
   const std::byte* gather() {
     const std::byte* in = call_.in;
     if (call_.in_view != nullptr) {
@@ -231,7 +231,8 @@ class AlltoallPhases {
     return by_receiver;
   }
 
-  /// For each group the lengths, if they differ, and then the blocks, by sender and by receiver.
+  /// Writes for each group the lengths, if they differ, and then the blocks, by sender and by
+  /// receiver.
   void write_by_groups(std::byte* to, const std::byte* gathered) const {
     for (const std::vector<int>& others : groups_.members) {
       if (differ()) {
@@ -269,7 +270,8 @@ class AlltoallPhases {
     }
   }
 
-  /// Before anything is sent: what a group sends to itself must be as long as what it expects.
+  /// Refuses, before anything is sent, lengths that differ: what a group sends to itself must be as
+  /// long as what it expects.
   void compare_within_group() const {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       for (std::size_t j = 0; j < members_.size(); ++j) {

@@ -83,7 +83,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///     bcast              [04]   [04]   [04]       [04]   [04]
 ///
 /// Source: P. Alizadeh, MASc thesis, Queen's University, 2021, ch. 6: reduce-scatter-gather in each
-///   node, Rabenseifner among leaders, bcast. Leaders by arrival: Parsons and Pai.
+///   node, Rabenseifner among leaders, bcast. Leaders by arrival: B. S. Parsons
+///   and V. S. Pai, "Exploiting Process Imbalance to Improve MPI Collective Operations in
+///   Hierarchical Systems", ICS 2015.
 template <class Intra, class Inter> struct Hierarchical {
   using policy_kind = SchedulePolicyKind;
   using intra = Intra;  ///< the algorithm within groups

@@ -125,8 +125,8 @@ class HierarchicalPhases {
 
   // --- collectives of one vector
 
-  /// Where a representative has what its group has combined: of short vectors not in the output,
-  /// which so stays as it was where calls of other groups turn out not to match.
+  /// Returns where a representative has what its group has combined: of short vectors not in the
+  /// output, which so stays as it was where calls of other groups turn out not to match.
   std::byte* room_for_partial(std::byte* output) {
     constexpr std::size_t short_bytes = 4096;
     return call_.bytes() <= short_bytes ? team_.memory(0, call_.bytes()) : output;
@@ -246,8 +246,8 @@ class HierarchicalPhases {
     }
   }
 
-  /// Where elements of the output come to stand: the output, or memory, if they are not contiguous
-  /// there.
+  /// Returns where elements of the output come to stand: the output, or memory, if they are not
+  /// contiguous there.
   [[gnu::noinline]] std::byte* contiguous_output(int which, std::size_t elements) {
     return call_.out_view == nullptr ? call_.out : team_.memory(which, bytes(elements));
   }

@@ -106,7 +106,7 @@ struct TicketChain {
     return c == Collective::allreduce || c == Collective::reduce;
   }
 
-  /// What each rank runs, once it knows its position.
+  /// Returns what each rank runs, once it knows its position.
   static AnySchedule plan() { return AnySchedule::of<SortedLinearTree>(); }
 };
 

@@ -38,8 +38,8 @@ struct UnevenGrid {
   }
 };
 
-/// How many rows so many positions make where the grid's extents are given, all or all but the last
-/// one, and there are `dimensions` of them.
+/// Returns how many rows so many positions make where the grid's extents are given, all or all but
+/// the last one, and there are `dimensions` of them.
 constexpr int rows_of_grid(int n, std::span<const int> extents, std::size_t dimensions) noexcept {
   if (extents.size() >= dimensions) return std::clamp(extents[dimensions - 1], 1, n);
   long long block = 1;
@@ -108,7 +108,8 @@ namespace detail {
 /// Suara's algorithms on the grid that the closed forms rate best, or on one as square as possible.
 template <class = void> AnySuara on_best_grid(AnySuara s, int p, std::size_t bytes);
 
-/// What Suara alone takes for m bytes among p positions, by the published network.
+/// Returns the schedule that Suara alone stands for, for m bytes among p positions, by the
+/// published network.
 template <class = void> AnySchedule chosen_suara(int p, double m);
 
 /// Tells what emit_grid() sends.

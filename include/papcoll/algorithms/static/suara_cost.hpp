@@ -143,7 +143,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What one of the algorithms costs among p positions, alone.
+/// Returns the seconds of one of the algorithms among p positions, alone.
 [[gnu::cold]] inline double seconds_of(const SuaraModel& model, SuaraPart part, int p,
                                        double m) noexcept {
   const HockneyWithGap& h = model.of(part);
@@ -223,7 +223,8 @@ struct SuaraLines {
   return lines;
 }
 
-/// What an algorithm costs along a dimension; of lines that differ in length, the slowest counts.
+/// Returns the seconds of an algorithm along a dimension; of lines that differ in length, the
+/// slowest counts.
 [[gnu::cold]] inline double seconds_along(const SuaraModel& model, SuaraPart part, int shortest,
                                           int longest, double m) noexcept {
   double seconds = 0;
@@ -284,7 +285,7 @@ struct SuaraLines {
 
 }  // namespace detail
 
-/// What a choice costs among p positions.
+/// Returns the seconds of a choice among p positions.
 [[gnu::cold]] inline double seconds_of(const SuaraModel& model, const SuaraChoice& choice, int p,
                                        double m) noexcept {
   if (choice.dimensions == 1) return seconds_of(model, choice.parts[0], p, m);

@@ -10,9 +10,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 struct CatalogueRow;
 
-/// One of the library's algorithms by its name, for calls to run: "Rabenseifner+MpiTransport",
-/// "DynamicLeader", "KNomial:8"; "auto": chosen for each call. The grammar is in
-/// name_parser.hpp. Throws unknown_algorithm, argument_error.
+/// Returns one of the library's algorithms by its name, for calls to run:
+/// "Rabenseifner+MpiTransport", "DynamicLeader", "KNomial:8"; "auto": chosen for each call. The
+/// grammar is in name_parser.hpp. Throws unknown_algorithm, argument_error.
 PAPCOLL_DECL Algorithm algorithm(std::string_view name);
 /// Returns the algorithm of that name in a catalogue.
 PAPCOLL_DECL Algorithm algorithm(std::string_view name, std::span<const CatalogueRow> catalogue);

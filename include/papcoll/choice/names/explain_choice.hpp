@@ -55,7 +55,7 @@ inline std::uint64_t nanoseconds(double seconds) noexcept {
   return joined({f.full_name(), " (", f.of(t), ")"});
 }
 
-/// What the closed forms take of the thresholds.
+/// Returns what the closed forms take of the thresholds.
 [[gnu::cold]] inline std::string the_network(const Thresholds& t) {
   return joined({with_value(threshold("alpha_ns"), t), ", ", with_value(threshold("gap_ns"), t),
                  ", ", with_value(threshold("beta_as"), t), " and ",
@@ -92,7 +92,7 @@ struct Unmet {
   return text;
 }
 
-/// What an algorithm that is named requires in a call, and its name.
+/// Returns what an algorithm that is named requires in a call, and its name.
 [[gnu::cold]] inline std::pair<AlgorithmNeeds, std::string> needs_of_named(
     const AlgorithmSpec& named, const Call& call) {
   if (named.hierarchical != nullptr) {
@@ -349,7 +349,8 @@ template <class Describe>
   return rows;
 }
 
-/// What such a team would run if its next call were this one, described_call(…, traits), and why.
+/// Returns what such a team would run if its next call were this one, described_call(…, traits),
+/// and why.
 [[gnu::cold]] inline Explanation explain_choice(const TeamFacts& team, const Call& call,
                                                 const CallTraits& traits) {
   Explanation e;

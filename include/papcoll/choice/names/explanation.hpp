@@ -15,7 +15,7 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 namespace detail {
 
-/// With two digits.
+/// Returns a number of hundredths as text, with two digits behind the point.
 [[gnu::cold]] inline std::string shown_hundredths(std::uint64_t hundredths) {
   const std::string digits = std::to_string(hundredths % 100);
   return joined({hundredths / 100, ".", (digits.size() < 2 ? "0" : ""), digits});
@@ -43,11 +43,11 @@ struct CallTraits {
 /// How a call would run if it were the next one, and why.
 struct Explanation {
   std::string algorithm;  ///< "Exchange+ShmTransport"
-  std::string reason;     ///< thresholds by their names, with their values
+  std::string reason;     ///< why this algorithm: a sentence
   std::string refusal;    ///< why the algorithm that the call names cannot run it; else empty
   std::vector<std::string> required;  ///< what that algorithm requires
-  /// What all ranks have learnt of arrivals in calls of this kind; nothing was seen where ranks
-  /// share no memory.
+  /// What all ranks have learnt of arrivals in calls of this kind; across nodes, in the calls whose
+  /// times they exchanged.
   Imbalance imbalance;
   /// The mean wait for the last rank, in nanoseconds, above which this call counts as imbalanced.
   std::uint64_t imbalanced_from = 0;
@@ -61,7 +61,7 @@ struct Explanation {
   std::string kept;                  ///< what became of the selection files, if any
   std::vector<std::string> refused;  ///< algorithms that cannot run this call, by reasons
 
-  /// All of it, a line for each.
+  /// Returns all members as text, a line for each.
   std::string text() const { return text_of<>(*this); }
 
  private:

@@ -171,7 +171,7 @@ class NameParser {
     throw_error<unknown_algorithm>({"papcoll: algorithm '", text_, "': ", what});
   }
 
-  /// By a requirement that is not met.
+  /// Throws for a requirement that is not met.
   [[noreturn, gnu::cold]] void refuse(unsigned unmet, const RefusalDetails& details = {}) const {
     fail(refusal(*first_requirement(unmet), details));
   }

@@ -93,7 +93,7 @@ class Algorithm {
 
   /// Returns the canonical name: "KNomial:8+MpiTransport"; empty if each call chooses.
   std::string_view name() const noexcept { return texts_ ? texts_->name : std::string_view{}; }
-  /// For the library: what it names.
+  /// Returns what it names; for the library.
   const AlgorithmSpec& spec() const noexcept { return spec_; }
 
  private:

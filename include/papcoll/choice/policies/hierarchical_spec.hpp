@@ -21,7 +21,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 template <Collective C>
 void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical, const Call& call);
 
-/// What a hierarchical algorithm requires of a call, whatever its parts are.
+/// Returns what a hierarchical algorithm requires of a call, whatever its parts are.
 constexpr AlgorithmNeeds hierarchical_needs(Collective c) noexcept {
   AlgorithmNeeds needs;
   needs.bits = requirement::blocking_call;

@@ -197,7 +197,7 @@ template <class... Ps> struct NamedPolicies {
     return false;
   }();
 
-  /// What they require of a call, whatever it is of.
+  /// Returns what they require of a call, whatever it is of.
   static constexpr AlgorithmNeeds needs() noexcept {
     AlgorithmNeeds needs;
     if constexpr (!has_schedule) {
@@ -218,7 +218,7 @@ template <class... Ps> struct NamedPolicies {
     return needs;
   }
 
-  /// What they offer to their schedule.
+  /// Returns what they offer to their schedule.
   static constexpr TeamOffers offers() noexcept {
     TeamOffers offers;
     offers.bits &= ~(requirement::of_arrival | requirement::fitting_arrival_policy);
@@ -247,7 +247,7 @@ template <class... Ps> struct NamedPolicies {
     return why_not(in_call, call_facts<Tag, NonBlocking, Commutes, Contract>(), offered);
   }
 
-  /// What they name. Nothing where no such algorithm exists, which the caller has refused.
+  /// Returns what they name; empty where no such algorithm exists, which the caller has refused.
   static AlgorithmSpec spec() {
     AlgorithmSpec s;
     s.order = OrderSource::of<Arrival>();

@@ -282,7 +282,7 @@ AlgorithmNeeds needs_in_call(const Algorithm& a, const Call& call) noexcept {
   return needs;
 }
 
-/// What a call is whose contract is known. Where nothing is combined, bits cannot differ.
+/// Returns what a call is whose contract is known. Where nothing is combined, bits cannot differ.
 inline CallFacts facts_of(const Call& call, bool non_blocking) noexcept {
   CallFacts facts;
   facts.non_blocking = non_blocking;

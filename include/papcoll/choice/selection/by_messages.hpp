@@ -86,9 +86,9 @@ struct MessageLoad {
   }
   bool commutes() const noexcept { return call.reducer.commutative; }
 
-  /// What a call by nodes takes within them: phases, bytes that are combined or collected there,
-  /// and bytes that all get. If ranks are late, the bytes do not count: by nodes is quicker then.
-  /// Source: P. Alizadeh, MASc thesis, Queen's University, 2021, ch. 6.
+  /// Returns the seconds of a call by nodes within them: phases, bytes that are combined or
+  /// collected there, and bytes that all get. If ranks are late, the bytes do not count: by nodes
+  /// is quicker then. Source: P. Alizadeh, MASc thesis, Queen's University, 2021, ch. 6.
   double within(double phases, double in, double out) const noexcept {
     constexpr double nano = 1e-9;
     constexpr double pico = 1e-12;
@@ -150,7 +150,7 @@ template <auto form> double two_trees(const MessageLoad& l) noexcept {
   return pipeline_overhead * form(l.link, l.s.size, l.bytes(), chunk);
 }
 
-/// What an allreduce takes among n ranks or nodes by whatever is the quicker.
+/// Returns the seconds of an allreduce among n ranks or nodes by the quicker algorithm.
 inline double allreduce_seconds(const HockneyWithGap& h, int n, double m) noexcept {
   return std::min(closed_form::recursive_doubling_allreduce(h, n, m),
                   closed_form::rabenseifner_allreduce(h, n, m));
@@ -160,7 +160,7 @@ inline double allreduce_seconds(const HockneyWithGap& h, int n, double m) noexce
 inline double ring_of_nodes(const MessageLoad& l) noexcept {
   return l.commutes() ? closed_form::ring_allreduce(l.link, l.s.nodes, l.bytes()) : never;
 }
-/// What a reduce and a bcast take by whatever is the quicker.
+/// Return the seconds of a reduce and of a bcast by the quicker algorithm.
 inline double reduce_seconds(const HockneyWithGap& h, int n, double m) noexcept {
   return std::min(closed_form::binomial_reduce(h, n, m),
                   closed_form::reduce_scatter_gather_reduce(h, n, m));
@@ -182,7 +182,8 @@ inline WeighedAlltoall flat_alltoall(const MessageLoad& l) noexcept {
   return weigh_alltoall(static_cast<double>(l.call.bytes()), l.s.size, h);
 }
 
-/// All blocks of an alltoall of a node go as one; its representative copies them four times.
+/// Returns the seconds of an alltoall in which all blocks of a node go as one; its representative
+/// copies them four times.
 inline double alltoall_by_nodes_seconds(const MessageLoad& l) noexcept {
   const double of_node = l.ranks_of_node() * l.bytes();
   const double block = l.ranks_of_node() * l.ranks_of_node() * static_cast<double>(l.call.bytes());

@@ -47,10 +47,10 @@ constexpr bool may_go_by_caches(Collective c) noexcept {
   return c == Collective::allreduce || c == Collective::barrier || c == Collective::reduce;
 }
 
-/// What a call costs by the model if a leader of each group combines what its group brings, leaders
-/// combine among them as is best, and each tells its group, in nanoseconds. Signals and lines from
-/// within a cache are taken to cost a quarter (`papcoll-bench --measure node-costs`). Phases wait
-/// for each other, so a call of several chunks costs as much for each.
+/// Returns the cost of a call by the model if a leader of each group combines what its group
+/// brings, leaders combine among them as is best, and each tells its group, in nanoseconds. Signals
+/// and lines from within a cache are taken to cost a quarter (`papcoll-bench --measure
+/// node-costs`). Phases wait for each other, so a call of several chunks costs as much for each.
 inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& call,
                               const SelectionInputs& s) noexcept {
   Call chunk = call;

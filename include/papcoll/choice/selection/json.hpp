@@ -106,7 +106,7 @@ class JsonReader {
     return static_cast<std::size_t>(at - names.begin());
   }
 
-  /// After all that was to be read.
+  /// Checks, after all that was to be read, that nothing follows.
   [[gnu::cold]] void end() {
     skip_blanks();
     if (at_ != text_.size()) fail("something follows the end");

@@ -49,8 +49,8 @@ inline double round_of_messages(const HockneyWithGap& h, int n, double bytes) no
   return n < 1 ? 0 : std::max(n * h.gap, h.alpha + until_last);
 }
 
-/// How many of the distances 1 … p − 1, written to this radix, have another digit than 0 at this
-/// weight, a power of it.
+/// Returns how many of the distances 1 … p − 1, written to this radix, have another digit than 0 at
+/// this weight, a power of it.
 constexpr int with_digit(int p, long long radix, long long weight) noexcept {
   const long long cycle = radix * weight;
   return static_cast<int>(p - p / cycle * weight - std::min(p % cycle, weight));
@@ -132,8 +132,9 @@ struct WeighedScan {
 inline constexpr int least_segment_bits = 10;  ///< 1 KB
 inline constexpr int most_segment_bits = 20;
 
-/// What a segment of so many bytes adds for the last rank of a chain, once the first one is there:
-/// one processor receives it, combines it and sends it on, and its bytes pass meanwhile.
+/// Returns the seconds that a segment of so many bytes adds for the last rank of a chain, once the
+/// first one is there: one processor receives it, combines it and sends it on, and its bytes pass
+/// meanwhile.
 inline double behind_in_chain(const HockneyWithGap& h, double segment) noexcept {
   return std::max(h.gap + h.gamma * segment, h.beta * segment);
 }

@@ -125,7 +125,7 @@ struct MadeBy {
 
   friend bool operator==(const MadeBy&, const MadeBy&) = default;
 
-  /// This papcoll, on the machine that add_machine() has described.
+  /// Returns this papcoll, on the machine that add_machine() has described.
   [[gnu::cold]] static MadeBy of_machine(std::string_view texts) {
     const auto plain = [](std::string_view text) {  // without what JSON would have to escape
       std::string s;

@@ -23,8 +23,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// What a choice depends on where nothing was measured: the network as closed forms see it, and the
 /// sizes at which one algorithm takes over from another. Equal on all ranks, as a choice must be. A
-/// selection file (selection_file.hpp, written by `papcoll-bench --tune`) overrides them by the
-/// names of their group and their own.
+/// selection file (selection_file.hpp, written by `papcoll-bench --measure tuning`) overrides them
+/// by the names of their group and their own.
 struct Thresholds {
   /// Calls by messages.
   struct Network {
@@ -71,7 +71,7 @@ inline constexpr std::array threshold_fields{
 #undef PAPCOLL_THRESHOLD
 static_assert(sizeof(Thresholds) == threshold_fields.size() * sizeof(std::size_t));
 
-/// One that there is.
+/// Returns the threshold of that name; does not compile if there is none.
 consteval const ThresholdField& threshold(std::string_view name) {
   for (const ThresholdField& f : threshold_fields) {
     if (f.name == name) return f;

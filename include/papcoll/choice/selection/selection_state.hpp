@@ -147,8 +147,8 @@ inline int processors_of(const TeamCore& team) noexcept {
   state.taught += state.learner.changes() - before;
 }
 
-/// Before a call whose contract is stated, for which the learner is asked; the same call on all
-/// ranks.
+/// Called before a call whose contract is stated, for which the learner is asked; the same call on
+/// all ranks.
 inline void learn_from_call(TeamCore& team, const Call& call, const Chooser& chooser,
                             bool non_blocking) {
   if (team.options().selection != Selection::learned) return;
@@ -190,8 +190,8 @@ inline bool counts_calls(const TeamCore& team) noexcept {
   return !team.on_one_node() && !team.is_inner() && team.size() > 1;
 }
 
-/// What decides how the team's next call runs if no algorithm is named. `by_messages`: it can only
-/// pass them. `any_transport`: none is named either.
+/// Returns what decides how the team's next call runs if no algorithm is named. `by_messages`: it
+/// can only pass them. `any_transport`: none is named either.
 inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messages,
                                  bool any_transport) {
   SelectionState& state = selection_of(team);

@@ -13,15 +13,15 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-/// How long a rank has waited, by its readings of the clock. Of a gap between two readings no more
-/// counts than a given time: whatever stopped the rank meanwhile (a batch system, a frozen
+/// Measures how long a rank has waited, by its readings of the clock. Counts at most `most` of the
+/// gap between two readings: whatever stopped the rank meanwhile (a batch system, a frozen
 /// container, a debugger, a virtual machine that moves) may have stopped its peers, too, and no
 /// peer has been late for that long.
 class TimeWaited {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `most`: of a gap.
+  /// @param most  What counts of a gap between two readings, at most.
   explicit TimeWaited(Clock::duration most, Clock::time_point now = Clock::now()) noexcept
       : most_(most), looked_(now) {}
 

@@ -30,7 +30,7 @@ struct Mapping {
   std::uint64_t inode = 0;    ///< 0: it is no file
   std::string_view name;      ///< a path, or such as "[heap]"
 
-  /// Where an address within it lies in its file.
+  /// Returns where an address within it lies in its file.
   std::uint64_t place_of(std::uintptr_t address) const noexcept {
     return offset + (address - range.begin);
   }

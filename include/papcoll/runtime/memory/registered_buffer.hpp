@@ -114,8 +114,8 @@ enum class RestoreResult : unsigned char {
   some,  ///< something is still there, and must be let alone
 };
 
-/// Where a mapping has what exchange_for() put in place of `pages`: the bytes from `first` on of
-/// the file that `own` maps.
+/// Returns where a mapping has what exchange_for() put in place of `pages`: the bytes from `first`
+/// on of the file that `own` maps.
 inline AddressRange in_place(const Mapping& m, const AddressRange& pages, const Mapping& own,
                              std::uint64_t first) noexcept {
   const AddressRange here = m.range.common_with(pages);

@@ -93,7 +93,7 @@ class Registrations {
   }
 
   std::size_t size() const noexcept { return all_.size(); }
-  /// How often one was added or removed.
+  /// Returns how often one was added or removed.
   std::uint32_t changes() const noexcept { return changes_; }
 
   /// Makes sure that the next add() needs no memory. Throws std::bad_alloc.
@@ -160,7 +160,7 @@ class CallInArena {
   bool any() const noexcept { return any_; }
   Call& call() noexcept { return call_; }
 
-  /// After the call, if it did not fail.
+  /// Ends the call in the arena; called if the call did not fail.
   void finish() const noexcept {
     meet_other_addresses();
     if (output_in_ != nullptr) output_in_->copy_ends(output_, RegisteredMemory::EndsGo::out);

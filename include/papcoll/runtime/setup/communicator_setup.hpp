@@ -141,12 +141,12 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     return true;
   }
 
-  /// At the end.
+  /// Records in the process that a wait of the setup was preempted, if one was; the last step.
   void record_preemption() const noexcept {
     if (all_ranks_.was_preempted()) process_->record_preemption();
   }
 
-  /// Before something that blocks inside MPI. Throws peer_lost if a peer is dead already.
+  /// Called before something that blocks inside MPI. Throws peer_lost if a peer is dead already.
   void check_peers() {
     doing = where;
     watch();
@@ -250,7 +250,8 @@ class CommunicatorSetup final : WaitHooks, Pinned {
     }
   }
 
-  /// From here on no rank needs this one outside MPI, where a simulated one had better wait.
+  /// Called when no rank needs this one outside MPI any more, where a simulated one had better
+  /// wait.
   void wait_inside_mpi() {
     if constexpr (simulated) all_ranks_ = PolledCollectives{all_ranks_.comm()};
   }

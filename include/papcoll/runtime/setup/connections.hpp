@@ -74,7 +74,7 @@ class Connections {
     required_ = &t;
   }
 
-  /// What endpoint_or_native() would return, where that is known at once; else null.
+  /// Returns what endpoint_or_native() would return, where that is known at once; else null.
   Endpoint* ready(const TransportTable& t) const noexcept {
     return substitution_.empty() ? find(t) : nullptr;
   }
@@ -146,7 +146,8 @@ class Connections {
     for (auto& c : connected_) c.endpoint->end();
   }
 
-  /// After the team broke. True: something may still use the memory of what was in flight.
+  /// Called after the team broke. Returns true if something may still use the memory of what was in
+  /// flight.
   [[gnu::cold]] bool abandon() noexcept {
     bool may_still_access_buffers = false;
     for (auto& c : connected_) {

@@ -40,7 +40,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// had; the rest gets them when it is used.
 class NodeMemory : Pinned {
  public:
-  /// What the ranks of a node want for a communicator.
+  /// Returns what the ranks of a node want for a communicator.
   [[gnu::cold]] static NodeSegmentPool::AreaRequest area_of(const NodeRanks& here,
                                                             const Options& options,
                                                             const Groups* caches) {
@@ -162,11 +162,11 @@ class NodeMemory : Pinned {
     }
   }
 
-  /// What the ranks share: bells, control block and channels only if the communicator has no other
-  /// nodes.
+  /// Returns what the ranks share: bells, control block and channels only if the communicator has
+  /// no other nodes.
   const Node& node() const noexcept { return node_; }
 
-  /// Before the first call: which ranks of the node share a cache.
+  /// Sets which ranks of the node share a cache; called before the first call.
   void set_groups(Shared<const Groups> groups) noexcept { node_.groups = std::move(groups); }
 
   /// `broken`: the word of the communicator's control block that is not 0 once it is broken.
@@ -174,7 +174,7 @@ class NodeMemory : Pinned {
     if (area_ != nullptr) area_->watch(broken);
   }
 
-  /// Where the teams within it have theirs.
+  /// Returns the memory of the teams within the communicator.
   HierarchyMemory take_hierarchy() noexcept { return std::move(hierarchy_); }
 
   /// Returns one of the node's other ranks that has died, by its place in NodeRanks::ranks; −1 if

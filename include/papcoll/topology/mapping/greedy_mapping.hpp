@@ -98,7 +98,7 @@ class GreedyMapper {
     }
   }
 
-  /// What a position sends or is sent by those placed in the open group of a level.
+  /// Returns what a position sends or is sent by those placed in the open group of a level.
   float near(std::size_t p, int level) const noexcept {
     const std::size_t i = p * static_cast<std::size_t>(levels_) + static_cast<std::size_t>(level);
     return seen_in_[i] == open_[static_cast<std::size_t>(level)] ? near_[i] : 0;

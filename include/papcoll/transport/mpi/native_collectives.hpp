@@ -88,7 +88,8 @@ class NativeCollectives {
   static std::size_t length(const Call& c, std::size_t i) noexcept {
     return (c.is_irregular() ? c.counts[i] : c.count) * c.reducer.size;
   }
-  /// Where the i-th block of a buffer begins, of which the first is block `first` of the call's.
+  /// Returns where the i-th block of a buffer begins, of which the first is block `first` of the
+  /// call's.
   static std::size_t place(const Call& c, std::size_t first, std::size_t i) noexcept {
     if (!c.is_irregular()) return i * c.bytes();
     if (c.displacements != nullptr) return c.displacements[first + i] * c.reducer.size;

@@ -45,7 +45,7 @@ class PolledCollectives {
   std::chrono::nanoseconds yield_took() const noexcept { return yield_took_; }
   /// A yield in one of these waits ended with the time slice of a program that computes.
   bool was_preempted() const noexcept { return was_preempted_; }
-  /// From other waits of this process: such a program has the processor.
+  /// Says what other waits of this process have found: a program that computes has the processor.
   void expect_preemption() noexcept { yield_took_ = 2 * WaitTimes{}.slice; }
 
   [[gnu::cold]] void barrier(const char* where) const {

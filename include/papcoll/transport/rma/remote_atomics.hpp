@@ -40,7 +40,7 @@ class RemoteAtomics : Pinned {
   /// `patience`.
   virtual bool part(std::chrono::nanoseconds patience) noexcept = 0;
 
-  /// After part() on all ranks: waits for them.
+  /// Frees the words, after part() on all ranks, for which it waits.
   virtual void free() noexcept = 0;
 };
 

@@ -41,10 +41,11 @@ class RmaAtomics final : public RemoteAtomics {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Home is outside MPI for so long when it is tried how long an operation on its memory takes,
+  /// How long rank 0, whose memory has the words, stays outside MPI while the others time an
+  /// operation on them.
   static constexpr std::chrono::milliseconds outside{2};
-  /// and this is too long. A ticket costs each rank two or three in a row, and a chain pays for
-  /// large messages only.
+  /// The longest time of an operation at which tickets are used. A ticket costs each rank two or
+  /// three operations in a row, and a chain pays for large messages only.
   static constexpr std::chrono::microseconds bearable{50};
   static constexpr int tries = 3;  ///< since a rank may miss them for want of a processor
 
@@ -114,7 +115,7 @@ class RmaAtomics final : public RemoteAtomics {
           const auto outcome = agreement.step(waited > patience);
           if (outcome != AllOrNone::Outcome::open) return outcome == AllOrNone::Outcome::together;
         }
-        if (waited > most_patiences * patience) return false;  // home died in the midst of it
+        if (waited > most_patiences * patience) return false;  // rank 0 died in the midst of it
         poke();
         sched_yield();
       }
@@ -178,9 +179,9 @@ class RmaAtomics final : public RemoteAtomics {
     if (!problem.empty()) throw transport_unavailable(problem);
   }
 
-  /// Returns why tickets would not be fast, the same on all ranks; empty if they are. Home is
-  /// outside MPI for a while, and shows that in its memory: a rank that reads this meanwhile needs
-  /// no action of home.
+  /// Returns why tickets would not be fast, the same on all ranks; empty if they are. Rank
+  /// 0 stays outside MPI for a while, and shows that in its memory: a rank that reads this
+  /// meanwhile needs no action of rank 0.
   std::string trial(const detail::PolledCollectives& all_ranks) {
     int least = 0;
     for (int i = 0; i < tries; ++i) {
@@ -207,7 +208,8 @@ class RmaAtomics final : public RemoteAtomics {
     return 0;
   }
 
-  /// Nanoseconds of the fastest look at home while it was outside, or `never`.
+  /// Returns the nanoseconds of the fastest read of rank 0's memory while rank 0 was outside MPI,
+  /// or `never`.
   int fastest(const detail::PolledCollectives& all_ranks, std::int64_t is_outside) {
     std::int64_t best = never;
     bool looks = false;

@@ -71,8 +71,8 @@ class NodeSegmentPool : Pinned {
   int rank() const noexcept { return rank_; }
   int ranks() const noexcept { return ranks_; }
 
-  /// What this rank allocates from, null if there are no arenas: for the library's own use, and for
-  /// its users'.
+  /// Returns what this rank allocates from, null if there are no arenas: for the library's own use,
+  /// and for its users'.
   ArenaHeap* pools() noexcept { return pools_.get(); }
   ArenaHeap* arena() noexcept { return arena_.get(); }
 

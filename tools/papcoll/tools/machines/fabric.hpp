@@ -135,7 +135,7 @@ class Fabric {
     }
   }
 
-  /// Of hosts that have no name, which Options::machine finds on no node.
+  /// Returns a remark on hosts that have no name, which Options::machine finds on no node.
   std::string remark_on_hosts() const {
     const auto count = std::count_if(vertices_.begin(), vertices_.end(),
                                      [](const Vertex& v) { return v.is_host && v.name == v.key; });
@@ -285,7 +285,7 @@ class Fabric {
     return hops;
   }
 
-  /// Of hosts or of switches, by their names.
+  /// Returns the numbers of hosts or of switches, by their names.
   std::vector<std::size_t> sorted(bool hosts) const {
     std::vector<std::size_t> all;
     for (std::size_t v = 0; v < vertices_.size(); ++v) {

@@ -17,7 +17,7 @@
 namespace papcoll::inline PAPCOLL_ABI {
 namespace tool {
 
-/// Whether a text begins with a unit, such as "ms;".
+/// Returns true if a text begins with a unit, such as "ms;".
 inline bool is_unit(std::string_view text) {
   const std::string_view word = text.substr(0, std::min(text.find(' '), text.size()));
   for (const std::string_view unit : {"%", "s", "ms", "µs", "ns", "KB", "MB", "bytes"}) {

@@ -203,7 +203,7 @@ class OfCall {
 
 }  // namespace forms
 
-/// What the closed form of a schedule says of a call that is simulated, in seconds. None if it has
+/// Returns the seconds of a simulated call by the closed form of its schedule. Empty if it has
 /// none, or if the call is not what the forms are about: all ranks arrive at once, all links are
 /// alike, a port takes one message after the other, and bytes are free to the processor.
 inline std::optional<double> closed_form_of(const AnySchedule& schedule, const Shape& shape,

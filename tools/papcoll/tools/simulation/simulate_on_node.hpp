@@ -73,7 +73,7 @@ class SimulatedOnNode {
     return sum / static_cast<double>(run.exits.size());
   }
 
-  /// Where the costs are from, and what is not modelled.
+  /// Returns where the costs are from, and what is not modelled.
   std::string about() const {
     std::string text = option_.about(costs_) + "\n";
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -122,7 +122,7 @@ class SimulatedOnNode {
   }
 
  private:
-  /// Of each rank, its last-level cache on the machine that was named.
+  /// Returns for each rank its last-level cache on the machine that was named.
   std::vector<int> colours() const {
     const Machine* const machine = call_.machine();
     if (machine == nullptr) return {};

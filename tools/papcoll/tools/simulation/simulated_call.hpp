@@ -237,7 +237,7 @@ class SimulatedCall {
   }
 
   int ranks() const noexcept { return ranks_; }
-  /// Where the ranks are, if --machine says so; else null.
+  /// Returns where the ranks are, if --machine says so; else null.
   const Machine* machine() const noexcept { return machine_spec_.empty() ? nullptr : &machine_; }
   const Shape& shape() const noexcept { return shape_; }
   const LogGops& model() const noexcept { return costs_; }

@@ -24,13 +24,13 @@ class GridWords {
 
   const std::string& text() const noexcept { return text_; }
 
-  /// What the ranks do that the grid has no place for.
+  /// Returns what the ranks do that the grid has no place for.
   std::string about_extras() const {
     return std::string(longer_ ? "; the last rank of a longer one is handed the result" : "") +
            (too_many_ ? "; a neighbour speaks for a folded rank" : "");
   }
 
-  /// Of the dimensions, the inmost first; the shorter where they differ.
+  /// Returns the lengths of the dimensions, the inmost first; the shorter where they differ.
   const std::vector<int>& lengths() const noexcept { return lengths_; }
 
   /// Returns true if it is the grid of these extents, of which the last may be left out.
@@ -81,8 +81,8 @@ class GridWords {
   std::string text_;
 };
 
-/// What grid so many ranks make of Suara's name, for so many bytes, in one line; empty if the
-/// schedule is none of Suara's or has no grid.
+/// Returns the grid that so many ranks make of Suara's name, for so many bytes, in one line; empty
+/// if the schedule is none of Suara's or has no grid.
 inline std::string suara_grid_text(const AnySchedule& schedule, int ranks, std::size_t bytes) {
   const AnySuara* const named = schedule.target<AnySuara>();
   if (named == nullptr) return {};

@@ -14,7 +14,7 @@ namespace detail {
 /// a stream are numbered from 1.
 class Clock {
  public:
-  /// How many of a stream's.
+  /// Returns how many operations of the stream certainly come before.
   std::size_t of(std::size_t stream) const noexcept {
     return stream < counts_.size() ? counts_[stream] : 0;
   }

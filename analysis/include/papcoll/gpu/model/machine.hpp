@@ -51,7 +51,7 @@ struct DeviceMachine {
   /// As Device::memory_rate, of the host.
   double host_memory_rate = std::numeric_limits<double>::max();
 
-  /// How many devices.
+  /// Returns the number of devices.
   int size() const noexcept { return static_cast<int>(devices.size()); }
 
   /// A new link; its number.

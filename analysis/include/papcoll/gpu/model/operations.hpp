@@ -140,7 +140,7 @@ class Operation {
     }
   }
 
-  /// What the operation loads; seconds until bytes flow.
+  /// Adds what the operation loads; returns the seconds until bytes flow.
   double add_routes(std::vector<Load>& loads) {
     std::map<std::size_t, double> weights;
     double latency = 0;

@@ -143,7 +143,7 @@ class ProcessMemory : public Api {
   }
 
  protected:
-  /// Of this process.
+  /// Returns the state of this process.
   ProcessState& state() { return model_.processes[process_]; }
 
   /// Throws unless there is such a device.

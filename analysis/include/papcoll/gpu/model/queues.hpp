@@ -113,7 +113,7 @@ class Queues {
   /// Returns true if something waits for a record of another process that is not done.
   bool waits_elsewhere() const noexcept { return !elsewhere_.empty(); }
 
-  /// Nothing is under way, and yet something waits.
+  /// Returns true if nothing is under way, and yet something waits.
   bool stuck() {
     begin_ready();
     return under_way_.empty() && std::any_of(queues_.begin(), queues_.end(), [](const auto& queue) {
@@ -216,7 +216,7 @@ class Queues {
     under_way_.push_back(std::move(made));
   }
 
-  /// To the next moment at which anything changes; true if an operation is complete.
+  /// Goes to the next moment at which anything changes. Returns true if an operation is complete.
   bool pass() {
     double next = std::numeric_limits<double>::max();
     for (const auto& u : under_way_) next = std::min(next, u->flowing ? u->ends : u->begins);

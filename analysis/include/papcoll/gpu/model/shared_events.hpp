@@ -54,7 +54,7 @@ class EventTable : Pinned {
   EventWords& at(std::size_t place) const noexcept {
     return *std::launder(reinterpret_cast<EventWords*>(base_ + place * sizeof(EventWords)));
   }
-  /// Where others find it.
+  /// Returns where other processes find the file.
   FilePlace file() const noexcept { return file_.place(); }
 
  private:
@@ -84,7 +84,7 @@ class PublishedEvent final : public RecordObserver {
     }
   }
 
-  /// What others read.
+  /// Returns the words that other processes read.
   EventWords& words() noexcept { return words_; }
   /// Its number in the table.
   std::size_t place() const noexcept { return place_; }

@@ -75,7 +75,7 @@ class SharedFile {
     if (descriptor_ >= 0) close(descriptor_);
   }
 
-  /// Where others find it, as long as it is open here.
+  /// Returns where others find it, as long as it is open here.
   FilePlace place() const noexcept {
     return {inode_, bytes_, static_cast<std::int32_t>(getpid()), descriptor_};
   }
@@ -91,7 +91,7 @@ class SharedFile {
                            {"papcoll: the model of GPUs cannot map ", bytes_, " bytes: use less"}));
   }
 
-  /// How many there are.
+  /// Returns the number of bytes.
   std::size_t bytes() const noexcept { return bytes_; }
 
  private:

@@ -38,7 +38,7 @@ struct ModelOptions {
   bool move_no_data = false;
   /// Each operation takes up to so many seconds longer, at random.
   double jitter = 0;
-  /// Of that.
+  /// The seed of `jitter`.
   std::uint64_t seed = 1;
   /// The ranks are processes, each with a Model of its own of the same machine: they import memory
   /// and events of each other, and a thread lets time pass. Times then mean nothing, since each

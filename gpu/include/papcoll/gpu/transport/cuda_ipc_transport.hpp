@@ -30,7 +30,7 @@ struct CudaDevices {
       return detail::bare(problem.what());
     }
   }
-  /// What CUDA keeps for the process, made when it is first asked for.
+  /// Returns what CUDA keeps for the process, made when it is first asked for.
   static gpu::Api& api() {
     static gpu::CudaRuntime runtime;
     return runtime;

@@ -81,7 +81,7 @@ class DeviceEndpoint : public Endpoint {
   }
   /// The memory that peers may have mapped.
   const detail::Shared<DeviceMemory>& memory() const noexcept { return steps_.memory(); }
-  /// How many allocations of peers it has mapped.
+  /// Returns the number of allocations of peers that it has mapped.
   std::size_t imports() const noexcept {
     MemoryImports* const mapped = mapped_of_peers();
     return mapped == nullptr ? 0 : mapped->size();
@@ -90,7 +90,7 @@ class DeviceEndpoint : public Endpoint {
   /// Returns true once it is known how messages go.
   bool is_decided() const noexcept { return intra_node_ != nullptr || inter_node_ != nullptr; }
 
-  /// What algorithms that depend on arrivals run on; null where devices do not share memory.
+  /// Returns the context of arrival-driven algorithms; null where devices do not share memory.
   DeviceNodeContext* node_context() noexcept { return node_context_.get(); }
   /// Makes that of the control blocks of all ranks, of which this one is `rank`. They stay.
   void make_node_context(int rank, const std::vector<DeviceControlBlock*>& control_blocks) {
@@ -125,7 +125,7 @@ class DeviceEndpoint : public Endpoint {
   /// How messages go is decided later, by go_by().
   DeviceEndpoint(gpu::Api& api, int device, FindReducer find) : steps_(api, device, find) {}
 
-  /// What messages need of the rank's device.
+  /// Returns what messages need of the rank's device.
   DeviceSteps& steps() noexcept { return steps_; }
   /// Messages go by these: on several nodes those of peers on other nodes by `inter_node`; a rank
   /// alone on its node has no `intra_node`. Starts those that were kept.

@@ -91,7 +91,7 @@ class DeviceNodeContext {
       steps_->streams().order(lane_, {call.out, bytes_}, StreamPool::Use::writes);
   }
 
-  /// All of it is in streams.
+  /// Ends the call, of which everything is in streams.
   void end() {
     for (std::byte* p : taken_) steps_->memory()->give_back(p, lane_);
     taken_.clear();

@@ -25,11 +25,12 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// may come back for other memory, a number never does.
 class MemoryImports {
  public:
-  /// For a device. Beyond `most` imports those that were not used for the longest time are closed.
+  /// Constructs the imports of a device. Beyond `most` imports those that were not used for the
+  /// longest time are closed.
   MemoryImports(gpu::Api& api, int device, std::size_t most)
       : api_(&api), device_(device), most_(most) {}
 
-  /// Where the peer's allocation begins for this rank's device.
+  /// Returns where the peer's allocation begins for this rank's device.
   std::byte* find(int peer, std::uint64_t allocation, const gpu::MemoryHandle& handle) {
     return find(peer, allocation, handle, device_);
   }
@@ -63,7 +64,7 @@ class MemoryImports {
     std::erase_if(closing_, [this](const Closing& c) { return api_->is_complete(c.unused.get()); });
   }
 
-  /// How many are mapped, with those that are being closed.
+  /// Returns the number of allocations that are mapped, with those that are being closed.
   std::size_t size() const noexcept { return open_.size() + closing_.size(); }
 
   /// Closes all of them. Nothing may be in flight.
@@ -122,7 +123,7 @@ class DeviceSteps {
   gpu::Api& api() const noexcept { return *api_; }
   /// The rank's device.
   int device() const noexcept { return device_; }
-  /// What combines for the device as the reducer does for the host.
+  /// Returns what combines for the device as the reducer does for the host.
   gpu::DeviceReducer reducer_for(const Reducer& reducer) const { return find_reducer_(reducer); }
   /// The streams of its steps.
   StreamPool& streams() noexcept { return streams_; }
@@ -212,7 +213,7 @@ class DeviceMessages : Pinned {
   virtual void close() noexcept = 0;
   /// Forgets what is in flight, and never ends what it has mapped or pinned.
   virtual void abandon() noexcept = 0;
-  /// What it has mapped of peers; null: it maps nothing.
+  /// Returns what it has mapped of peers; null if it maps nothing.
   virtual MemoryImports* imports() noexcept { return nullptr; }
 };
 

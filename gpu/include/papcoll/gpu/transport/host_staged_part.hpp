@@ -99,7 +99,7 @@ class HostStagedPart {
 
   /// The peer was asked for a part.
   void expect(Arrival arrival) { arrivals_.push_back(std::move(arrival)); }
-  /// What has been expected under that ticket.
+  /// Returns what has been expected under that ticket.
   Arrival& expected(int peer, std::uint32_t ticket) {
     return *std::find_if(arrivals_.begin(), arrivals_.end(),
                          [&](const Arrival& a) { return a.peer == peer && a.ticket == ticket; });

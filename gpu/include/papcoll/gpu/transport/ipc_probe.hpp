@@ -86,7 +86,7 @@ class IpcProbe {
     return has_tried_ && all_are(RankNotice::tried);
   }
 
-  /// After that: returns why they cannot share, the same on all ranks; empty if they can. `ranks`
+  /// Returns, after that, why they cannot share, the same on all ranks; empty if they can. `ranks`
   /// is how the team numbers them.
   std::string reason(const std::vector<int>& ranks) const {
     for (std::size_t r = 0; r < notices_.size(); ++r) {
@@ -97,7 +97,7 @@ class IpcProbe {
   }
 
  private:
-  /// What a device refused.
+  /// Returns what a device refused.
   static std::string problem_of(auto&& f) {
     try {
       f();
@@ -184,9 +184,9 @@ class MailboxTable {
 
   /// Returns what a rank of the node has published.
   RankNotice& notice(int rank) const { return of_rank(rank).notice; }
-  /// Of all.
+  /// Returns the notices of all ranks.
   std::vector<RankNotice*> notices() const { return of_all(&OfRank::notice); }
-  /// What they show in calls that depend on arrivals.
+  /// Returns what they show in calls that depend on arrivals.
   std::vector<DeviceControlBlock*> control_blocks() const { return of_all(&OfRank::control); }
 
  private:

@@ -50,8 +50,8 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   /// Finds the paths between devices of this process.
   using FindPaths = std::vector<gpu::Path> (*)(int from, int to);
 
-  /// For the device that the rank uses now. Throws device_error, and transport_unavailable on all
-  /// ranks.
+  /// Constructs an endpoint for the device that the rank uses now. Throws device_error, and
+  /// transport_unavailable on all ranks.
   NodeDeviceEndpoint(gpu::Api& api, const TeamEnvironment& s, FindReducer find,
                      FindPaths paths = nullptr)
       : DeviceEndpoint(api, api.current_device(), find),
@@ -105,7 +105,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
     return detail::handled_as<gpu::device_error>() != nullptr;
   }
 
-  /// Of what has ended in order nothing is left to be forgotten.
+  /// Forgets what is in flight; no effect once the endpoint has ended in order.
   void abandon() noexcept override {
     if (!ended_) give_up();
   }
@@ -160,7 +160,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   /// Returns true if there are ranks on other nodes.
   bool is_divided() const noexcept { return team_ != node_.size; }
 
-  /// By rank of the team.
+  /// Returns by rank of the team whether it is on this rank's node.
   std::vector<char> intra_node_peers() const {
     std::vector<char> intra_node(static_cast<std::size_t>(team_));
     for (const int r : ranks_here_) intra_node[static_cast<std::size_t>(r)] = 1;

@@ -145,7 +145,7 @@ class SentMessages {
     endpoint.send(control, streams_->stream(lane));
   }
 
-  /// What a receiver wants of a message through the host.
+  /// Returns what a receiver wants of a message through the host.
   HostStagedPart::Part part(const ControlMessage& wanted) {
     Sent& sent = sent_.at(wanted.ticket);
     return {.ticket = wanted.ticket,
