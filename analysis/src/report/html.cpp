@@ -315,8 +315,9 @@ std::string html_page(const Report& r) {
           escaped(about(r) + " · " + detail::text_in(r.run.ranks.front().header.library) + " · " +
                   program_of(r.run)) +
           "</div>\n";
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> looks{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> looks{
       {{"fault", "A fault"},
+       {"single", "Calls that are not recorded"},
        {"single", "More ranks than processors"},
        {"fault", "A clock"},
        {"straggler", "Late"},
