@@ -12,7 +12,7 @@
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/route.hpp>
 #include <papcoll/call/team_of.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 
 #include <concepts>
 #include <cstddef>
