@@ -6,7 +6,7 @@
 
 #include <papcoll/algorithms/hierarchical/hierarchical.hpp>
 #include <papcoll/arrival/arrival_algorithm.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 #include <papcoll/collectives.hpp>
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "candidates/persistent.hpp"
 
-#include <papcoll/call/persistent.hpp>
+#include <papcoll/call/persistent_call.hpp>
 
 #include <cstdlib>
 #include <memory>

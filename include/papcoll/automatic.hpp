@@ -8,9 +8,9 @@
 #if PAPCOLL_HAS_SHARED_CODE
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/call/persistent.hpp>
+#include <papcoll/call/persistent_call.hpp>
 #include <papcoll/call/request.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 #include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/run_hierarchical.hpp>
 #include <papcoll/choice/selection/selection_state.hpp>

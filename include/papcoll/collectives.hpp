@@ -12,7 +12,7 @@
 #include <papcoll/automatic.hpp>
 #include <papcoll/barrier.hpp>
 #include <papcoll/bcast.hpp>
-#include <papcoll/call/persistent.hpp>
+#include <papcoll/call/persistent_call.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/gather.hpp>
 #include <papcoll/reduce.hpp>

@@ -8,11 +8,11 @@
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/call/call_arguments.hpp>
-#include <papcoll/call/persistent.hpp>
+#include <papcoll/call/persistent_call.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/route.hpp>
 #include <papcoll/call/team_of.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 
 #include <concepts>
 #include <cstddef>

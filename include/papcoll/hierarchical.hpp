@@ -7,7 +7,7 @@
 #include <papcoll/arrival/predictor.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/policy.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 #include <papcoll/choice/policies/hierarchical_spec.hpp>
 #include <papcoll/choice/policies/policy_checks.hpp>
 

@@ -2,4 +2,4 @@
 #pragma once
 
 // Calls that are prepared once and made again and again.
-#include <papcoll/call/persistent.hpp>
+#include <papcoll/call/persistent_call.hpp>

@@ -25,7 +25,7 @@ enum class NumericalContract : unsigned char {
 /// docs/extending/writing_a_contract.md.
 struct ContractTraits {
   std::string_view name;     ///< as in algorithms' names
-  std::string_view promise;  ///< in refusals: "Reproducible, by which bits must not depend on …"
+  std::string_view promise;  ///< for refusals: the name, and what is promised
   bool same_on_all;          ///< all ranks get the same bits
   bool by_arrivals;          ///< bits, and the algorithm, may depend on who arrives when
   /// True if they may depend on anything else that differs from run to run: what calls cost, where
@@ -36,9 +36,12 @@ struct ContractTraits {
 
 /// The traits of all contracts, by their values.
 inline constexpr std::array contracts{
-    ContractTraits{"Fast", "ranks may differ in the last bits", false, true, true, false},
-    ContractTraits{"RankConsistent", "all ranks get the same bits", true, true, true, false},
-    ContractTraits{"Reproducible", "bits must not depend on arrivals", true, false, false, true},
+    ContractTraits{"Fast", "Fast, by which ranks may differ in the last bits", false, true, true,
+                   false},
+    ContractTraits{"RankConsistent", "RankConsistent, by which all ranks get the same bits", true,
+                   true, true, false},
+    ContractTraits{"Reproducible", "Reproducible, by which bits must not depend on arrivals", true,
+                   false, false, true},
 };
 
 /// Returns the traits of a contract.

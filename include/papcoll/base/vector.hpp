@@ -2,7 +2,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
-#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/function_ref.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include <papcoll/base/op.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/call/team_of.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 
 #include <array>
 #include <concepts>

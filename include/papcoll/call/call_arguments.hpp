@@ -5,7 +5,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/call/argument_checks.hpp>
-#include <papcoll/call/persistent.hpp>
+#include <papcoll/call/persistent_call.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/route.hpp>
 #include <papcoll/runtime/call_records.hpp>

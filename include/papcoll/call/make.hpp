@@ -10,7 +10,7 @@
 #include <papcoll/call/blocks.hpp>
 #include <papcoll/call/call_arguments.hpp>
 #include <papcoll/call/layouts.hpp>
-#include <papcoll/call/persistent.hpp>
+#include <papcoll/call/persistent_call.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/route.hpp>
 

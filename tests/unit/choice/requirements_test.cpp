@@ -134,7 +134,7 @@ TEST_CASE("sentences name what is known", "[requirements]") {
         "SplitTail does not serve bcast, only reduce, scan: take Binomial or ScatterAllgather");
   CHECK(refusal(named("weaker_contract"),
                 {.algorithm = "SplitTail",
-                 .contract = with_promise(NumericalContract::reproducible)}) ==
+                 .contract = traits_of(NumericalContract::reproducible).promise}) ==
         "SplitTail keeps only weaker contracts, and the call asks for Reproducible, by which bits "
         "must not depend on arrivals: for Reproducible take CombiningTree, DynamicLeader or "
         "MultiLeader");

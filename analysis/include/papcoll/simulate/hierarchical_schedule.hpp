@@ -7,7 +7,7 @@
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 #include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
 #include <papcoll/schedule/make_plan.hpp>

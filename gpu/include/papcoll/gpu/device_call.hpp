@@ -14,7 +14,7 @@
 #include <papcoll/call/call_arguments.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/route.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 #include <papcoll/choice/policies/policy_checks.hpp>
 #include <papcoll/gpu/api.hpp>
 #include <papcoll/gpu/device_algorithm.hpp>

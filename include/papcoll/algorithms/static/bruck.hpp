@@ -2,6 +2,7 @@
 #pragma once
 
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/schedule/schedule.hpp>

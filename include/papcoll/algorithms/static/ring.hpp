@@ -4,6 +4,7 @@
 // Ring, and with pairs of contributions NeighbourExchange.
 
 #include <papcoll/algorithms/static/pairwise.hpp>
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI {

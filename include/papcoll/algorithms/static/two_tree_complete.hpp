@@ -6,6 +6,7 @@
 #include <papcoll/algorithms/static/schedule_parameters.hpp>
 #include <papcoll/algorithms/static/shapes.hpp>
 #include <papcoll/base/config.hpp>
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/schedule/range.hpp>
 #include <papcoll/schedule/schedule.hpp>
 

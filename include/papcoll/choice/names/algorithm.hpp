@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 
 #include <span>
 #include <string_view>

@@ -4,7 +4,7 @@
 #include <papcoll/arrival/arrival_monitor.hpp>
 #include <papcoll/base/policy.hpp>
 #include <papcoll/base/text.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 
 #include <cstddef>
 #include <cstdint>

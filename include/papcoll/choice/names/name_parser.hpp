@@ -369,7 +369,7 @@ class NameParser {
     call.contract = parsed_.contract;
     if (const Requirement* const why = why_not(needs, call, {})) {
       refuse(why->bit, {.algorithm = std::string(parsed_.row->name),
-                        .contract = with_promise(call.contract)});
+                        .contract = traits_of(call.contract).promise});
     }
   }
 

@@ -298,27 +298,22 @@ inline CallFacts facts_of(const Call& call, bool non_blocking) noexcept {
 
 /// What the sentence of a requirement is about, where that is known; what is empty stays as it is.
 struct RefusalDetails {
-  std::string algorithm{};   ///< for "this schedule" and "this algorithm"
-  std::string collective{};  ///< for "this collective", with those that are served instead
-  std::string arrival{};     ///< for "this arrival policy"
-  std::string transport{};   ///< for "this transport"
-  std::string contract{};    ///< for "this contract", see with_promise()
-  std::string both{};        ///< for "for one collective": "Ring and Chain"
-  std::size_t found = 0;     ///< for "{found}"
-  std::size_t limit = 0;     ///< for "{limit}"
-  std::string remedy{};      ///< rather than the table's
+  std::string algorithm{};      ///< for "this schedule" and "this algorithm"
+  std::string collective{};     ///< for "this collective", with those that are served instead
+  std::string arrival{};        ///< for "this arrival policy"
+  std::string transport{};      ///< for "this transport"
+  std::string_view contract{};  ///< for "this contract": ContractTraits::promise
+  std::string both{};           ///< for "for one collective": "Ring and Chain"
+  std::size_t found = 0;        ///< for "{found}"
+  std::size_t limit = 0;        ///< for "{limit}"
+  std::string remedy{};         ///< rather than the table's
 };
-
-/// "Reproducible, by which bits must not depend on arrivals"
-[[gnu::cold]] inline std::string with_promise(NumericalContract c) {
-  return detail::joined({name_of(c), ", by which ", traits_of(c).promise});
-}
 
 /// The details of a requirement that an algorithm does not meet in a call of a team, without names.
 [[gnu::cold]] inline RefusalDetails details_of(const Requirement& why, const AlgorithmNeeds& needs,
                                                const CallFacts& call, const TeamOffers& team) {
   RefusalDetails d;
-  d.contract = with_promise(call.contract);
+  d.contract = traits_of(call.contract).promise;
   d.found = static_cast<std::size_t>(team.ranks);
   d.limit = why.bit == requirement::few_ranks ? static_cast<std::size_t>(needs.most_ranks)
                                               : team.chunk_bytes;
@@ -332,7 +327,7 @@ namespace detail {
                                                              const RefusalDetails& d) {
   struct Place {
     std::string_view words;
-    const std::string& value;
+    std::string_view value;
   };
   const std::string found = std::to_string(d.found);
   const std::string limit = std::to_string(d.limit);

@@ -3,7 +3,7 @@
 
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
-#include <papcoll/base/pointers.hpp>
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/text.hpp>
 
 #include <algorithm>

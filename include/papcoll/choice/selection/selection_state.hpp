@@ -4,7 +4,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/pointers.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 #include <papcoll/choice/selection/by_messages.hpp>
 #include <papcoll/choice/selection/choose.hpp>
 #include <papcoll/choice/selection/learned_file.hpp>

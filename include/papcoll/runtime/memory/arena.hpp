@@ -4,6 +4,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/config.hpp>
 #include <papcoll/base/error.hpp>
+#include <papcoll/base/packed_layout.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/node/arena_heap.hpp>
 #include <papcoll/node/node.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <papcoll/base/call.hpp>
+#include <papcoll/base/packed_layout.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/vector.hpp>
 #include <papcoll/transport/mpi/mpi.hpp>

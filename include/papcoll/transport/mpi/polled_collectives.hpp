@@ -2,6 +2,7 @@
 #pragma once
 
 #include <papcoll/base/config.hpp>
+#include <papcoll/base/function_ref.hpp>
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/base/text.hpp>
 #include <papcoll/node/waiting/waiter.hpp>

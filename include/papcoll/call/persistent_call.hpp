@@ -5,7 +5,7 @@
 #include <papcoll/base/pointers.hpp>
 #include <papcoll/call/request.hpp>
 #include <papcoll/call/route.hpp>
-#include <papcoll/choice/policies/algorithm.hpp>
+#include <papcoll/choice/policies/algorithm_spec.hpp>
 #include <papcoll/schedule/schedule.hpp>
 
 #include <type_traits>
