@@ -313,9 +313,9 @@ class ExplainCommand final : public Command {
     return all_well;
   }
 
-  void show(Called called, const Call& call, const Explanation& e) const {
+  void show(CallLabel label, const Call& call, const Explanation& e) const {
     const bool written = json_.write([&] {
-      return Json{{"collective", called.name()},
+      return Json{{"collective", label.name()},
                   {"ranks", ranks_},
                   {"nodes", nodes_},
                   {"bytes", call.bytes()},

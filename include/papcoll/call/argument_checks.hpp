@@ -76,7 +76,7 @@ struct Caller {
   bool non_blocking = false;
   bool irregular = false;  ///< of a v-form
 
-  Called called() const noexcept { return {collective, non_blocking, irregular}; }
+  CallLabel label() const noexcept { return {collective, non_blocking, irregular}; }
   /// TeamCore::refuse.
   [[noreturn]] void refuse(const std::string& what) const;
   /// Refuses a buffer: `what` must be so, and it has `found` elements instead of `needed`.

@@ -192,7 +192,7 @@ PAPCOLL_DECL void report_no_room(const Caller& caller, std::size_t elements,
                                  const std::exception& problem) {
   caller.core.invalid.notify_peers(
       caller.non_blocking,
-      joined({caller.called().name(), " on rank ", caller.rank(), " of ", caller.size(),
+      joined({caller.label().name(), " on rank ", caller.rank(), " of ", caller.size(),
               ": there is no memory for the ", elements, " elements that come: ", problem.what()}));
 }
 

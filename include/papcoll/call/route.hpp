@@ -160,7 +160,7 @@ template <Way W, Collective C, bool Commutes, class... Ps> constexpr Route route
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 PAPCOLL_DECL void Caller::refuse(const std::string& what) const {
-  core.invalid.refuse(called(), what);
+  core.invalid.refuse(label(), what);
 }
 
 PAPCOLL_DECL void Caller::refuse_length(std::size_t found, std::size_t needed,
@@ -219,8 +219,8 @@ PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const Alg
   }
   if ((transport->offers & capability::device_memory) != 0 && memory == MemoryKind::host) {
     core.invalid.refuse<unsupported_call>(
-        caller.called(), joined({transport->name, " moves memory of devices: call papcoll::gpu::",
-                                 name_of(caller.collective), ", or take another transport"}));
+        caller.label(), joined({transport->name, " moves memory of devices: call papcoll::gpu::",
+                                name_of(caller.collective), ", or take another transport"}));
   }
   return *transport;
 }
@@ -234,7 +234,7 @@ PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& al
     offers.bits &= ~(requirement::compiled_context | requirement::node_memory);
     offers.bits |= transport.offers & requirement::node_memory;
   }
-  require_able(core, caller.called(), algorithm, needs_in_call(algorithm, call), call, offers,
+  require_able(core, caller.label(), algorithm, needs_in_call(algorithm, call), call, offers,
                transport.name);
 }
 
@@ -242,14 +242,14 @@ PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedu
                                  const Call& call) {
   const AlgorithmNeeds needs = needs_in_call(schedule, call);
   if (needs.serves && needs.bits == 0) return;
-  require_able(caller.core, caller.called(), schedule, needs, call);
+  require_able(caller.core, caller.label(), schedule, needs, call);
 }
 
 /// Checks a schedule in the order that a spec names.
 PAPCOLL_DECL void check_named_schedule(const Caller& caller, const AlgorithmSpec& spec,
                                        const Call& call) {
   if (const TicketedAlgorithm* const drawn = spec.tickets) {
-    require_able(caller.core, caller.called(), *drawn, needs_in_call(*drawn, call), call);
+    require_able(caller.core, caller.label(), *drawn, needs_in_call(*drawn, call), call);
   }
   check_schedule(caller, spec.schedule, call);
 }

@@ -167,10 +167,10 @@ class InvalidCalls {
   /// This rank's call is invalid: notifies the peers, which throw peer_error, and throws
   /// argument_error, or a class derived from it.
   template <class Error = argument_error>
-  [[noreturn]] void refuse(Called called, const std::string& text) {
-    const std::string what = detail::joined(
-        {called.name(), " on rank ", team_.rank(), " of ", team_.size(), ": ", text});
-    throw Error(detail::joined({"papcoll: ", what, notify_peers(called.non_blocking, what)}));
+  [[noreturn]] void refuse(CallLabel label, const std::string& text) {
+    const std::string what =
+        detail::joined({label.name(), " on rank ", team_.rank(), " of ", team_.size(), ": ", text});
+    throw Error(detail::joined({"papcoll: ", what, notify_peers(label.non_blocking, what)}));
   }
 
   /// Notifies the peers that this rank's call is invalid. If all ranks make such a call at once,

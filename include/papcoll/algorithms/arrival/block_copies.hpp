@@ -171,10 +171,11 @@ class BlockCopies::Run : detail::ShownBlocks {
   }
   [[gnu::cold, gnu::noinline]] bool fail_of_counts(CallContext auto& s, const Call& c, int r,
                                                    std::uint64_t bytes) {
-    s.fail_with(detail::joined(
-        {"the ranks' counts do not match in ", Called{c.collective, false, true}.name(), ": rank ",
-         r, " has ", bytes / c.reducer.size, " elements for rank ", s.rank(), ", which expects ",
-         blocks_.taken(r).n / c.reducer.size, " of it: both must pass the same number"}));
+    s.fail_with(detail::joined({"the ranks' counts do not match in ",
+                                CallLabel{c.collective, false, true}.name(), ": rank ", r, " has ",
+                                bytes / c.reducer.size, " elements for rank ", s.rank(),
+                                ", which expects ", blocks_.taken(r).n / c.reducer.size,
+                                " of it: both must pass the same number"}));
     failed_ = true;
     return false;
   }

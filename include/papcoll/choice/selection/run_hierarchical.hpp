@@ -166,7 +166,7 @@ class HierarchicalCheck {
   void check(const HierarchicalSpec& hierarchical) const {
     if (const Requirement* const why =
             why_not(hierarchical_needs(call_.collective), facts_of(call_, false), {})) {
-      refuse_call(team_, called_, *why, {.algorithm = std::string(hierarchical_name)});
+      refuse_call(team_, label_, *why, {.algorithm = std::string(hierarchical_name)});
     }
     const Hierarchy* const hierarchy = hierarchy_for(team_, hierarchical);
     const std::size_t depth = hierarchy == nullptr ? 0 : hierarchy->levels.size();
@@ -218,12 +218,12 @@ class HierarchicalCheck {
                                              : std::string(t->name);
     if (t != nullptr) details.transport = t->name;
     if (why->bit == requirement::common_memory) details.algorithm += " within Hierarchical";
-    refuse_call(team_, called_, *why, std::move(details));
+    refuse_call(team_, label_, *why, std::move(details));
   }
 
   TeamCore& team_;
   const Call& call_;
-  const Called called_{call_.collective, false, call_.counts != nullptr};
+  const CallLabel label_{call_.collective, false, call_.counts != nullptr};
 };
 
 [[gnu::noinline]] inline void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical,
