@@ -202,7 +202,7 @@ struct Layouts {
 namespace detail {
 
 /// LayoutArguments::lay of an erased call's.
-PAPCOLL_DECL void lay_erased(const Caller& caller, LayoutArguments& layouts, Call& call,
+PAPCOLL_DECL void lay_erased(const CallOrigin& origin, LayoutArguments& layouts, Call& call,
                              std::size_t in_count, std::size_t out_count, bool in_place);
 
 /// The layouts of an erased call: borrowed.
@@ -380,7 +380,7 @@ PAPCOLL_ERASED(barrier, barrier, (Comm comm, const Algorithm& algorithm = {}))
 /// pack its elements: the other ranks do not wait for it, and their calls throw peer_error, which
 /// quotes `why`. Throws argument_error.
 [[noreturn]] inline void refuse(Comm comm, Collective collective, const std::string& why) {
-  detail::Caller{comm.core(), collective}.refuse(why);
+  detail::CallOrigin{comm.core(), collective}.refuse(why);
 }
 
 }  // namespace erased
