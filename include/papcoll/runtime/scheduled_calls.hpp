@@ -227,7 +227,7 @@ class ScheduledCalls {
     const std::chrono::nanoseconds arrival =
         times ? team_.hooks().now() : std::chrono::nanoseconds{};
     run();
-    const OnlyCall only_call{team_};
+    const SingleCallGuard guard{team_};
     team_.or_abort_team([&] {
       RemoteArrivalMonitor& watch = team_.parts.get<BackgroundExchanges>(team_).watch(nodes);
       if (times) watch.note(call, trial, is_watched, team_.hooks().now() - arrival);
