@@ -39,15 +39,15 @@ struct ChosenAlgorithm {
     spec.transport = &transport;
     spec.order = given.order;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
-    const bool by_messages = origin.non_blocking || given.order;
+    const bool must_pass_messages = origin.non_blocking || given.order;
     learn_from_call(origin.core, call, chooser, origin.non_blocking);
-    SelectionInputs inputs = inputs_of(origin.core, call, by_messages, any_transport);
+    SelectionInputs inputs = inputs_of(origin.core, call, must_pass_messages, any_transport);
     if (given.order) inputs.learner = nullptr;
     if (inputs.rules == nullptr || choose_by_rules(spec, call, inputs, chooser) == nullptr) {
       choose(spec, call, inputs, chooser);
     }
     is_watched = watches_across_nodes(call, inputs);
-    is_counted = !by_messages && any_transport && counts_calls(origin.core);
+    is_counted = !must_pass_messages && any_transport && counts_calls(origin.core);
     if (spec.hierarchical != nullptr) return;
     if (spec.arrival != nullptr) {
       check_arrival(origin, *spec.arrival, transport, call);

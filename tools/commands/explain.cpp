@@ -127,7 +127,7 @@ class ExplainCommand final : public Command {
     const SelectionFile tuning =
         files.empty() ? SelectionFile{} : kept.take(detail::SelectionTexts{files});
     TeamFacts team = facts(tuning, named.transport == transport(false).name);
-    team.inputs.by_messages |= static_cast<bool>(named.order);
+    team.inputs.must_pass_messages |= static_cast<bool>(named.order);
     CallLearner learner;
     if (!kept.calls.empty()) take_learned(kept, call, learner, team.inputs);
     Explanation e = detail::explain_choice(team, call, traits);
@@ -234,7 +234,7 @@ class ExplainCommand final : public Command {
     s.grouped = nodes_ > 1 && nodes_ < ranks_;
     s.nodes = nodes_;
     s.largest_node = (ranks_ + nodes_ - 1) / nodes_;
-    s.by_messages = non_blocking_;
+    s.must_pass_messages = non_blocking_;
     s.between_nodes = !one_node && !s.grouped;
     s.chunk_bytes = Options{}.chunk_bytes;
     s.imbalance.waiting = static_cast<std::uint64_t>(std::llround(wait_ * 1e9));

@@ -32,7 +32,7 @@ inline constexpr std::size_t watched_across_nodes_above = 65536;
 /// Returns true if the algorithm of a call on several nodes may depend on arrivals, and the call
 /// lets every rank observe them.
 inline bool watches_across_nodes(const Call& call, const SelectionInputs& s) noexcept {
-  return s.grouped && !s.by_messages && call.collective == Collective::allreduce &&
+  return s.grouped && !s.must_pass_messages && call.collective == Collective::allreduce &&
          call.bytes() > watched_across_nodes_above;
 }
 
@@ -55,7 +55,7 @@ inline bool has_late_node(const Call& call, const SelectionInputs& s) noexcept {
 
 /// Returns true if a call on several nodes may go through representatives of the nodes.
 inline bool may_go_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
-  if (!s.grouped || s.by_messages || call.is_irregular() || !s.nodes_in_order) return false;
+  if (!s.grouped || s.must_pass_messages || call.is_irregular() || !s.nodes_in_order) return false;
   return call.collective != Collective::reduce_scatter && call.collective != Collective::gather &&
          call.collective != Collective::scatter;
 }

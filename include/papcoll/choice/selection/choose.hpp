@@ -159,7 +159,7 @@ namespace detail {
 inline bool choose_on_node(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
                            const Chooser& chooser) {
   // The algorithms to choose among are compiled for NodeContext; they want all ranks there.
-  if (inputs.by_messages || !s.transport->takes_node_context() ||
+  if (inputs.must_pass_messages || !s.transport->takes_node_context() ||
       call.reducer.size > inputs.chunk_bytes) {
     return false;
   }
@@ -193,7 +193,7 @@ inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInpu
     CallKind kind;
     kind.imbalanced = load.late;
     kind.by_messages = true;
-    kind.non_blocking = inputs.by_messages;  // or in predicted order
+    kind.non_blocking = inputs.must_pass_messages;  // or in predicted order
     call.trial = inputs.learner->pick(kind.key(call), list, inputs.epoch);
   }
   const MessageCandidate& picked = chooser.by_messages[call.trial.candidate];
@@ -235,7 +235,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
                                                       const SelectionInputs& inputs,
                                                       const Chooser& chooser,
                                                       std::string_view name) {
-  const bool reads = !inputs.by_messages && s.transport->takes_node_context() &&
+  const bool reads = !inputs.must_pass_messages && s.transport->takes_node_context() &&
                      call.reducer.size <= inputs.chunk_bytes;
   for (const NodeCandidate& c : chooser.on_node) {
     if (!reads || name_of(c) != name || !may_run(c, call, inputs)) continue;
@@ -244,7 +244,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
     return true;
   }
   const MessageLoad load{call, inputs};
-  const CallFacts facts = facts_of(call, inputs.by_messages);
+  const CallFacts facts = facts_of(call, inputs.must_pass_messages);
   for (const MessageCandidate& c : chooser.by_messages) {
     if (c.by_nodes != nullptr) {
       // The others suit some calls only, and are found by trying.

@@ -44,8 +44,8 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   const OrderSource none;
   const OrderSource& orders = part.schedule ? none : part.order;
   const bool differ = call.counts != nullptr;
-  const bool by_messages = !reads || (differ && call.displacements == nullptr) || orders;
-  if (!by_messages && part.arrival != nullptr && part.arrival->context == t.context &&
+  const bool must_pass_messages = !reads || (differ && call.displacements == nullptr) || orders;
+  if (!must_pass_messages && part.arrival != nullptr && part.arrival->context == t.context &&
       part.arrival->serves(call.collective) && (!differ || part.arrival->takes_counts)) {
     return team.run(*part.arrival, t, call);
   }
@@ -57,7 +57,7 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   chosen.order = orders;
   Call picked = call;
   learn_from_call(team, call, chooser, false);
-  choose(chosen, picked, inputs_of(team, call, by_messages, false), chooser);
+  choose(chosen, picked, inputs_of(team, call, must_pass_messages, false), chooser);
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, picked);
   team.run(chosen.schedule, t, picked, chosen.order);
 }

@@ -190,9 +190,9 @@ inline bool counts_calls(const TeamCore& team) noexcept {
   return !team.on_one_node() && !team.is_inner() && team.size() > 1;
 }
 
-/// What decides how the team's next call runs if no algorithm is named. `by_messages`: it can only
-/// pass them. `any_transport`: none is named either.
-inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messages,
+/// What decides how the team's next call runs if no algorithm is named. `any_transport`: no
+/// transport is named either.
+inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool must_pass_messages,
                                  bool any_transport) {
   SelectionState& state = selection_of(team);
   SelectionInputs s;
@@ -205,7 +205,7 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
   if (any_transport && hierarchy != nullptr && hierarchy->by_caches) {
     s.near_chunk_bytes = hierarchy->plans->chunk_bytes();
   }
-  s.by_messages = by_messages;
+  s.must_pass_messages = must_pass_messages;
   s.between_nodes = !team.on_one_node() && !team.has_groups();
   if (s.grouped) {
     s.largest_node = hierarchy->levels.front().largest;
@@ -226,15 +226,15 @@ inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messa
     if (!is_repeatable) s.processors = processors_of(team);
     s.pulls = peers.pulls();
     s.prefers_pulls = peers.prefers_pulls();
-    s.epoch = by_messages ? team.calls.next() : team.next_epoch();
+    s.epoch = must_pass_messages ? team.calls.next() : team.next_epoch();
     s.ranks_per_node = team.size();
   } else {
     s.epoch = team.calls.next();
     if (s.grouped) s.ranks_per_node = s.largest_node;
   }
   // Across nodes measurements count only if ranks exchange them: see counts_calls().
-  const bool learns =
-      team.on_one_node() ? !by_messages || any_transport : counts_calls(team) && any_transport;
+  const bool learns = team.on_one_node() ? !must_pass_messages || any_transport
+                                         : counts_calls(team) && any_transport;
   if (learns && team.options().selection == Selection::learned) s.learner = &state.learner;
   if (!state.rules.empty()) s.rules = &state.rules;
   s.chunk_bytes = team.options().chunk_bytes;
