@@ -147,8 +147,9 @@ inline const BufferView* view_of_erased(const CallOrigin& origin, const char* na
   return checked.view;
 }
 
-PAPCOLL_DECL void lay_erased(const CallOrigin& origin, LayoutArguments& arguments, Call& call,
-                             std::size_t in_count, std::size_t out_count, bool in_place) {
+PAPCOLL_DECL void make_erased_views(const CallOrigin& origin, LayoutArguments& arguments,
+                                    Call& call, std::size_t in_count, std::size_t out_count,
+                                    bool in_place) {
   const erased::Layouts& given = *static_cast<ErasedLayouts&>(arguments).given;
   const std::size_t size = call.reducer.size;
   if (in_place) in_count = out_count = std::max(in_count, out_count);

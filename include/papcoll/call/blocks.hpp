@@ -329,7 +329,7 @@ PAPCOLL_DECL void make_irregular_reduce_scatter_call(const CallOrigin& origin,
                                                      const CallArguments& a, Call& call,
                                                      CallBlocks& numbers) {
   CallArguments b = a;
-  if (a.layouts != nullptr) a.layouts->count(origin, *a.layouts, b);
+  if (a.layouts != nullptr) a.layouts->check_lengths(origin, *a.layouts, b);
   begin_irregular_call(origin, b, call, 0);
   std::size_t* const sizes = room_for_blocks(origin, numbers, 1);
   std::size_t* const displacements = sizes + origin.ranks();
@@ -344,7 +344,8 @@ PAPCOLL_DECL void make_irregular_reduce_scatter_call(const CallOrigin& origin,
   if (!is_longer && b.out_length != own && b.out_length != any_length)
     refuse_lengths(origin, b.out_length, own);
   const std::size_t out = b.out_length == any_length ? own : b.out_length;
-  if (b.layouts != nullptr) return b.layouts->lay(origin, *b.layouts, call, call.count, out, false);
+  if (b.layouts != nullptr)
+    return b.layouts->make_views(origin, *b.layouts, call, call.count, out, false);
   check_buffers(origin, call, call.count, out);
 }
 

@@ -26,13 +26,13 @@ inline constexpr std::size_t any_length = ~std::size_t{0};
 /// Where a call's elements lie, if they need not be contiguous. By pointers, so that a file that
 /// passes no such buffer does not compile what they point to.
 struct LayoutArguments {
-  /// Refuses invalid layouts, stores lengths and addresses in the arguments, and sets is_counted.
-  void (*count)(const CallOrigin&, LayoutArguments&, CallArguments&) = nullptr;
+  /// Refuses invalid layouts, stores lengths and addresses in the arguments, and sets has_lengths.
+  void (*check_lengths)(const CallOrigin&, LayoutArguments&, CallArguments&) = nullptr;
   /// Sets the call's views, and refuses null pointers and buffers that overlap. Counts are in
   /// elements; 0: the buffer is not used. `in_place`: both are one buffer, of the larger count.
-  void (*lay)(const CallOrigin&, LayoutArguments&, Call&, std::size_t in_count,
-              std::size_t out_count, bool in_place) = nullptr;
-  bool is_counted = false;  ///< the arguments say lengths and addresses
+  void (*make_views)(const CallOrigin&, LayoutArguments&, Call&, std::size_t in_count,
+                     std::size_t out_count, bool in_place) = nullptr;
+  bool has_lengths = false;  ///< the arguments say lengths and addresses
 };
 
 /// Checks the arguments of a call whose ranks have different numbers of elements, and makes their
@@ -254,7 +254,8 @@ inline void check_even_buffers(const CallOrigin& origin, const Call& call, const
 // Every call comes through here whose blocks are alike, but for the elementwise ones that
 // run_packed() makes: few functions that are not inlined, few looks at tables.
 PAPCOLL_DECL void make_even_call(const CallOrigin& origin, CallArguments& a) {
-  if (a.layouts != nullptr && !a.layouts->is_counted) a.layouts->count(origin, *a.layouts, a);
+  if (a.layouts != nullptr && !a.layouts->has_lengths)
+    a.layouts->check_lengths(origin, *a.layouts, a);
   Call& call = a;
   const Collective c = a.collective;
   const CollectiveTraits& traits = traits_of(c);
@@ -291,8 +292,8 @@ PAPCOLL_DECL void make_even_call(const CallOrigin& origin, CallArguments& a) {
   if (has_own_block && holds.in == Holds::nothing) call.in = nullptr;
   if (has_own_block && holds.out == Holds::nothing) call.out = nullptr;
   if (a.layouts != nullptr) [[unlikely]] {
-    a.layouts->lay(origin, *a.layouts, call, lengths.in, lengths.out,
-                   in_place && (is_root || has_one_buffer));
+    a.layouts->make_views(origin, *a.layouts, call, lengths.in, lengths.out,
+                          in_place && (is_root || has_one_buffer));
   } else {
     check_even_buffers(origin, call, lengths, has_own_block);
   }

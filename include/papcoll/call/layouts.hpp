@@ -19,17 +19,17 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// LayoutArguments::count and ::lay of a PassedLayouts.
-PAPCOLL_DECL void count_passed(const CallOrigin& origin, LayoutArguments& layouts,
-                               CallArguments& a);
-PAPCOLL_DECL void lay_passed(const CallOrigin& origin, LayoutArguments& layouts, Call& call,
-                             std::size_t in_count, std::size_t out_count, bool in_place);
+/// LayoutArguments::check_lengths and ::make_views of a PassedLayouts.
+PAPCOLL_DECL void check_passed_lengths(const CallOrigin& origin, LayoutArguments& layouts,
+                                       CallArguments& a);
+PAPCOLL_DECL void make_passed_views(const CallOrigin& origin, LayoutArguments& layouts, Call& call,
+                                    std::size_t in_count, std::size_t out_count, bool in_place);
 
 /// How the elements of both buffers of a typed call lie.
 struct PassedLayouts : LayoutArguments {
   PassedLayouts() noexcept {
-    count = count_passed;
-    lay = lay_passed;
+    check_lengths = check_passed_lengths;
+    make_views = make_passed_views;
   }
   /// There is one buffer, `in`.
   void set_in_place() noexcept {
@@ -41,7 +41,7 @@ struct PassedLayouts : LayoutArguments {
   BufferLayout out;
   bool in_place = false;
 
-  // Found out by count_passed().
+  // Found out by check_passed_lengths().
   const BufferView* in_view = nullptr;  ///< null: the elements are contiguous
   const BufferView* out_view = nullptr;
 };
@@ -225,10 +225,10 @@ inline CheckedLayout check_layout(const CallOrigin& origin, const BufferLayout& 
 
 // -- Calls
 
-PAPCOLL_DECL void count_passed(const CallOrigin& origin, LayoutArguments& layouts,
-                               CallArguments& a) {
+PAPCOLL_DECL void check_passed_lengths(const CallOrigin& origin, LayoutArguments& layouts,
+                                       CallArguments& a) {
   auto& both = static_cast<PassedLayouts&>(layouts);
-  both.is_counted = true;
+  both.has_lengths = true;
   origin.core.require_no_call();
   CallBlocks& views = origin.core.blocks;
   const auto [in, out] = buffers_of(origin.collective, origin.rank() == a.root);
@@ -257,8 +257,8 @@ inline bool lie_alike(const BufferView* a, const BufferView* b) noexcept {
   return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
-PAPCOLL_DECL void lay_passed(const CallOrigin& origin, LayoutArguments& layouts, Call& call,
-                             std::size_t in_count, std::size_t out_count, bool) {
+PAPCOLL_DECL void make_passed_views(const CallOrigin& origin, LayoutArguments& layouts, Call& call,
+                                    std::size_t in_count, std::size_t out_count, bool) {
   const auto& both = static_cast<const PassedLayouts&>(layouts);
   if constexpr (assertion_level > 0) {
     check_pointers(origin, call.in, in_count, call.out, out_count);
