@@ -76,7 +76,7 @@ inline Communicator* ours(MPI_Comm comm) {
 }
 
 /// What a call moves, as far as it is the same on all ranks: of the vector, or of a block.
-struct Moved {
+struct Payload {
   MPI_Count count = 0;
   MPI_Datatype type{};
 
@@ -93,7 +93,8 @@ inline constexpr std::uint64_t measured_one_in = 17;
 /// Leaves a call to MPI. The first calls of a communicator count unless MPI refuses them on this
 /// rank, which has no part in a call of the others' then.
 template <class Left>
-[[gnu::noinline]] int leave(Function f, MPI_Comm comm, const Left& left, const Moved& moved = {}) {
+[[gnu::noinline]] int leave(Function f, MPI_Comm comm, const Left& left,
+                            const Payload& payload = {}) {
   Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
   if (c == nullptr) {
     count(f, is_active() ? Fate::arguments : this_process().inactive_fate());
@@ -103,7 +104,7 @@ template <class Left>
   if (c->left != Fate::first_calls) return left();
   const int code = left();
   if (code == MPI_SUCCESS && c->calls % measured_one_in == 0) {
-    c->bytes += measured_one_in * moved.bytes();
+    c->bytes += measured_one_in * payload.bytes();
   }
   if (code == MPI_SUCCESS || !is_refusal(code)) ++c->calls;
   return code;

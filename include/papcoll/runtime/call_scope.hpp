@@ -91,8 +91,8 @@ class CallScope : Pinned {
   // is a part of, and not to the ranks of this one.
   if (!context.failed()) team.abort_node(team.handled_reason());
   context.end_reading();  // an exception may have come in between
-  struct Patience final : WaitHooks {
-    explicit Patience(TeamState& of) : team(of) {}
+  struct ReaderWait final : WaitHooks {
+    explicit ReaderWait(TeamState& of) : team(of) {}
     void watch() override {  // dead readers are forgotten
       NodeContext& owner = team.node.context();
       TeamHooks& outermost = team.outermost().hooks();
@@ -104,12 +104,12 @@ class CallScope : Pinned {
 
     TeamState& team;
     bool over = false;
-  } patience{team};
+  } wait{team};
   Waiter waiter = team.waiter();
   if (!team.environment().processes) waiter.deadline = {};
-  waiter.hooks = &patience;
-  waiter.until([&] { return patience.over || context.reader() < 0; }, Naps::brief);
-  if (patience.over) {
+  waiter.hooks = &wait;
+  waiter.until([&] { return wait.over || context.reader() < 0; }, Naps::brief);
+  if (wait.over) {
     team.abort_team("a peer is stopped in the midst of a call that failed",
                     NodeControlBlock::Abort::deadline);
   }

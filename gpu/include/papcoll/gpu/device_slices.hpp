@@ -88,7 +88,7 @@ struct DeviceSlices {
     }
 
    private:
-    struct Come {
+    struct Arrived {
       int rank;
       const std::byte* contribution;
     };
@@ -124,8 +124,8 @@ struct DeviceSlices {
     /// time is read at once, over several links; true: all has been combined.
     bool combine(auto& s, const Call& c) {
       look(s, c);
-      const bool all = combined_ + come_.size() == done_.size();
-      const std::size_t operands = come_.size() + (combined_ != 0 ? 1 : 0);
+      const bool all = combined_ + arrived_.size() == done_.size();
+      const std::size_t operands = arrived_.size() + (combined_ != 0 ? 1 : 0);
       if (!all && (operands < 2 || !s.is_idle())) return false;
       launch(s, c);
       if (!all) return false;
@@ -143,24 +143,24 @@ struct DeviceSlices {
         if (!has_come) continue;
         mark_done(r);
         const bool reads = !mine_.empty();
-        come_.push_back({r, r == s.rank() ? c.in : reads ? s.contribution_of(r) : nullptr});
+        arrived_.push_back({r, r == s.rank() ? c.in : reads ? s.contribution_of(r) : nullptr});
       }
     }
 
     /// Combines what those have given with what there is.
     void launch(auto& s, const Call& c) {
-      for (std::size_t k = 0; k < come_.size() && !mine_.empty();) {
+      for (std::size_t k = 0; k < arrived_.size() && !mine_.empty();) {
         gpu::Operands o;
         if (combined_ + k != 0) o.in[o.inputs++] = result_;
-        for (; k < come_.size() && o.inputs < gpu::most_operands; ++k) {
-          if (come_[k].rank != s.rank()) s.wait(come_[k].rank, DeviceSignal::given);
-          o.in[o.inputs++] = come_[k].contribution + mine_.lo * c.reducer.size;
+        for (; k < arrived_.size() && o.inputs < gpu::most_operands; ++k) {
+          if (arrived_[k].rank != s.rank()) s.wait(arrived_[k].rank, DeviceSignal::given);
+          o.in[o.inputs++] = arrived_[k].contribution + mine_.lo * c.reducer.size;
         }
         o.out[o.outputs++] = result_;
         s.combine(o, mine_.size());
       }
-      combined_ += come_.size();
-      come_.clear();
+      combined_ += arrived_.size();
+      arrived_.clear();
     }
 
     /// Pulls what is ready; true: all is, and under way.
@@ -200,12 +200,12 @@ struct DeviceSlices {
     void mark_done(int r) { done_[static_cast<std::size_t>(r)] = true; }
 
     Phase phase_ = Phase::begins;
-    Range mine_;                   ///< the elements that this rank combines
-    std::byte* result_ = nullptr;  ///< of them
-    std::size_t combined_ = 0;     ///< ranks whose contributions are in the result
-    std::vector<Come> come_;       ///< those that are next
-    int left_ = 0;                 ///< the first rank that may still pull
-    std::vector<bool> done_;       ///< per rank: combined, then pulled
+    Range mine_;                    ///< the elements that this rank combines
+    std::byte* result_ = nullptr;   ///< of them
+    std::size_t combined_ = 0;      ///< ranks whose contributions are in the result
+    std::vector<Arrived> arrived_;  ///< those that are next
+    int left_ = 0;                  ///< the first rank that may still pull
+    std::vector<bool> done_;        ///< per rank: combined, then pulled
   };
 };
 static_assert(DeviceAlgorithm<DeviceSlices>);
