@@ -61,7 +61,7 @@ enum class Outcome : unsigned char {
 };
 inline constexpr std::array<std::string_view, 13> outcome_names{
     "taken over",
-    "taken over by Auto, since the algorithm asked for does not serve them",
+    "taken over by auto, since the algorithm asked for does not serve them",
     "left: the first calls of a communicator",
     "left: one rank",
     "left: inter-communicator",

@@ -209,7 +209,7 @@ struct Choice {
 };
 
 /// Runs a call by the rule that fits it. Whether an algorithm serves a call is the same on all
-/// ranks, so that all go on with Auto in the same call.
+/// ranks, so that all go on with auto in the same call.
 template <class Run>
 [[gnu::noinline]] int perform_by_rules(Function f, Communicator& c, std::size_t bytes,
                                        const Run& call) {
