@@ -117,7 +117,7 @@ struct ErasedLayout {
     if (is_list) {
       l.lengths = counts{lengths};
       l.displacements = counts{displacements};
-      l.made = &view;
+      l.cached_view = &view;
     } else {
       l.dimensions = 2;
       l.extents = {count / block, block};

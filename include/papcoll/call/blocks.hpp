@@ -123,7 +123,7 @@ inline BlockNumbersOfBuffer check_blocks(const CallOrigin& origin, const Blocked
     too_much = too_much || __builtin_add_overflow(n.total, counts[r], &n.total) || n.total > most;
   }
   if (too_much) origin.refuse_sum({counts, ranks}, element_size);
-  if (!buffer.given.anywhere) {
+  if (!buffer.given.has_displacements) {
     const bool any = buffer.length == any_length;
     origin.require_length(any ? n.total : buffer.length, n.total,
                           buffer.is_written
@@ -286,7 +286,7 @@ PAPCOLL_DECL void make_rooted_call(const CallOrigin& origin, const CallArguments
   call.displacements = displacements;
   call.local_counts = true;
   if (is_root || each.sizes.size() != 0) {
-    each.anywhere = each.anywhere && is_root;
+    each.has_displacements = each.has_displacements && is_root;
     all = check_blocks(
         origin, {gathers ? "output" : "input", each, is_root ? length_of_all : any_length, gathers},
         a.reducer.size, sizes, displacements);

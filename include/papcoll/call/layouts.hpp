@@ -219,7 +219,7 @@ inline CheckedLayout check_layout(const CallOrigin& origin, const BufferLayout& 
   const std::size_t count = check_list(origin, l, size);
   if (count == 0) return {};
   if (is_written) check_list_disjoint(origin, l, size);
-  if (l.made != nullptr) return {count, 0, l.made};
+  if (l.cached_view != nullptr) return {count, 0, l.cached_view};
   return look_at_blocks(origin, [&] { return view_of_checked(l, count, size, room); });
 }
 
