@@ -101,11 +101,11 @@ class BackgroundAllgather {
     return all_;
   }
 
-  /// After the communicator broke, or when it ends. `leak`: a transport may still write to it.
-  void abandon(bool leak) noexcept {
+  /// After the communicator broke, or when it ends. `is_in_use`: a transport may still write to it.
+  void abandon(bool is_in_use) noexcept {
     if (!is_in_flight()) return;
-    plan_run_.abandon(leak);
-    if (leak) {
+    plan_run_.abandon(is_in_use);
+    if (is_in_use) {
       static_cast<void>(new (std::nothrow) detail::Vector<std::int64_t>(std::move(all_)));
       static_cast<void>(new (std::nothrow) detail::Vector<std::int64_t>(std::move(mine_)));
     }

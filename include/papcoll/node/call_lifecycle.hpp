@@ -198,14 +198,14 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     fingerprint_ = fingerprint;
   }
 
-  /// `rings`: a rank may be waiting for this one to leave.
-  void leave_epoch(bool rings) noexcept {
+  /// `may_be_awaited`: a rank may be waiting for this one to leave.
+  void leave_epoch(bool may_be_awaited) noexcept {
     typename ControlBlock::Left& left = control_.left(rank_);
     const bool knows = has_failure_text_ || fingerprint_.packed == CallFingerprint::invalid;
     left.called[epoch_ % ControlBlock::records].store(
         fingerprint_.hash() | (knows ? knows_failure : 0), std::memory_order_relaxed);
     left.epoch.store(epoch_, std::memory_order_release);
-    if (rings) bells_.ring_all();
+    if (may_be_awaited) bells_.ring_all();
     // The next call begins with a write to a line that all others have read.
     detail::prefetch_to_write(&control_.header(epoch_ + 1, rank_));
     UncheckedCall& u = unchecked_[epoch_ % ControlBlock::epoch_slots];

@@ -86,8 +86,8 @@ class BackgroundExchanges final : public TeamPart {
     }
   }
 
-  [[gnu::cold]] void abandon(bool leak) noexcept override {
-    each([leak](BackgroundAllgather& a) { a.abandon(leak); });
+  [[gnu::cold]] void abandon(bool is_in_use) noexcept override {
+    each([is_in_use](BackgroundAllgather& a) { a.abandon(is_in_use); });
   }
 
  private:

@@ -154,9 +154,9 @@ class ScheduledCalls {
   }
 
   /// Runs a static schedule in the order of a source.
-  /// `by_ticket`: rather in the order of arrival, if the transport has tickets; it is a chain.
+  /// `takes_tickets`: rather in the order of arrival, if the transport has tickets; it is a chain.
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-           const OrderSource& source, bool by_ticket) {
+           const OrderSource& source, bool takes_tickets) {
     const AnyPredictor& predictor = source.predictor();
     Predictions* const expected =
         predictor ? &team_.parts.get<BackgroundExchanges>(team_).predictions_by(predictor)
@@ -164,11 +164,11 @@ class ScheduledCalls {
     const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
     const PlayedOrder played{expected, source.along()};
     const CallFingerprint fingerprint =
-        fingerprints_.of(call, schedule, transport, played, by_ticket);
+        fingerprints_.of(call, schedule, transport, played, takes_tickets);
     const CallScope scope{team_, fingerprint, call};
     Endpoint* const e = endpoint_for(transport, fingerprint, call);
     if (e == nullptr) return;
-    if (by_ticket && has_tickets(transport)) {
+    if (takes_tickets && has_tickets(transport)) {
       return run_by_ticket(schedule, *e, call);
     }
     if (expected != nullptr) {
