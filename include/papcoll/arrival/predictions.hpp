@@ -184,10 +184,10 @@ class Predictions {
   bool count_call() noexcept { return turns_.count(); }
 
   /// As BackgroundAllgather::start().
-  void begin(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
-             std::uint32_t sequence) {
+  void begin(Endpoint& endpoint, bool wakes_receivers, const AnySchedule& exchange,
+             PlanCache& plans, std::uint32_t sequence) {
     const std::int64_t mine = prediction();
-    allgather_.start(endpoint, rings, exchange, plans, {&mine, 1}, sequence);
+    allgather_.start(endpoint, wakes_receivers, exchange, plans, {&mine, 1}, sequence);
   }
 
   /// From here on the figures just exchanged are in force. `ranks`: as of ArrivalForecast.

@@ -93,9 +93,9 @@ class RemoteArrivalMonitor {
   bool has_noted() const noexcept { return noted_ != 0; }
 
   /// As BackgroundAllgather::start().
-  void begin(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
-             std::uint32_t sequence) {
-    allgather_.start(endpoint, rings, exchange, plans, take_notes(), sequence);
+  void begin(Endpoint& endpoint, bool wakes_receivers, const AnySchedule& exchange,
+             PlanCache& plans, std::uint32_t sequence) {
+    allgather_.start(endpoint, wakes_receivers, exchange, plans, take_notes(), sequence);
   }
   /// From here on the times just exchanged are in force. `costs`, unless null, is notified of what
   /// calls cost.

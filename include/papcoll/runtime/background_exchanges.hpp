@@ -75,7 +75,7 @@ class BackgroundExchanges final : public TeamPart {
     try {
       bool in_time = true;
       each([&](BackgroundAllgather& a) {
-        while (in_time && a.is_in_flight() && !a.rings() && !a.progress()) {
+        while (in_time && a.is_in_flight() && !a.wakes_receivers() && !a.progress()) {
           in_time = time.look() <= patience;
           sched_yield();
         }

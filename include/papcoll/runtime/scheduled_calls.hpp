@@ -149,7 +149,7 @@ class ScheduledCalls {
     const CallFingerprint fingerprint = fingerprints_.of(call, schedule, transport);
     const CallScope scope{team_, fingerprint, call};
     if (Endpoint* const e = endpoint_for(transport, fingerprint, call)) {
-      messages_.run_plan(schedule, *e, transport.rings, call);
+      messages_.run_plan(schedule, *e, transport.wakes_receivers, call);
     }
   }
 
@@ -178,11 +178,11 @@ class ScheduledCalls {
         team_.or_abort_team([&] {
           messages_.end_exchange(
               *expected, [&] { expected->adopt(runs.plans(), runs.machine_orders().ranks()); });
-          messages_.begin_exchange(*expected, *e, transport.rings);
+          messages_.begin_exchange(*expected, *e, transport.wakes_receivers);
         });
       }
     }
-    messages_.run_plan(schedule, *e, transport.rings, call, played);
+    messages_.run_plan(schedule, *e, transport.wakes_receivers, call, played);
     if (expected != nullptr) expected->left(call.collective, arrival);
   }
 

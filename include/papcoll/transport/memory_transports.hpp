@@ -15,7 +15,7 @@ struct ShmTransport {
   using Context = NodeContext;
   static constexpr std::string_view name = "ShmTransport";
   static constexpr unsigned offers = capability::node_memory;
-  static constexpr bool rings = true;
+  static constexpr bool wakes_receivers = true;
 
   static std::string unavailable(const TeamEnvironment& s);
   static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s);
@@ -27,7 +27,7 @@ struct ThreadTransport {
   using Context = NodeContext;
   static constexpr std::string_view name = "ThreadTransport";
   static constexpr unsigned offers = capability::node_memory;
-  static constexpr bool rings = true;
+  static constexpr bool wakes_receivers = true;
 
   static std::string unavailable(const TeamEnvironment& s);
   static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s);

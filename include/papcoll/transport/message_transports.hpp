@@ -19,7 +19,7 @@ struct MpiTransport {
   using policy_kind = TransportPolicyKind;
   static constexpr std::string_view name = "MpiTransport";
   static constexpr unsigned offers = 0;
-  static constexpr bool rings = false;
+  static constexpr bool wakes_receivers = false;
 
   static std::string unavailable(const TeamEnvironment& s);
   static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s);

@@ -82,20 +82,20 @@ struct TeamEnvironment {
 
 /// How bytes and signals move between the ranks of a team.
 ///
-/// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits; `rings`,
-/// whether a message wakes a sleeping receiver; `unavailable(environment)`, why it cannot serve
-/// this team, empty if it can; `connect(environment)`, this rank's endpoint for plans. connect is
-/// called by all ranks of the team at once and may communicate. If it offers node_memory:
-/// `Context`, the type that arrival-driven algorithms run on over it, see ProvidesCallContext. If
-/// it offers remote_tickets: `open_atomics(environment, n, tickets)`, this rank's view of n words
-/// on each rank, n being RemoteTicketCounter::words(size); called like connect. Throws
-/// transport_unavailable, on all ranks; what one rank alone throws breaks the team.
+/// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits;
+/// `wakes_receivers`, true if a message wakes a sleeping receiver; `unavailable(environment)`, why
+/// it cannot serve this team, empty if it can; `connect(environment)`, this rank's endpoint for
+/// plans. connect is called by all ranks of the team at once and may communicate. If it offers
+/// node_memory: `Context`, the type that arrival-driven algorithms run on over it, see
+/// ProvidesCallContext. If it offers remote_tickets: `open_atomics(environment, n, tickets)`, this
+/// rank's view of n words on each rank, n being RemoteTicketCounter::words(size); called like
+/// connect. Throws transport_unavailable, on all ranks; what one rank alone throws breaks the team.
 template <class T>
 concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
     requires(const TeamEnvironment& s) {
   { T::name } -> std::convertible_to<std::string_view>;
   { T::offers } -> std::convertible_to<unsigned>;
-  { T::rings } -> std::convertible_to<bool>;
+  { T::wakes_receivers } -> std::convertible_to<bool>;
   { T::unavailable(s) } -> std::same_as<std::string>;
   { T::connect(s) } -> std::same_as<std::unique_ptr<Endpoint>>;
 };
@@ -118,7 +118,7 @@ concept ProvidesCallContext = CallContext<typename T::Context> &&
 struct TransportTable {
   std::string_view name;
   unsigned offers;
-  bool rings;
+  bool wakes_receivers;
   std::string (*unavailable)(const TeamEnvironment&);
   std::unique_ptr<Endpoint> (*connect)(const TeamEnvironment&);
   std::unique_ptr<RemoteAtomics> (*open_atomics)(const TeamEnvironment&, std::size_t,
@@ -177,7 +177,7 @@ template <class T> Shared<void> make_context_of(const TeamEnvironment& s, NodeCo
 }
 
 template <TransportPolicy T> constexpr TransportTable transport_table_of() noexcept {
-  TransportTable table{T::name,         T::offers,   T::rings,
+  TransportTable table{T::name,         T::offers,   T::wakes_receivers,
                        &T::unavailable, &T::connect, open_words_of<T>()};
   if constexpr (offers_node_memory<T> && ProvidesCallContext<T>) {
     using OwnContext = typename T::Context;

@@ -40,7 +40,7 @@ template <DeviceProvider P> struct DeviceTransport {
   using policy_kind = TransportPolicyKind;
   static constexpr std::string_view name = Provider::transport_name;
   static constexpr unsigned offers = capability::device_memory;
-  static constexpr bool rings = false;
+  static constexpr bool wakes_receivers = false;
 
   static std::string unavailable(const TeamEnvironment& s) {
     if (s.node == nullptr && !s.messages) {
