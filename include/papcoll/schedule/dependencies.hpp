@@ -80,13 +80,13 @@ class StepDependencies {
     const std::size_t first = runs.cut(lo);
     const std::size_t last = runs.cut(lo + n);
     for (std::size_t i = first; i < last; ++i) {
-      ElementRuns::Value& v = runs[i].value;
-      if (v.what != 0) depend(step, v.what - 1);
-      const auto readers = static_cast<std::uint32_t>(v.number);
+      auto& [writer_plus_1, readers] = runs[i].value;
+      if (writer_plus_1 != 0) depend(step, writer_plus_1 - 1);
+      const auto earlier = static_cast<std::uint32_t>(readers);
       if (kind == AccessKind::write) {
-        depend_on_chain(step, readers);
+        depend_on_chain(step, earlier);
       } else {
-        v.number = chain(step, readers);
+        readers = chain(step, earlier);
       }
     }
     // What a write covers is forgotten: later steps wait for the write.
