@@ -27,8 +27,8 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct ChosenAlgorithm {
   const TransportTable& transport;
   AlgorithmSpec spec;
-  bool is_watched = false;  ///< it depends on arrivals that ranks exchange
-  bool is_counted = false;  ///< they may exchange what it costs, too
+  bool follows_arrivals = false;    ///< it depends on arrivals that ranks exchange
+  bool may_exchange_costs = false;  ///< they may exchange what it costs, too
 
   ChosenAlgorithm(const CallOrigin& origin, const AlgorithmSpec& given, Call& call,
                   const Chooser& chooser)
@@ -46,8 +46,8 @@ struct ChosenAlgorithm {
     if (inputs.rules == nullptr || choose_by_rules(spec, call, inputs, chooser) == nullptr) {
       choose(spec, call, inputs, chooser);
     }
-    is_watched = watches_across_nodes(call, inputs);
-    is_counted = !must_pass_messages && any_transport && counts_calls(origin.core);
+    follows_arrivals = watches_across_nodes(call, inputs);
+    may_exchange_costs = !must_pass_messages && any_transport && counts_calls(origin.core);
     if (spec.hierarchical != nullptr) return;
     if (spec.arrival != nullptr) {
       check_arrival(origin, *spec.arrival, transport, call);
@@ -75,12 +75,12 @@ struct ChosenAlgorithm {
       run_checked(origin, chosen.spec, chosen.transport, call);
     }
   };
-  if (!chosen.is_counted) return run();
+  if (!chosen.may_exchange_costs) return run();
   // Phases of the call have trials of their own.
   const CallTrial trial = std::exchange(call.trial, {});
   const Hierarchy* const nodes = core.hierarchy();
   core.scheduled.run_counted(nodes == nullptr ? nullptr : &nodes->groups, call, trial,
-                             chosen.is_watched, run);
+                             chosen.follows_arrivals, run);
 }
 
 [[gnu::noinline]] inline void run_chosen(const CallOrigin& origin, const AlgorithmSpec& given,
@@ -121,7 +121,7 @@ struct ChosenAlgorithm {
   const ChosenAlgorithm chosen{origin, spec, call, chooser};
   if (chosen.spec.hierarchical != nullptr || chosen.spec.order) return {};
   if (chosen.spec.arrival == nullptr) return {nullptr, chosen.spec.schedule};
-  if (chosen.transport.make_context != nullptr || chosen.is_watched) return {};
+  if (chosen.transport.make_context != nullptr || chosen.follows_arrivals) return {};
   return {chosen.spec.arrival, {}};
 }
 

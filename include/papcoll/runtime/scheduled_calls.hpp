@@ -218,19 +218,19 @@ class ScheduledCalls {
 
   /// Runs a call that names no algorithm, in a team whose ranks share no control block: all of them
   /// count such calls alike, and exchange how long some of them took: those whose trial is timed,
-  /// and those that are watched, since their algorithm depends on arrivals; no rank leaves the
+  /// and those whose algorithm follows arrivals; no rank leaves the
   /// latter before all have arrived. `nodes`: which ranks are on one; null: each is on its own.
   template <class F>
-  void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial, bool is_watched,
-                   F&& run) {
-    const bool times = is_watched || trial.is_timed(team_.calls.next(), false);
+  void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial,
+                   bool follows_arrivals, F&& run) {
+    const bool times = follows_arrivals || trial.is_timed(team_.calls.next(), false);
     const std::chrono::nanoseconds arrival =
         times ? team_.hooks().now() : std::chrono::nanoseconds{};
     run();
     const SingleCallGuard guard{team_};
     team_.or_abort_team([&] {
       RemoteArrivalMonitor& watch = team_.parts.get<BackgroundExchanges>(team_).watch(nodes);
-      if (times) watch.note(call, trial, is_watched, team_.hooks().now() - arrival);
+      if (times) watch.note(call, trial, follows_arrivals, team_.hooks().now() - arrival);
       if (watch.count()) messages_.exchange_costs(watch);
     });
   }
