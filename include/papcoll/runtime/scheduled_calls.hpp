@@ -218,8 +218,8 @@ class ScheduledCalls {
 
   /// Runs a call that names no algorithm, in a team whose ranks share no control block: all of them
   /// count such calls alike, and exchange how long some of them took: those whose trial is timed,
-  /// and those whose algorithm follows arrivals; no rank leaves the
-  /// latter before all have arrived. `nodes`: which ranks are on one; null: each is on its own.
+  /// and those whose algorithm follows arrivals; no rank leaves the latter before all have arrived.
+  /// `nodes`: which ranks are on one; null: each is on its own.
   template <class F>
   void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial,
                    bool follows_arrivals, F&& run) {
