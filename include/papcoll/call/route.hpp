@@ -195,8 +195,10 @@ PAPCOLL_DECL bool CallOrigin::are_too_many(std::size_t count,
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept { return core.rank(); }
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept {
-  const TeamEnvironment& s = core.environment();
-  return s.node != nullptr || s.machine == nullptr ? nullptr : &s.machine->get();
+  const TeamEnvironment& environment = core.environment();
+  return environment.node != nullptr || environment.machine == nullptr
+             ? nullptr
+             : &environment.machine->get();
 }
 
 [[gnu::cold]] PAPCOLL_DECL const std::string& why_no_ipc_of(const TeamCore& core) noexcept {
@@ -205,14 +207,14 @@ PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept {
 
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept { return core.size(); }
 
-PAPCOLL_DECL const TransportTable& transport_for(const CallOrigin& origin, const AlgorithmSpec& s,
-                                                 MemoryKind memory) {
+PAPCOLL_DECL const TransportTable& transport_for(const CallOrigin& origin,
+                                                 const AlgorithmSpec& spec, MemoryKind memory) {
   TeamCore& core = origin.core;
-  const TransportTable* transport = s.transport;
+  const TransportTable* transport = spec.transport;
   try {
     if (transport == nullptr) {
-      transport = &s.find_transport(core.environment(), s.transport_name);
-      if (s.transport_name.empty()) return *transport;
+      transport = &spec.find_transport(core.environment(), spec.transport_name);
+      if (spec.transport_name.empty()) return *transport;
     }
     core.connections.require(*transport);
   } catch (const transport_unavailable& problem) {

@@ -49,11 +49,11 @@ class CommState final : public Attached, public TeamHooks {
     has_native = true;
     const PolledCollectives& all_ranks = setup.all_ranks();
     static constexpr std::array transports{&transport_table<MpiTransport>};
-    TeamEnvironment s;
-    s.transports = transports;
-    s.rank = all_ranks.rank("making a papcoll::Communicator");
-    s.size = all_ranks.size("making a papcoll::Communicator");
-    s.mpi = &link_;
+    TeamEnvironment environment;
+    environment.transports = transports;
+    environment.rank = all_ranks.rank("making a papcoll::Communicator");
+    environment.size = all_ranks.size("making a papcoll::Communicator");
+    environment.mpi = &link_;
     CommunicatorSetup::Known before = setup.adopt_cached();
     Shared<RankSetInfo>& known = before.ranks;
     std::string& problem = before.problem;
@@ -63,22 +63,22 @@ class CommState final : public Attached, public TeamHooks {
       known = detail::make_shared<RankSetInfo>();
       known->options = options;
       known->files = require_common(all_ranks, options);
-      known->here = find_node(setup, s);
+      known->here = find_node(setup, environment);
       known->where = find_machine(all_ranks, known->here, options.machine);
-      fill_environment(s, *known, [&](const Groups* caches) {
+      fill_environment(environment, *known, [&](const Groups* caches) {
         known->area = NodeMemory::area_of(known->here, options, caches);
         return memory_.make(all_ranks, *known, caches);
       });
     } else if (problem.empty()) {  // which this rank alone may have, here, too
       problem = caught([&] {
-        fill_environment(s, *known, [&](const Groups* caches) {
+        fill_environment(environment, *known, [&](const Groups* caches) {
           memory_.lay_out(*known, caches, std::move(before.area));
           return std::string{};
         });
       });
     }
-    if (is_new ? s.node == nullptr : known->here.nodes > 1) connect_at_once(all_ranks);
-    if (problem.empty()) problem = caught([&] { begin(std::move(s), options, *known); });
+    if (is_new ? environment.node == nullptr : known->here.nodes > 1) connect_at_once(all_ranks);
+    if (problem.empty()) problem = caught([&] { begin(std::move(environment), options, *known); });
     problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
     if (!problem.empty()) {
       link_.close(false);  // on all ranks, and no message is under way
@@ -171,15 +171,15 @@ class CommState final : public Attached, public TeamHooks {
 
   /// Returns the ranks of this node; this rank alone, and the reason in `s`, if MPI could not find
   /// out.
-  [[gnu::cold]] static NodeRanks find_node(CommunicatorSetup& setup, TeamEnvironment& s) {
+  [[gnu::cold]] static NodeRanks find_node(CommunicatorSetup& setup, TeamEnvironment& environment) {
     NodeRanks known{{}, 0};
     if (setup.find_known_nodes(known)) return known;
     NodeRanks here;
     setup.check_peers();
     const std::string problem = caught<mpi_error>([&] { here = node_ranks(setup.all_ranks()); });
-    s.why_no_shared_memory =
+    environment.why_no_shared_memory =
         first_problem(setup.all_ranks(), problem, "finding the ranks of a node");
-    if (!s.why_no_shared_memory.empty()) return {{s.rank}, s.size};
+    if (!environment.why_no_shared_memory.empty()) return {{environment.rank}, environment.size};
     return here;
   }
 
@@ -204,40 +204,43 @@ class CommState final : public Attached, public TeamHooks {
   /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, of
   /// which some share caches, or why they have none.
   template <class TakeMemory>
-  [[gnu::cold]] void fill_environment(TeamEnvironment& s, const RankSetInfo& known,
+  [[gnu::cold]] void fill_environment(TeamEnvironment& environment, const RankSetInfo& known,
                                       const TakeMemory& take_memory) {
     const NodeRanks& here = known.here;
-    s.nodes = here.nodes;
-    s.machine = known.where.machine;
-    if (!s.why_no_shared_memory.empty()) return;  // MPI had no communicator to find the node with
+    environment.nodes = here.nodes;
+    environment.machine = known.where.machine;
+    if (!environment.why_no_shared_memory.empty())
+      return;  // MPI had no communicator to find the node with
     ranks_here_ = here.ranks;
-    s.ranks_here = ranks_here_;
+    environment.ranks_here = ranks_here_;
     division_ = make_owned<Division>();
     division_->nodes = known.where.nodes;
     division_->here = here.ranks.front();
-    const bool all_alone = here.nodes == s.size && s.size > 1;
+    const bool all_alone = here.nodes == environment.size && environment.size > 1;
     if (!all_alone) {
       auto caches = caches_of(known);
-      s.why_no_shared_memory = take_memory(caches.get());
-      s.why_no_cma = known.why_no_cma;
-      division_->shares_memory = s.why_no_shared_memory.empty();
+      environment.why_no_shared_memory = take_memory(caches.get());
+      environment.why_no_cma = known.why_no_cma;
+      division_->shares_memory = environment.why_no_shared_memory.empty();
       if (!division_->shares_memory) return;
       division_->memory = memory_.take_hierarchy();
-      (here.nodes == 1 ? s.node : s.partial_node) = &memory_.node();
+      (here.nodes == 1 ? environment.node : environment.partial_node) = &memory_.node();
       if (here.nodes == 1) {
         memory_.set_groups(caches);
         division_->caches = std::move(caches);
       }
     }
     if (here.nodes > 1) {
-      s.why_no_shared_memory = joined({"its ranks are on ", here.nodes,
-                                       " nodes: take MpiTransport, or a communicator of one node"});
+      environment.why_no_shared_memory =
+          joined({"its ranks are on ", here.nodes,
+                  " nodes: take MpiTransport, or a communicator of one node"});
     }
   }
 
   /// Without waiting for anybody.
-  [[gnu::cold]] void begin(TeamEnvironment s, const Options& options, const RankSetInfo& known) {
-    core_ = make_owned<TeamCore>(std::move(s), options, this);
+  [[gnu::cold]] void begin(TeamEnvironment environment, const Options& options,
+                           const RankSetInfo& known) {
+    core_ = make_owned<TeamCore>(std::move(environment), options, this);
     core_->set_oversubscribed(known.where.oversubscribed);
     core_->files = known.files;
     core_->processors_at_first = known.where.count;

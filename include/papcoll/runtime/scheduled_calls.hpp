@@ -54,11 +54,12 @@ class Tickets final : public TeamPart {
   }
 
   /// Creates them, if they can be had. May wait for all ranks, depending on the transport.
-  void open(const TransportTable& t, const TeamEnvironment& s, const Options& options) {
+  void open(const TransportTable& t, const TeamEnvironment& environment, const Options& options) {
     try {
       counter_ = detail::make_owned<RemoteTicketCounter>(
-          t.open_atomics(s, RemoteTicketCounter::words(s.size), options.tickets), s.rank, s.size,
-          options.first_epoch);
+          t.open_atomics(environment, RemoteTicketCounter::words(environment.size),
+                         options.tickets),
+          environment.rank, environment.size, options.first_epoch);
     } catch (const transport_unavailable& why) {
       none_ = detail::joined(
           {t.name, " gives no tickets, so calls run in predicted order: ", why.what()});

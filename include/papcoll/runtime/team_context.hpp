@@ -132,10 +132,10 @@ struct TeamHooks : Pinned {
 class TeamContext : Pinned {
  public:
   /// Null hooks: they do nothing.
-  TeamContext(TeamEnvironment s, const Options& o, TeamHooks* hooks)
+  TeamContext(TeamEnvironment environment, const Options& o, TeamHooks* hooks)
       : calls(o.first_epoch),
         hooks_(hooks != nullptr ? *hooks : no_hooks_),
-        environment_(std::move(s)),
+        environment_(std::move(environment)),
         options_(o) {
     waiter_.rank = rank();
     waiter_.deadline = std::chrono::duration_cast<Waiter::Clock::duration>(o.deadline);

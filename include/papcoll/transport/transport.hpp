@@ -92,12 +92,12 @@ struct TeamEnvironment {
 /// connect. Throws transport_unavailable, on all ranks; what one rank alone throws breaks the team.
 template <class T>
 concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
-    requires(const TeamEnvironment& s) {
+    requires(const TeamEnvironment& environment) {
   { T::name } -> std::convertible_to<std::string_view>;
   { T::offers } -> std::convertible_to<unsigned>;
   { T::wakes_receivers } -> std::convertible_to<bool>;
-  { T::unavailable(s) } -> std::same_as<std::string>;
-  { T::connect(s) } -> std::same_as<std::unique_ptr<Endpoint>>;
+  { T::unavailable(environment) } -> std::same_as<std::string>;
+  { T::connect(environment) } -> std::same_as<std::unique_ptr<Endpoint>>;
 };
 
 /// A transport over which arrival-driven algorithms run. Its `Context` is NodeContext, which every
@@ -110,8 +110,8 @@ concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
 template <class T>
 concept ProvidesCallContext = CallContext<typename T::Context> &&
     (std::same_as<typename T::Context, NodeContext> ||
-     requires(const TeamEnvironment& s, NodeContext& node) {
-       { T::make_context(s, node) } -> std::same_as<std::unique_ptr<typename T::Context>>;
+     requires(const TeamEnvironment& environment, NodeContext& node) {
+       { T::make_context(environment, node) } -> std::same_as<std::unique_ptr<typename T::Context>>;
      });
 
 /// A transport policy without its type.
@@ -170,8 +170,10 @@ template <class T> void check_context() noexcept {
   }
 }
 
-template <class T> Shared<void> make_context_of(const TeamEnvironment& s, NodeContext& node) {
-  auto made = detail::make_shared<std::unique_ptr<typename T::Context>>(T::make_context(s, node));
+template <class T>
+Shared<void> make_context_of(const TeamEnvironment& environment, NodeContext& node) {
+  auto made =
+      detail::make_shared<std::unique_ptr<typename T::Context>>(T::make_context(environment, node));
   auto* const context = made->get();
   return {std::move(made), context};
 }

@@ -31,31 +31,32 @@ inline constexpr std::size_t watched_across_nodes_above = 65536;
 
 /// Returns true if the algorithm of a call on several nodes may depend on arrivals, and the call
 /// lets every rank observe them.
-inline bool watches_across_nodes(const Call& call, const SelectionInputs& s) noexcept {
-  return s.grouped && !s.must_pass_messages && call.collective == Collective::allreduce &&
+inline bool watches_across_nodes(const Call& call, const SelectionInputs& inputs) noexcept {
+  return inputs.grouped && !inputs.must_pass_messages && call.collective == Collective::allreduce &&
          call.bytes() > watched_across_nodes_above;
 }
 
 /// Returns true if the nodes of an allreduce wait so long for the last one that going by nodes
 /// pays, and, if it is the same one again, combining what the others have meanwhile. Compared per
 /// byte, since calls of all sizes are watched together.
-inline bool waits_for_a_node(const Call& call, const SelectionInputs& s) noexcept {
-  const std::uint64_t own = s.imbalance.own_ps_a_byte * call.bytes() / 1000;
+inline bool waits_for_a_node(const Call& call, const SelectionInputs& inputs) noexcept {
+  const std::uint64_t own = inputs.imbalance.own_ps_a_byte * call.bytes() / 1000;
   return call.collective == Collective::allreduce && call.by_arrivals() &&
-         s.imbalance.lead * 100 > own * s.thresholds->network.late_percent;
+         inputs.imbalance.lead * 100 > own * inputs.thresholds->network.late_percent;
 }
 
 /// Returns true if one node of an allreduce is expected to come last again, and StragglAR serves
 /// the call.
-inline bool has_late_node(const Call& call, const SelectionInputs& s) noexcept {
-  return s.late_node != nullptr && s.imbalance.late_node >= 0 &&
+inline bool has_late_node(const Call& call, const SelectionInputs& inputs) noexcept {
+  return inputs.late_node != nullptr && inputs.imbalance.late_node >= 0 &&
          call.bytes() > watched_across_nodes_above && call.reducer.commutative &&
-         waits_for_a_node(call, s);
+         waits_for_a_node(call, inputs);
 }
 
 /// Returns true if a call on several nodes may go through representatives of the nodes.
-inline bool may_go_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
-  if (!s.grouped || s.must_pass_messages || call.is_irregular() || !s.nodes_in_order) return false;
+inline bool may_go_by_nodes(const Call& call, const SelectionInputs& inputs) noexcept {
+  if (!inputs.grouped || inputs.must_pass_messages || call.is_irregular() || !inputs.nodes_in_order)
+    return false;
   return call.collective != Collective::reduce_scatter && call.collective != Collective::gather &&
          call.collective != Collective::scatter;
 }
@@ -129,8 +130,8 @@ constexpr MessageCandidate by_nodes(
 inline constexpr double pipeline_overhead = 1.15;
 
 /// Between 16 nodes or more, of which a grid of 4 × 4 makes a difference.
-inline bool is_between_many_nodes(const SelectionInputs& s) noexcept {
-  return s.between_nodes && s.size >= 16;
+inline bool is_between_many_nodes(const SelectionInputs& inputs) noexcept {
+  return inputs.between_nodes && inputs.size >= 16;
 }
 
 inline double two_trees(const MessageLoad& l, double (*form)(const HockneyWithGap&, int, double,
@@ -235,8 +236,8 @@ inline constexpr auto candidates_by_messages = [] {
               return l.within(1, 0, l.bytes()) + among / 2;
             },
             "Hierarchical of StragglAR",
-            [](const SelectionInputs& s) -> const HierarchicalSpec& {
-              return s.late_node->of(s.imbalance.late_node);
+            [](const SelectionInputs& inputs) -> const HierarchicalSpec& {
+              return inputs.late_node->of(inputs.imbalance.late_node);
             }),
     };
   } else if constexpr (C == Collective::reduce) {

@@ -186,10 +186,10 @@ class HierarchicalCheck {
 
  private:
   /// `ranks`: of the largest team that runs the part.
-  void part(const AlgorithmSpec& s, bool shares, int ranks) const {
-    const TransportTable* t = s.transport;
+  void part(const AlgorithmSpec& spec, bool shares, int ranks) const {
+    const TransportTable* t = spec.transport;
     try {
-      if (!s.transport_name.empty()) t = &named_transport(team_, s);
+      if (!spec.transport_name.empty()) t = &named_transport(team_, spec);
       if (t != nullptr && (t->offers & capability::node_memory) == 0) team_.connections.require(*t);
     } catch (const transport_unavailable& problem) {
       team_.invalid.notify_peers(false, problem.what());
@@ -197,11 +197,11 @@ class HierarchicalCheck {
     }
     const bool reads = t == nullptr ? shares : (t->offers & capability::node_memory) != 0;
     AlgorithmNeeds needs;
-    if (s.arrival != nullptr) {
-      needs = needs_of_algorithm(*s.arrival);
+    if (spec.arrival != nullptr) {
+      needs = needs_of_algorithm(*spec.arrival);
       if (!is_reduction(call_.collective)) needs.most_ranks = ranks;
     } else {
-      if (s.schedule) needs = needs_in_call(s.schedule, call_);
+      if (spec.schedule) needs = needs_in_call(spec.schedule, call_);
       needs.serves = true;  // what a part does not serve runs by what is chosen for it
       if (reads) needs.bits |= requirement::common_memory;
     }
@@ -213,9 +213,9 @@ class HierarchicalCheck {
     const Requirement* const why = why_not(needs, facts, offers);
     if (why == nullptr) return;
     RefusalDetails details = numbers_of(*why, needs, offers);
-    details.algorithm = s.arrival != nullptr ? std::string(s.arrival->name)
-                        : s.schedule         ? s.schedule.name()
-                                             : std::string(t->name);
+    details.algorithm = spec.arrival != nullptr ? std::string(spec.arrival->name)
+                        : spec.schedule         ? spec.schedule.name()
+                                                : std::string(t->name);
     if (t != nullptr) details.transport = t->name;
     if (why->bit == requirement::common_memory) details.algorithm += " within Hierarchical";
     refuse_call(team_, label_, *why, std::move(details));
