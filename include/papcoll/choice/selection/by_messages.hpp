@@ -64,26 +64,26 @@ inline bool may_go_by_nodes(const Call& call, const SelectionInputs& inputs) noe
 /// A call as candidates see it; times are in seconds.
 struct MessageLoad {
   const Call& call;
-  const SelectionInputs& s;
+  const SelectionInputs& inputs;
   HockneyWithGap link;  ///< between two nodes
   HockneyWithGap flat;  ///< as `link`, if the ranks of a node send at the same time
   bool late;            ///< what counts is the time after the last arrival
 
-  MessageLoad(const Call& c, const SelectionInputs& inputs) noexcept
+  MessageLoad(const Call& c, const SelectionInputs& given) noexcept
       : call(c),
-        s(inputs),
-        link(link_of(*inputs.thresholds)),
+        inputs(given),
+        link(link_of(*given.thresholds)),
         flat(link),
         late(is_imbalanced(c, inputs) || waits_for_a_node(c, inputs)) {
     flat.alpha += (ranks_of_node() - 1) * link.gap;
     flat.gap *= ranks_of_node();
   }
 
-  double ranks_of_node() const noexcept { return s.grouped ? s.largest_node : 1; }
+  double ranks_of_node() const noexcept { return inputs.grouped ? inputs.largest_node : 1; }
   /// Bytes of the whole vector, as in closed_forms.hpp.
   double bytes() const noexcept {
     const bool is_whole = traits_of(call.collective).vector == VectorOf::one_block;
-    return static_cast<double>(call.bytes()) * (is_whole ? 1 : s.size);
+    return static_cast<double>(call.bytes()) * (is_whole ? 1 : inputs.size);
   }
   bool commutes() const noexcept { return call.reducer.commutative; }
 
@@ -93,7 +93,7 @@ struct MessageLoad {
   double within(double phases, double in, double out) const noexcept {
     constexpr double nano = 1e-9;
     constexpr double pico = 1e-12;
-    const PeerCosts& c = *s.costs;
+    const PeerCosts& c = *inputs.costs;
     const double copies = (in + out) * (c.write_ps + c.read_ps) + in * c.combine_ps;
     return phases * (c.call_ns + 2.0 * c.signal_ns) * nano + (late ? 0 : copies * pico);
   }
@@ -136,9 +136,9 @@ inline bool is_between_many_nodes(const SelectionInputs& inputs) noexcept {
 
 inline double two_trees(const MessageLoad& l, double (*form)(const HockneyWithGap&, int, double,
                                                              double) noexcept) noexcept {
-  if (!is_between_many_nodes(l.s) || !l.commutes()) return never;
-  const double chunk = two_tree_chunk(l.call, l.s.size);
-  return pipeline_overhead * form(l.link, l.s.size, l.bytes(), chunk);
+  if (!is_between_many_nodes(l.inputs) || !l.commutes()) return never;
+  const double chunk = two_tree_chunk(l.call, l.inputs.size);
+  return pipeline_overhead * form(l.link, l.inputs.size, l.bytes(), chunk);
 }
 
 /// What an allreduce takes among n ranks or nodes by whatever is the quicker.
@@ -149,7 +149,7 @@ inline double allreduce_seconds(const HockneyWithGap& h, int n, double m) noexce
 
 /// The time by two levels with a ring among the nodes.
 inline double ring_of_nodes(const MessageLoad& l) noexcept {
-  return l.commutes() ? closed_form::ring_allreduce(l.link, l.s.nodes, l.bytes()) : never;
+  return l.commutes() ? closed_form::ring_allreduce(l.link, l.inputs.nodes, l.bytes()) : never;
 }
 /// What a reduce and a bcast take by whatever is the quicker.
 inline double reduce_seconds(const HockneyWithGap& h, int n, double m) noexcept {
@@ -170,7 +170,7 @@ inline double bruck_allgather_seconds(const HockneyWithGap& h, int n, double m) 
 inline WeighedAlltoall flat_alltoall(const MessageLoad& l) noexcept {
   HockneyWithGap h = l.flat;
   h.beta *= l.ranks_of_node();
-  return weigh_alltoall(static_cast<double>(l.call.bytes()), l.s.size, h);
+  return weigh_alltoall(static_cast<double>(l.call.bytes()), l.inputs.size, h);
 }
 
 /// All blocks of an alltoall of a node go as one; its representative copies them four times.
@@ -178,12 +178,12 @@ inline double alltoall_by_nodes_seconds(const MessageLoad& l) noexcept {
   const double of_node = l.ranks_of_node() * l.bytes();
   const double block = l.ranks_of_node() * l.ranks_of_node() * static_cast<double>(l.call.bytes());
   constexpr double phase = 0.5e-6;
-  const double copies = 2 * of_node * (l.s.costs->write_ps + l.s.costs->read_ps) * 2e-12;
-  return 2 * phase + copies + weigh_alltoall(block, l.s.nodes, l.link).seconds();
+  const double copies = 2 * of_node * (l.inputs.costs->write_ps + l.inputs.costs->read_ps) * 2e-12;
+  return 2 * phase + copies + weigh_alltoall(block, l.inputs.nodes, l.link).seconds();
 }
 
 inline WeighedScan flat_scan(const MessageLoad& l) noexcept {
-  return weigh_scan(l.call.collective, l.bytes(), l.s.size, l.link);
+  return weigh_scan(l.call.collective, l.bytes(), l.inputs.size, l.link);
 }
 
 /// In the order of their numbers: whatever is listed for a kind of calls is known by these. A
@@ -195,32 +195,32 @@ inline constexpr auto candidates_by_messages = [] {
   if constexpr (C == Collective::allreduce) {
     return std::array{
         flat<RecursiveDoubling>([](Load l) {
-          return forms::recursive_doubling_allreduce(l.flat, l.s.size, l.bytes());
+          return forms::recursive_doubling_allreduce(l.flat, l.inputs.size, l.bytes());
         }),
         flat<Rabenseifner>(
-            [](Load l) { return forms::rabenseifner_allreduce(l.flat, l.s.size, l.bytes()); }),
+            [](Load l) { return forms::rabenseifner_allreduce(l.flat, l.inputs.size, l.bytes()); }),
         flat<Ring>([](Load l) {
-          return l.commutes() ? forms::ring_allreduce(l.flat, l.s.size, l.bytes()) : never;
+          return l.commutes() ? forms::ring_allreduce(l.flat, l.inputs.size, l.bytes()) : never;
         }),
         flat<TwoTreeComplete>([](Load l) { return two_trees(l, forms::two_tree_allreduce); }),
         flat(
             AnySuara::name,
             [](Load l) {
-              return is_between_many_nodes(l.s) && l.call.bytes() >= suara_from
-                         ? pipeline_overhead * best_suara(l.call, l.s).seconds
+              return is_between_many_nodes(l.inputs) && l.call.bytes() >= suara_from
+                         ? pipeline_overhead * best_suara(l.call, l.inputs).seconds
                          : never;
             },
-            [](Load l) { return best_suara(l.call, l.s).schedule; }),
+            [](Load l) { return best_suara(l.call, l.inputs).schedule; }),
         by_nodes([](Load l) {
           return l.within(2, l.bytes(), l.bytes()) +
-                 std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
+                 std::min(allreduce_seconds(l.link, l.inputs.nodes, l.bytes()), ring_of_nodes(l));
         }),
         // Where Ring is expected to be the quickest there, it is chosen anyway.
         by_nodes(
             [](Load l) {
               const double ring = ring_of_nodes(l);
-              const bool is_chosen = ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
-              if (l.s.late_node == nullptr || is_chosen) return never;
+              const bool is_chosen = ring < allreduce_seconds(l.link, l.inputs.nodes, l.bytes());
+              if (l.inputs.late_node == nullptr || is_chosen) return never;
               return l.within(2, l.bytes(), l.bytes()) + ring;
             },
             "Hierarchical of Ring",
@@ -230,9 +230,9 @@ inline constexpr auto candidates_by_messages = [] {
         // Half of it is done when the late node comes.
         by_nodes(
             [](Load l) {
-              if (!has_late_node(l.call, l.s)) return never;
+              if (!has_late_node(l.call, l.inputs)) return never;
               const double among =
-                  std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
+                  std::min(allreduce_seconds(l.link, l.inputs.nodes, l.bytes()), ring_of_nodes(l));
               return l.within(1, 0, l.bytes()) + among / 2;
             },
             "Hierarchical of StragglAR",
@@ -242,50 +242,57 @@ inline constexpr auto candidates_by_messages = [] {
     };
   } else if constexpr (C == Collective::reduce) {
     return std::array{
-        flat<Binomial>([](Load l) { return forms::binomial_reduce(l.link, l.s.size, l.bytes()); }),
+        flat<Binomial>(
+            [](Load l) { return forms::binomial_reduce(l.link, l.inputs.size, l.bytes()); }),
         flat<ReduceScatterGather>([](Load l) {
-          return forms::reduce_scatter_gather_reduce(l.flat, l.s.size, l.bytes());
+          return forms::reduce_scatter_gather_reduce(l.flat, l.inputs.size, l.bytes());
         }),
         flat<TwoTreeComplete>([](Load l) { return two_trees(l, forms::two_tree_reduce); }),
         by_nodes([](Load l) {
-          return l.within(1, l.bytes(), 0) + reduce_seconds(l.link, l.s.nodes, l.bytes());
+          return l.within(1, l.bytes(), 0) + reduce_seconds(l.link, l.inputs.nodes, l.bytes());
         }),
     };
   } else if constexpr (C == Collective::bcast) {
     return std::array{
-        flat<Binomial>([](Load l) { return forms::binomial_bcast(l.link, l.s.size, l.bytes()); }),
-        flat<ScatterAllgather>(
-            [](Load l) { return forms::scatter_allgather_bcast(l.flat, l.s.size, l.bytes()); }),
+        flat<Binomial>(
+            [](Load l) { return forms::binomial_bcast(l.link, l.inputs.size, l.bytes()); }),
+        flat<ScatterAllgather>([](Load l) {
+          return forms::scatter_allgather_bcast(l.flat, l.inputs.size, l.bytes());
+        }),
         flat<TwoTreeComplete>([](Load l) { return two_trees(l, forms::two_tree_bcast); }),
         by_nodes([](Load l) {
-          return l.within(1, 0, l.bytes()) + bcast_seconds(l.link, l.s.nodes, l.bytes());
+          return l.within(1, 0, l.bytes()) + bcast_seconds(l.link, l.inputs.nodes, l.bytes());
         }),
     };
   } else if constexpr (C == Collective::allgather) {
     return std::array{
-        flat<Ring>([](Load l) { return forms::ring_allgather(l.link, l.s.size, l.bytes()); }),
+        flat<Ring>([](Load l) { return forms::ring_allgather(l.link, l.inputs.size, l.bytes()); }),
         flat<Bruck>([](Load l) {
-          return l.call.counts != nullptr ? never
-                                          : bruck_allgather_seconds(l.flat, l.s.size, l.bytes());
+          return l.call.counts != nullptr
+                     ? never
+                     : bruck_allgather_seconds(l.flat, l.inputs.size, l.bytes());
         }),
         by_nodes([](Load l) {
           const double m = l.bytes();
-          return l.within(2, m / l.s.nodes, m) +
-                 std::min(forms::ring_allgather(l.link, l.s.nodes, m),
-                          bruck_allgather_seconds(l.link, l.s.nodes, m));
+          return l.within(2, m / l.inputs.nodes, m) +
+                 std::min(forms::ring_allgather(l.link, l.inputs.nodes, m),
+                          bruck_allgather_seconds(l.link, l.inputs.nodes, m));
         }),
     };
   } else if constexpr (C == Collective::reduce_scatter) {
     return std::array{
         flat<Pairwise>([](Load l) {
-          return l.commutes() ? forms::pairwise_reduce_scatter(l.flat, l.s.size, l.bytes()) : never;
-        }),
-        flat<RecursiveHalving>([](Load l) {
-          return l.commutes() ? forms::recursive_halving_reduce_scatter(l.flat, l.s.size, l.bytes())
+          return l.commutes() ? forms::pairwise_reduce_scatter(l.flat, l.inputs.size, l.bytes())
                               : never;
         }),
+        flat<RecursiveHalving>([](Load l) {
+          return l.commutes()
+                     ? forms::recursive_halving_reduce_scatter(l.flat, l.inputs.size, l.bytes())
+                     : never;
+        }),
         flat<Linear>([](Load l) {
-          return l.commutes() ? never : forms::linear_reduce_scatter(l.flat, l.s.size, l.bytes());
+          return l.commutes() ? never
+                              : forms::linear_reduce_scatter(l.flat, l.inputs.size, l.bytes());
         }),
     };
   } else if constexpr (C == Collective::alltoall) {
@@ -295,7 +302,7 @@ inline constexpr auto candidates_by_messages = [] {
         flat(
             Pairwise::name,
             [](Load l) { return l.call.is_irregular() ? never : flat_alltoall(l).unforwarded; },
-            [](Load l) { return unforwarded_alltoall(flat_alltoall(l), l.s.size); }),
+            [](Load l) { return unforwarded_alltoall(flat_alltoall(l), l.inputs.size); }),
         flat(
             Bruck::name,
             [](Load l) { return l.call.is_irregular() ? never : flat_alltoall(l).bruck; },
@@ -310,14 +317,15 @@ inline constexpr auto candidates_by_messages = [] {
             [](Load l) { return chain_of_segment(flat_scan(l).segment_bits); }),
         by_nodes([](Load l) {
           return l.within(3, l.bytes(), l.bytes()) +
-                 weigh_scan(C, l.bytes(), l.s.nodes, l.link).seconds();
+                 weigh_scan(C, l.bytes(), l.inputs.nodes, l.link).seconds();
         }),
     };
   } else if constexpr (C == Collective::barrier) {
     return std::array{
-        flat<Dissemination>([](Load l) { return forms::dissemination_barrier(l.flat, l.s.size); }),
+        flat<Dissemination>(
+            [](Load l) { return forms::dissemination_barrier(l.flat, l.inputs.size); }),
         by_nodes([](Load l) {
-          return l.within(2, 0, 0) + forms::dissemination_barrier(l.link, l.s.nodes);
+          return l.within(2, 0, 0) + forms::dissemination_barrier(l.link, l.inputs.nodes);
         }),
     };
   } else {
@@ -326,16 +334,16 @@ inline constexpr auto candidates_by_messages = [] {
     return std::array{
         flat<Binomial>([](Load l) {
           return l.call.is_irregular() ? never
-                                       : forms::binomial_gather(l.link, l.s.size, l.bytes());
+                                       : forms::binomial_gather(l.link, l.inputs.size, l.bytes());
         }),
-        flat<Linear>([](Load l) { return forms::linear_gather(l.link, l.s.size, l.bytes()); }),
+        flat<Linear>([](Load l) { return forms::linear_gather(l.link, l.inputs.size, l.bytes()); }),
     };
   }
 }();
 
 /// What a candidate takes by the model.
 inline double prior_of(const MessageCandidate& c, const MessageLoad& load) noexcept {
-  if (c.by_nodes != nullptr && !may_go_by_nodes(load.call, load.s)) return never;
+  if (c.by_nodes != nullptr && !may_go_by_nodes(load.call, load.inputs)) return never;
   return c.seconds(load);
 }
 
