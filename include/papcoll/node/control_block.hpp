@@ -116,10 +116,10 @@ class BasicControlBlock {
   }
 
   /// Why the epoch failed. `state` is compare-exchanged to (epoch, found) by the first rank that
-  /// finds a fault, and set to (epoch, described), release, when its text is there. Both have the bit
-  /// `after_another` where the call that used this epoch slot before has failed, too, whose text is
-  /// then at the end of the new one; how often epochs have begun again at 0 stands in the bits
-  /// above.
+  /// finds a fault, and set to (epoch, described), release, when its text is there. Both have the
+  /// bit `after_another` where the call that used this epoch slot before has failed, too, whose
+  /// text is then at the end of the new one; how often epochs have begun again at 0 stands in the
+  /// bits above.
   struct alignas(cache_line) Failure {
     static constexpr std::uint32_t found = 1;
     static constexpr std::uint32_t described = 2;
