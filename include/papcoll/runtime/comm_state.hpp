@@ -54,45 +54,47 @@ class CommState final : public Attached, public TeamHooks {
     environment.rank = all_ranks.rank("making a papcoll::Communicator");
     environment.size = all_ranks.size("making a papcoll::Communicator");
     environment.mpi = &link_;
-    CommunicatorSetup::Known before = setup.adopt_cached();
-    Shared<RankSetInfo>& known = before.ranks;
-    std::string& problem = before.problem;
-    const bool is_new = known == nullptr;
-    if (setup.any_moved()) known = find_again(all_ranks, *known);
-    if (is_new) {
-      known = detail::make_shared<RankSetInfo>();
-      known->options = options;
-      known->files = require_common(all_ranks, options);
-      known->here = find_node(setup, environment);
-      known->where = find_machine(all_ranks, known->here, options.machine);
-      fill_environment(environment, *known, [&](const Groups* caches) {
-        known->area = NodeMemory::area_of(known->here, options, caches);
-        return memory_.make(all_ranks, *known, caches);
+    CommunicatorSetup::CachedRankSet cached = setup.adopt_cached();
+    Shared<RankSetInfo>& rank_set = cached.ranks;
+    std::string& problem = cached.problem;
+    const bool is_first_of_ranks = rank_set == nullptr;
+    if (setup.any_moved()) rank_set = find_again(all_ranks, *rank_set);
+    if (is_first_of_ranks) {
+      rank_set = detail::make_shared<RankSetInfo>();
+      rank_set->options = options;
+      rank_set->files = require_common(all_ranks, options);
+      rank_set->here = find_node(setup, environment);
+      rank_set->where = find_machine(all_ranks, rank_set->here, options.machine);
+      fill_environment(environment, *rank_set, [&](const Groups* caches) {
+        rank_set->area = NodeMemory::area_of(rank_set->here, options, caches);
+        return memory_.make(all_ranks, *rank_set, caches);
       });
     } else if (problem.empty()) {  // which this rank alone may have, here, too
       problem = caught([&] {
-        fill_environment(environment, *known, [&](const Groups* caches) {
-          memory_.lay_out(*known, caches, std::move(before.area));
+        fill_environment(environment, *rank_set, [&](const Groups* caches) {
+          memory_.lay_out(*rank_set, caches, std::move(cached.area));
           return std::string{};
         });
       });
     }
-    if (is_new ? environment.node == nullptr : known->here.nodes > 1) connect_at_once(all_ranks);
-    if (problem.empty()) problem = caught([&] { begin(std::move(environment), options, *known); });
+    if (is_first_of_ranks ? environment.node == nullptr : rank_set->here.nodes > 1)
+      connect_at_once(all_ranks);
+    if (problem.empty())
+      problem = caught([&] { begin(std::move(environment), options, *rank_set); });
     problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
     if (!problem.empty()) {
       link_.close(false);  // on all ranks, and no message is under way
-      if (!is_new) throw NotJoined{false};
+      if (!is_first_of_ranks) throw NotJoined{false};
       throw system_error(joined({"papcoll: a papcoll::Communicator could not be made: ", problem}),
                          ENOMEM);
     }
     setup.record_preemption();
-    if (is_new) core_->node.try_copies();
+    if (is_first_of_ranks) core_->node.try_copies();
     if (setup.was_preempted()) core_->waiter().yield_took = all_ranks.yield_took();
-    if (known->share != nullptr && setup.is_of_world() &&
+    if (rank_set->share != nullptr && setup.is_of_world() &&
         CommunicatorSetup::is_cacheable(options)) {
-      known_ = std::move(known);
-      if ((is_new || setup.any_moved()) && !setup.discarded_cached())
+      rank_set_ = std::move(rank_set);
+      if ((is_first_of_ranks || setup.any_moved()) && !setup.discarded_cached())
         keep_known(setup.world_ranks());
     }
   }
@@ -142,7 +144,7 @@ class CommState final : public Attached, public TeamHooks {
     if (!core_->broken() && !in_use()) core_->connections.end();
     core_->mark_broken("its MPI communicator was freed, or MPI_Finalize was called");
     memory_.release();
-    process_->known_ranks().give_back(known_);
+    process_->known_ranks().give_back(rank_set_);
   }
 
  private:
@@ -197,30 +199,30 @@ class CommState final : public Attached, public TeamHooks {
     return now;
   }
 
-  [[gnu::cold]] static Shared<const Groups> caches_of(const RankSetInfo& known) {
-    return known.here.nodes == 1 ? cache_groups(known.where.machine->places()) : nullptr;
+  [[gnu::cold]] static Shared<const Groups> caches_of(const RankSetInfo& rank_set) {
+    return rank_set.here.nodes == 1 ? cache_groups(rank_set.where.machine->places()) : nullptr;
   }
 
   /// What the team has, by what its ranks know. `take_memory` gets what they share on a node, of
   /// which some share caches, or why they have none.
   template <class TakeMemory>
-  [[gnu::cold]] void fill_environment(TeamEnvironment& environment, const RankSetInfo& known,
+  [[gnu::cold]] void fill_environment(TeamEnvironment& environment, const RankSetInfo& rank_set,
                                       const TakeMemory& take_memory) {
-    const NodeRanks& here = known.here;
+    const NodeRanks& here = rank_set.here;
     environment.nodes = here.nodes;
-    environment.machine = known.where.machine;
+    environment.machine = rank_set.where.machine;
     if (!environment.why_no_shared_memory.empty())
       return;  // MPI had no communicator to find the node with
     ranks_here_ = here.ranks;
     environment.ranks_here = ranks_here_;
     division_ = make_owned<Division>();
-    division_->nodes = known.where.nodes;
+    division_->nodes = rank_set.where.nodes;
     division_->here = here.ranks.front();
     const bool all_alone = here.nodes == environment.size && environment.size > 1;
     if (!all_alone) {
-      auto caches = caches_of(known);
+      auto caches = caches_of(rank_set);
       environment.why_no_shared_memory = take_memory(caches.get());
-      environment.why_no_cma = known.why_no_cma;
+      environment.why_no_cma = rank_set.why_no_cma;
       division_->shares_memory = environment.why_no_shared_memory.empty();
       if (!division_->shares_memory) return;
       division_->memory = memory_.take_hierarchy();
@@ -239,12 +241,12 @@ class CommState final : public Attached, public TeamHooks {
 
   /// Without waiting for anybody.
   [[gnu::cold]] void begin(TeamEnvironment environment, const Options& options,
-                           const RankSetInfo& known) {
+                           const RankSetInfo& rank_set) {
     core_ = make_owned<TeamCore>(std::move(environment), options, this);
-    core_->set_oversubscribed(known.where.oversubscribed);
-    core_->files = known.files;
-    core_->processors_at_first = known.where.count;
-    core_->set_buffer_watch(known.watch);
+    core_->set_oversubscribed(rank_set.where.oversubscribed);
+    core_->files = rank_set.files;
+    core_->processors_at_first = rank_set.where.count;
+    core_->set_buffer_watch(rank_set.watch);
     if constexpr (!simulated) link_.connect_by({link_.user(), options.deadline, *core_});
     core_->division = division_.get();
     const Node* const node = core_->environment().node;
@@ -253,8 +255,8 @@ class CommState final : public Attached, public TeamHooks {
 
   [[gnu::cold]] void keep_known(const std::vector<int>& world_ranks) noexcept {
     try {
-      known_->world_ranks = world_ranks;
-      process_->known_ranks().keep(known_);
+      rank_set_->world_ranks = world_ranks;
+      process_->known_ranks().keep(rank_set_);
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): ranks ask again next time
     }
   }
@@ -358,7 +360,7 @@ class CommState final : public Attached, public TeamHooks {
 
   Shared<MpiProcess> process_;
   MpiLink link_;
-  Shared<RankSetInfo> known_;  ///< keeps them for further communicators
+  Shared<RankSetInfo> rank_set_;  ///< keeps them for further communicators
   NodeMemory memory_;
   std::vector<int> ranks_here_;  ///< of this node
   Owned<Division> division_;     ///< null: MPI did not say what the nodes are
