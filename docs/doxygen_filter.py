@@ -49,7 +49,7 @@ MEMBERS = [
     (r"using default_schedule = ", "The schedule that it implies where none is named."),
     (r"inline double (\w+?)_(allgather|allreduce|barrier|bcast|gather|reduce|reduce_scatter|scatter)\(",
      r"The seconds that \4 takes by the schedule \3."),
-    (r"static constexpr bool rings = ", "True if a message wakes a sleeping receiver."),
+    (r"static constexpr bool wakes_receivers = ", "True if a message wakes a sleeping receiver."),
     (r"static std::string unavailable\(const TeamEnvironment",
      "Returns why it cannot serve a team; empty if it can."),
     (r"static std::unique_ptr<Endpoint> connect\(",

@@ -88,7 +88,7 @@ struct FileTransport {
   using policy_kind = papcoll::TransportPolicyKind;
   static constexpr std::string_view name = "FileTransport";
   static constexpr unsigned offers = 0;
-  static constexpr bool rings = false;
+  static constexpr bool wakes_receivers = false;
   static std::string unavailable(const papcoll::TeamEnvironment&) { return ""; }
   static std::unique_ptr<papcoll::Endpoint> connect(const papcoll::TeamEnvironment& team) {
     return std::make_unique<Files>(team.rank);

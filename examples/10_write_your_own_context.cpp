@@ -82,7 +82,7 @@ struct FileTransport {
   using policy_kind = papcoll::TransportPolicyKind;
   static constexpr std::string_view name = "FileTransport";
   static constexpr unsigned offers = papcoll::capability::node_memory;
-  static constexpr bool rings = papcoll::ShmTransport::rings;
+  static constexpr bool wakes_receivers = papcoll::ShmTransport::wakes_receivers;
   static std::string unavailable(const papcoll::TeamEnvironment& team) {
     return papcoll::ShmTransport::unavailable(team);
   }

@@ -114,7 +114,7 @@ def beside_smpi(points):
 
 
 def choices(points):
-    """Of each point the best and what Auto took, and how near it is: lines of a table, and a dict of
+    """Of each point the best and what auto took, and how near it is: lines of a table, and a dict of
     lists of these ratios."""
     lines = []
     ratios = {}
@@ -169,13 +169,13 @@ def compare(rows, arguments):
         tables.append(f"\n## {collective}: every point\n\n" + report.table(
             ["platform", "ranks", "block" if collective == "alltoall" else "vector",
              *(f"{n} µs" for n in named_of(collective)), "SMPI's best µs", "the best", "µs",
-             "Auto takes", "µs", "over the best"], some))
+             "auto takes", "µs", "over the best"], some))
     return "".join([
         "# Alltoall and scan, simulated\n\n",
         "One call on simulated ranks, one a node, by SMPI. Platforms:\n\n",
         *(f"- {name}: {report.platform_in_words(name)}\n" for name in PLATFORMS),
         f"\nCombining a byte takes {arguments.gamma * 1e9:g} ns, a copy in memory nothing. Time is "
-        "that from the common start\nto the last exit. Auto goes by papcoll's built-in thresholds: its "
+        "that from the common start\nto the last exit. auto goes by papcoll's built-in thresholds: its "
         "model of the network has the numbers of\nthe first platform. Of the second it knows neither "
         "that hops within a leaf are shorter nor that messages meet.\n",
         "\n## papcoll's schedules over SMPI's own of the same name\n\n",
@@ -187,7 +187,7 @@ def compare(rows, arguments):
         "ahead, so that where\nranks are out of step, on the fat tree, a message does not wait for "
         "its receiver; with\n`--cfg smpi/async-small-thresh:65536`, where none does, both take as "
         "long (64 ranks, 8 B: 7.34 µs).\n\n", ratios,
-        f"\n## What Auto takes\n\nAs good: at most {NEAR - 1:.0%} slower than the best of papcoll's "
+        f"\n## What auto takes\n\nAs good: at most {NEAR - 1:.0%} slower than the best of papcoll's "
         f"schedules that were run. From {MANY} ranks on\nthese are fewer, and above "
         f"{report.in_words(MOST_OF_LINEAR)} Linear is not among them.\n\n",
         report.table(["platform", "collective", "points", "as good", "part", "at worst"], summary),

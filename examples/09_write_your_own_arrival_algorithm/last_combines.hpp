@@ -43,73 +43,75 @@ struct LastCombines {
   // and remembers in members how far it has come. CallContext lists what it may ask of the node.
   class Run {
    public:
-    template <papcoll::CallContext S> bool step(S& s, const papcoll::Call& c) {
-      if (!begun_) begin(s, c);
+    template <papcoll::CallContext Context> bool step(Context& ctx, const papcoll::Call& c) {
+      if (!begun_) begin(ctx, c);
       for (;;) {
-        const bool moved = is_last_ ? combine_next(s, c) : follow(s, c);
+        const bool moved = is_last_ ? combine_next(ctx, c) : follow(ctx, c);
         if (done_ == chunks_.count) return true;
         if (!moved) return false;
       }
     }
 
    private:
-    template <papcoll::CallContext S> void begin(S& s, const papcoll::Call& c) {
+    template <papcoll::CallContext Context> void begin(Context& ctx, const papcoll::Call& c) {
       begun_ = true;
-      chunks_ = papcoll::Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-      while (has_room(s)) write_next(s, c);
-      s.announce(nullptr, 0, written_);
-      is_last_ = s.draw_ticket() == s.size() - 1;
+      chunks_ = papcoll::Chunks{c.count, c.reducer.size, ctx.chunk_bytes()};
+      while (has_room(ctx)) write_next(ctx, c);
+      ctx.announce(nullptr, 0, written_);
+      is_last_ = ctx.draw_ticket() == ctx.size() - 1;
     }
 
     // A rank has buffers() chunk buffers. What a new one overwrites was combined: it is released.
-    template <papcoll::CallContext S> bool has_room(S& s) const {
-      return written_ < chunks_.count && written_ < done_ + s.buffers();
+    template <papcoll::CallContext Context> bool has_room(Context& ctx) const {
+      return written_ < chunks_.count && written_ < done_ + ctx.buffers();
     }
-    template <papcoll::CallContext S> void write_next(S& s, const papcoll::Call& c) {
+    template <papcoll::CallContext Context> void write_next(Context& ctx, const papcoll::Call& c) {
       const std::size_t n = chunks_.bytes(written_);
-      if (n != 0) s.write(s.chunk_buffer(s.rank(), written_), c.in + chunks_.offset(written_), n);
+      if (n != 0)
+        ctx.write(ctx.chunk_buffer(ctx.rank(), written_), c.in + chunks_.offset(written_), n);
       ++written_;
     }
 
-    template <papcoll::CallContext S> bool combine_next(S& s, const papcoll::Call& c) {
-      for (; met_ < s.size(); ++met_) {
+    template <papcoll::CallContext Context>
+    bool combine_next(Context& ctx, const papcoll::Call& c) {
+      for (; met_ < ctx.size(); ++met_) {
         // That a rank has published the chunk says, too, that it has copied the result whose buffer
         // this one is written over.
-        if (met_ != s.rank() && !s.arrived(met_, done_ + 1)) return false;
-        if (done_ != 0 || s.matches(met_)) continue;
-        s.fail(met_);  // its call is another one: all throw
+        if (met_ != ctx.rank() && !ctx.arrived(met_, done_ + 1)) return false;
+        if (done_ != 0 || ctx.matches(met_)) continue;
+        ctx.fail(met_);  // its call is another one: all throw
         return false;
       }
       met_ = 0;
-      s.note_all_arrived();
+      ctx.note_all_arrived();
       const std::size_t n = chunks_.length(done_);
-      std::byte* const sum = s.result_buffer(done_);
+      std::byte* const sum = ctx.result_buffer(done_);
       if (n != 0) {
-        if (s.size() == 1) s.write(sum, s.chunk_buffer(0, done_), chunks_.bytes(done_));
-        for (int r = 1; r < s.size(); ++r) {
-          s.reduce(sum, r == 1 ? s.chunk_buffer(0, done_) : sum, s.chunk_buffer(r, done_), n);
+        if (ctx.size() == 1) ctx.write(sum, ctx.chunk_buffer(0, done_), chunks_.bytes(done_));
+        for (int r = 1; r < ctx.size(); ++r) {
+          ctx.reduce(sum, r == 1 ? ctx.chunk_buffer(0, done_) : sum, ctx.chunk_buffer(r, done_), n);
         }
       }
-      s.release(done_ + 1, nullptr, 0);
-      take_next(s, c);
-      if (has_room(s)) write_next(s, c);
+      ctx.release(done_ + 1, nullptr, 0);
+      take_next(ctx, c);
+      if (has_room(ctx)) write_next(ctx, c);
       return true;
     }
 
-    template <papcoll::CallContext S> bool follow(S& s, const papcoll::Call& c) {
-      if (!s.released(done_ + 1)) return false;
-      s.note_all_arrived();  // says the one who arrived last
-      take_next(s, c);
-      if (has_room(s)) {
-        write_next(s, c);
-        s.publish(written_, papcoll::everyone);
+    template <papcoll::CallContext Context> bool follow(Context& ctx, const papcoll::Call& c) {
+      if (!ctx.released(done_ + 1)) return false;
+      ctx.note_all_arrived();  // says the one who arrived last
+      take_next(ctx, c);
+      if (has_room(ctx)) {
+        write_next(ctx, c);
+        ctx.publish(written_, papcoll::everyone);
       }
       return true;
     }
 
-    template <papcoll::CallContext S> void take_next(S& s, const papcoll::Call& c) {
+    template <papcoll::CallContext Context> void take_next(Context& ctx, const papcoll::Call& c) {
       if (chunks_.bytes(done_) != 0) {
-        s.read(c.out + chunks_.offset(done_), s.result_buffer(done_), chunks_.bytes(done_));
+        ctx.read(c.out + chunks_.offset(done_), ctx.result_buffer(done_), chunks_.bytes(done_));
       }
       ++done_;
     }

@@ -33,13 +33,13 @@ namespace detail {
 template <> struct CallOfUnknownBlocks<Collective::allgather> {
   template <class P, class... Ps, class C, class In, class... Rest>
   static ResultOf<P> make(C& comm, const In& in, const Rest&... algorithm) {
-    const Caller caller{core_of(comm), Collective::allgather, false, true};
+    const CallOrigin origin{core_of(comm), Collective::allgather, false, true};
     const std::size_t n = std::ranges::size(in);
-    caller.require_few_bytes(n, sizeof(typename P::T));
-    check_pointers(caller, std::ranges::data(in), n, nullptr, 0);
-    std::vector<std::size_t> lengths(caller.ranks());
+    origin.require_few_bytes(n, sizeof(typename P::T));
+    check_pointers(origin, std::ranges::data(in), n, nullptr, 0);
+    std::vector<std::size_t> lengths(origin.ranks());
     allgather(comm, &n, lengths.data(), 1);
-    auto all = room_for<typename P::T>(caller, sum_of(lengths));
+    auto all = room_for<typename P::T>(origin, sum_of(lengths));
     call_irregular<Collective::allgather, Ps...>(comm, in, all, counts{lengths}, algorithm...);
     return all;
   }

@@ -42,14 +42,14 @@ template <> struct CallOfUnknownBlocks<Collective::alltoall> {
   static ResultOf<P> make(C& comm, const In& in, const blocks& sent, UnknownCounts,
                           const Rest&... algorithm) {
     using T = typename P::T;
-    const Caller caller{core_of(comm), Collective::alltoall, false, true};
+    const CallOrigin origin{core_of(comm), Collective::alltoall, false, true};
     ReceivedBlocks<T> result;
     // Checked before they are exchanged.
     const std::vector<std::size_t> given =
-        checked_lengths(caller, sent, std::ranges::size(in), sizeof(T), std::ranges::data(in));
-    result.counts.resize(caller.ranks());
+        checked_lengths(origin, sent, std::ranges::size(in), sizeof(T), std::ranges::data(in));
+    result.counts.resize(origin.ranks());
     alltoall(comm, given.data(), result.counts.data(), 1);
-    result.data = room_for<T>(caller, sum_of(result.counts));
+    result.data = room_for<T>(origin, sum_of(result.counts));
     call_irregular<Collective::alltoall, Ps...>(comm, in, sent, result.data, counts{result.counts},
                                                 algorithm...);
     return result;

@@ -27,41 +27,41 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 struct ChosenAlgorithm {
   const TransportTable& transport;
   AlgorithmSpec spec;
-  bool is_watched = false;  ///< it depends on arrivals that ranks exchange
-  bool is_counted = false;  ///< they may exchange what it costs, too
+  bool follows_arrivals = false;    ///< it depends on arrivals that ranks exchange
+  bool may_exchange_costs = false;  ///< they may exchange what it costs, too
 
-  ChosenAlgorithm(const Caller& caller, const AlgorithmSpec& given, Call& call,
+  ChosenAlgorithm(const CallOrigin& origin, const AlgorithmSpec& given, Call& call,
                   const Chooser& chooser)
       : transport(given.transport == nullptr && given.transport_name.empty()
-                      ? default_transport(caller.core.environment())
-                      : transport_for(caller, given, call.memory)) {
+                      ? default_transport(origin.core.environment())
+                      : transport_for(origin, given, call.memory)) {
     apply_contract(call, given);
     spec.transport = &transport;
     spec.order = given.order;
     const bool any_transport = given.transport == nullptr && given.transport_name.empty();
-    const bool by_messages = caller.non_blocking || given.order;
-    learn_from_call(caller.core, call, chooser, caller.non_blocking);
-    SelectionInputs inputs = inputs_of(caller.core, call, by_messages, any_transport);
+    const bool must_pass_messages = origin.non_blocking || given.order;
+    learn_from_call(origin.core, call, chooser, origin.non_blocking);
+    SelectionInputs inputs = inputs_of(origin.core, call, must_pass_messages, any_transport);
     if (given.order) inputs.learner = nullptr;
     if (inputs.rules == nullptr || choose_by_rules(spec, call, inputs, chooser) == nullptr) {
       choose(spec, call, inputs, chooser);
     }
-    is_watched = watches_across_nodes(call, inputs);
-    is_counted = !by_messages && any_transport && counts_calls(caller.core);
+    follows_arrivals = watches_across_nodes(call, inputs);
+    may_exchange_costs = !must_pass_messages && any_transport && counts_calls(origin.core);
     if (spec.hierarchical != nullptr) return;
     if (spec.arrival != nullptr) {
-      check_arrival(caller, *spec.arrival, transport, call);
+      check_arrival(origin, *spec.arrival, transport, call);
     } else {
-      check_schedule(caller, spec.schedule, call);
+      check_schedule(origin, spec.schedule, call);
     }
   }
 };
 
 /// Runs a blocking call by what is chosen for it now, and remembers it where that may stand.
-[[gnu::noinline]] inline void run_choosing(const Caller& caller, const AlgorithmSpec& given,
+[[gnu::noinline]] inline void run_choosing(const CallOrigin& origin, const AlgorithmSpec& given,
                                            Call& call, const Chooser& chooser, bool remembers) {
-  TeamCore& core = caller.core;
-  const ChosenAlgorithm chosen{caller, given, call, chooser};
+  TeamCore& core = origin.core;
+  const ChosenAlgorithm chosen{origin, given, call, chooser};
   const HierarchicalSpec* const h = chosen.spec.hierarchical;
   if (remembers && (chosen.spec.arrival != nullptr || (h != nullptr && h->by_caches))) {
     selection_of(core).choices.keep(call, core.node.generation(), core.next_epoch(),
@@ -72,22 +72,22 @@ struct ChosenAlgorithm {
       with_contiguous_buffers(core, call,
                               [&](const Call& c) { run_hierarchical(core, *h, c, chooser); });
     } else {
-      run_checked(caller, chosen.spec, chosen.transport, call);
+      run_checked(origin, chosen.spec, chosen.transport, call);
     }
   };
-  if (!chosen.is_counted) return run();
+  if (!chosen.may_exchange_costs) return run();
   // Phases of the call have trials of their own.
   const CallTrial trial = std::exchange(call.trial, {});
   const Hierarchy* const nodes = core.hierarchy();
   core.scheduled.run_counted(nodes == nullptr ? nullptr : &nodes->groups, call, trial,
-                             chosen.is_watched, run);
+                             chosen.follows_arrivals, run);
 }
 
-[[gnu::noinline]] inline void run_chosen(const Caller& caller, const AlgorithmSpec& given,
+[[gnu::noinline]] inline void run_chosen(const CallOrigin& origin, const AlgorithmSpec& given,
                                          Call& call, const Chooser& chooser) {
-  const auto again = [&](Call& moved) { run_chosen(caller, given, moved, chooser); };
-  if (caller.core.registrations() != nullptr && run_in_arena(caller, call, again)) return;
-  TeamCore& core = caller.core;
+  const auto again = [&](Call& moved) { run_chosen(origin, given, moved, chooser); };
+  if (origin.core.registrations() != nullptr && run_in_arena(origin, call, again)) return;
+  TeamCore& core = origin.core;
   const bool remembers = given.is_free() && core.on_one_node();
   if (remembers) {
     apply_contract(call, given);
@@ -105,38 +105,39 @@ struct ChosenAlgorithm {
       });
     }
   }
-  run_choosing(caller, given, call, chooser, remembers);
+  run_choosing(origin, given, call, chooser, remembers);
 }
 
-[[gnu::noinline]] inline Request start_chosen(const Caller& caller, const AlgorithmSpec& spec,
+[[gnu::noinline]] inline Request start_chosen(const CallOrigin& origin, const AlgorithmSpec& spec,
                                               Call& call, Shared<const void> owned,
                                               const Chooser& chooser) {
-  const ChosenAlgorithm chosen{caller, spec, call, chooser};
-  return start_checked(caller, chosen.spec, chosen.transport, call, std::move(owned));
+  const ChosenAlgorithm chosen{origin, spec, call, chooser};
+  return start_checked(origin, chosen.spec, chosen.transport, call, std::move(owned));
 }
 
-[[gnu::noinline]] inline ResolvedAlgorithm resolve_chosen(const Caller& caller,
+[[gnu::noinline]] inline ResolvedAlgorithm resolve_chosen(const CallOrigin& origin,
                                                           const AlgorithmSpec& spec, Call& call,
                                                           const Chooser& chooser) {
-  const ChosenAlgorithm chosen{caller, spec, call, chooser};
+  const ChosenAlgorithm chosen{origin, spec, call, chooser};
   if (chosen.spec.hierarchical != nullptr || chosen.spec.order) return {};
   if (chosen.spec.arrival == nullptr) return {nullptr, chosen.spec.schedule};
-  if (chosen.transport.make_context != nullptr || chosen.is_watched) return {};
+  if (chosen.transport.make_context != nullptr || chosen.follows_arrivals) return {};
   return {chosen.spec.arrival, {}};
 }
 
 template <Collective C>
-void Chosen<C>::run(const Caller& caller, const AlgorithmSpec& given, Call& call) {
-  run_chosen(caller, given, call, ChooserOf<C>::value);
+void Chosen<C>::run(const CallOrigin& origin, const AlgorithmSpec& given, Call& call) {
+  run_chosen(origin, given, call, ChooserOf<C>::value);
 }
 template <Collective C>
-Request Chosen<C>::start(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+Request Chosen<C>::start(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call,
                          Shared<const void> owned) {
-  return start_chosen(caller, spec, call, std::move(owned), ChooserOf<C>::value);
+  return start_chosen(origin, spec, call, std::move(owned), ChooserOf<C>::value);
 }
 template <Collective C>
-ResolvedAlgorithm Chosen<C>::resolve(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
-  return resolve_chosen(caller, spec, call, ChooserOf<C>::value);
+ResolvedAlgorithm Chosen<C>::resolve(const CallOrigin& origin, const AlgorithmSpec& spec,
+                                     Call& call) {
+  return resolve_chosen(origin, spec, call, ChooserOf<C>::value);
 }
 
 #define PAPCOLL_ONCE_FOR(c) PAPCOLL_COMPILE_ONCE(struct Chosen<Collective::c>)

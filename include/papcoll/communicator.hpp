@@ -178,15 +178,15 @@ PAPCOLL_DECL void offer_notifying_mpi_messages(TeamCore& core) {
 }
 
 PAPCOLL_DECL CommFacts facts_of(const TeamCore& core) noexcept {
-  const TeamEnvironment& s = core.environment();
-  return {s.nodes,
+  const TeamEnvironment& environment = core.environment();
+  return {environment.nodes,
           core.options(),
-          s.why_no_shared_memory,
-          s.why_no_cma,
+          environment.why_no_shared_memory,
+          environment.why_no_cma,
           core.connections.substitution(),
           core.why_no_tickets(),
           core.broken(),
-          s.mpi->user()};
+          environment.mpi->user()};
 }
 
 }  // namespace detail

@@ -201,9 +201,9 @@ struct Layouts {
 
 namespace detail {
 
-/// LayoutArguments::lay of an erased call's.
-PAPCOLL_DECL void lay_erased(const Caller& caller, LayoutArguments& layouts, Call& call,
-                             std::size_t in_count, std::size_t out_count, bool in_place);
+/// LayoutArguments::make_views of an erased call's.
+PAPCOLL_DECL void make_erased_views(const CallOrigin& origin, LayoutArguments& layouts, Call& call,
+                                    std::size_t in_count, std::size_t out_count, bool in_place);
 
 /// The layouts of an erased call: borrowed.
 struct ErasedLayouts : LayoutArguments {
@@ -218,16 +218,16 @@ struct ErasedCall : CallArguments, Pinned {
              papcoll::root at = papcoll::root{0}) noexcept
       : ErasedCall(comm, c, in_, out_, e, at) {
     count = n;
-    laid_.given = &l;
-    if (l.in.parts() != nullptr || l.out.parts() != nullptr) layouts = &laid_;
+    layouts_.given = &l;
+    if (l.in.parts() != nullptr || l.out.parts() != nullptr) layouts = &layouts_;
   }
   /// Constructs a call whose blocks differ; there are none in a buffer that has a rank's elements
   /// alone.
   ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks& s, void* out_,
              const blocks& r, const ErasedElements& e, papcoll::root at = papcoll::root{0}) noexcept
       : ErasedCall(comm, c, in_, out_, e, at) {
-    differing_ = {maker_of_irregular(c), s, r};
-    irregular = &differing_;
+    blocks_ = {maker_of_irregular(c), s, r};
+    irregular = &blocks_;
   }
   /// Constructs a call without elements.
   ErasedCall(erased::Comm comm, Collective c) noexcept : CallArguments(c), core(comm.core()) {}
@@ -247,8 +247,8 @@ struct ErasedCall : CallArguments, Pinned {
     types = e.types_;
   }
 
-  ErasedLayouts laid_{{.lay = lay_erased, .is_counted = true}};
-  IrregularArguments differing_;
+  ErasedLayouts layouts_{{.make_views = make_erased_views, .has_lengths = true}};
+  IrregularArguments blocks_;
 };
 
 /// Runs a call of that collective.
@@ -381,7 +381,7 @@ PAPCOLL_ERASED(barrier, barrier, (Comm comm, const Algorithm& algorithm = {}))
 /// pack its elements: the other ranks do not wait for it, and their calls throw peer_error, which
 /// quotes `why`. Throws argument_error.
 [[noreturn]] inline void refuse(Comm comm, Collective collective, const std::string& why) {
-  detail::Caller{comm.core(), collective}.refuse(why);
+  detail::CallOrigin{comm.core(), collective}.refuse(why);
 }
 
 }  // namespace erased

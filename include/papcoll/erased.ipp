@@ -117,7 +117,7 @@ struct ErasedLayout {
     if (is_list) {
       l.lengths = counts{lengths};
       l.displacements = counts{displacements};
-      l.made = &view;
+      l.cached_view = &view;
     } else {
       l.dimensions = 2;
       l.extents = {count / block, block};
@@ -128,37 +128,38 @@ struct ErasedLayout {
 };
 
 /// Returns the view of `count` elements of one of a call's buffers.
-inline const BufferView* view_of_erased(const Caller& caller, const char* name,
+inline const BufferView* view_of_erased(const CallOrigin& origin, const char* name,
                                         const erased::Layout& layout, std::size_t count,
                                         std::size_t size, bool is_written, BufferView& room) {
   const ErasedLayout* const parts = layout.parts();
   if (parts == nullptr || count == 0) return nullptr;
   if (!parts->is_list && (parts->block == 0 || count % parts->block != 0)) {
-    caller.refuse(joined({"the layout of the ", name, " has blocks of ", parts->block,
+    origin.refuse(joined({"the layout of the ", name, " has blocks of ", parts->block,
                           " elements, which do not make up the count of ", count,
                           ": pass a count that is a multiple of a block"}));
   }
   const CheckedLayout checked =
-      check_layout(caller, parts->of(name, count, size), size, is_written, room);
+      check_layout(origin, parts->of(name, count, size), size, is_written, room);
   if (checked.count != count) {
-    caller.refuse(joined({"the blocks in the layout of the ", name, " have ", checked.count,
+    origin.refuse(joined({"the blocks in the layout of the ", name, " have ", checked.count,
                           " elements, and the count is ", count, ": pass the same number"}));
   }
   return checked.view;
 }
 
-PAPCOLL_DECL void lay_erased(const Caller& caller, LayoutArguments& arguments, Call& call,
-                             std::size_t in_count, std::size_t out_count, bool in_place) {
+PAPCOLL_DECL void make_erased_views(const CallOrigin& origin, LayoutArguments& arguments,
+                                    Call& call, std::size_t in_count, std::size_t out_count,
+                                    bool in_place) {
   const erased::Layouts& given = *static_cast<ErasedLayouts&>(arguments).given;
   const std::size_t size = call.reducer.size;
   if (in_place) in_count = out_count = std::max(in_count, out_count);
-  check_pointers(caller, call.in, in_count, call.out, out_count);
-  CallBlocks& views = blocks_of(caller);
-  call.in_view = view_of_erased(caller, "input", given.in, in_count, size, in_place, views.in);
-  call.out_view = view_of_erased(caller, "output", given.out, out_count, size, true, views.out);
+  check_pointers(origin, call.in, in_count, call.out, out_count);
+  CallBlocks& views = blocks_of(origin);
+  call.in_view = view_of_erased(origin, "input", given.in, in_count, size, in_place, views.in);
+  call.out_view = view_of_erased(origin, "output", given.out, out_count, size, true, views.out);
   call.is_noncontiguous = call.in_view != nullptr || call.out_view != nullptr;
-  if (!in_place) return check_disjoint(caller, call, in_count, out_count);
-  caller.require(lie_alike(call.in_view, call.out_view),
+  if (!in_place) return check_disjoint(origin, call, in_count, out_count);
+  origin.require(lie_alike(call.in_view, call.out_view),
                  "input and output are one buffer with two layouts: pass the same one for both "
                  "(in place), or two buffers");
 }
@@ -166,13 +167,13 @@ PAPCOLL_DECL void lay_erased(const Caller& caller, LayoutArguments& arguments, C
 // -- Calls
 
 /// Checks what typed calls know.
-inline void check_erased(const Caller& caller, const ErasedCall& c) {
+inline void check_erased(const CallOrigin& origin, const ErasedCall& c) {
   if (!has_data(c.collective)) return;
-  caller.require(c.reducer.apply != nullptr || !is_reduction(c.collective),
+  origin.require(c.reducer.apply != nullptr || !is_reduction(c.collective),
                  "this operator has no function: papcoll's own have none for types on which they "
                  "mean nothing, such as bits of floating-point numbers; pass another pair, or a "
                  "Reducer with a function");
-  caller.require(c.reducer.size != 0 && c.reducer.size <= PTRDIFF_MAX,
+  origin.require(c.reducer.size != 0 && c.reducer.size <= PTRDIFF_MAX,
                  "an element of 0 bytes is none: pass an erased::ElementType, or the size of your "
                  "type");
 }

@@ -104,13 +104,13 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   const Call call = described_call(collective, bytes, traits);
   const AlgorithmSpec& given = traits.algorithm.spec();
   const bool any_transport = given.transport == nullptr && given.transport_name.empty();
-  const bool by_messages = traits.non_blocking || given.order;
+  const bool must_pass_messages = traits.non_blocking || given.order;
   TeamFacts facts;
   facts.transport = &transport_of(team, given);
   facts.on_one_node = team.on_one_node();
   facts.why_no_shared_memory = team.environment().why_no_shared_memory;
   facts.memory = memory_of(team.environment(), team.environment().node);
-  facts.inputs = inputs_of(team, call, by_messages, any_transport);
+  facts.inputs = inputs_of(team, call, must_pass_messages, any_transport);
   if (given.order) facts.inputs.learner = nullptr;
   const SelectionState& state = selection_of(team);
   Owned<CallLearner> learner;

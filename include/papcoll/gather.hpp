@@ -37,15 +37,15 @@ namespace detail {
 template <> struct CallOfUnknownBlocks<Collective::gather> {
   template <class P, class... Ps, class C, class In, class... Rest>
   static ResultOf<P> make(C& comm, const In& in, root to, const Rest&... algorithm) {
-    const Caller caller{core_of(comm), Collective::gather, false, true};
-    check_root(caller, to);
+    const CallOrigin origin{core_of(comm), Collective::gather, false, true};
+    check_root(origin, to);
     const std::size_t n = std::ranges::size(in);
-    caller.require_few_bytes(n, sizeof(typename P::T));
-    check_pointers(caller, std::ranges::data(in), n, nullptr, 0);
-    const bool is_root = caller.rank() == to.rank;
-    std::vector<std::size_t> lengths(is_root ? caller.ranks() : 0);
+    origin.require_few_bytes(n, sizeof(typename P::T));
+    check_pointers(origin, std::ranges::data(in), n, nullptr, 0);
+    const bool is_root = origin.rank() == to.rank;
+    std::vector<std::size_t> lengths(is_root ? origin.ranks() : 0);
     gather(comm, &n, lengths.data(), 1, to);
-    auto all = room_for<typename P::T>(caller, sum_of(lengths));
+    auto all = room_for<typename P::T>(origin, sum_of(lengths));
     const counts each = is_root ? counts{lengths} : counts{};
     call_irregular<Collective::gather, Ps...>(comm, in, all, each, to, algorithm...);
     return all;

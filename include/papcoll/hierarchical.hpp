@@ -66,8 +66,8 @@ template <class Tag, bool NonBlocking, bool Commutes, class... Ps> struct Hierar
   using Contract = pick_policy<ContractPolicyKind, RankConsistent, Ps...>;
 
   static AlgorithmSpec get() {
-    AlgorithmSpec s;
-    s.contract = Contract::value;
+    AlgorithmSpec spec;
+    spec.contract = Contract::value;
     constexpr const Requirement* why = [] {
       AlgorithmNeeds needs = hierarchical_needs(Tag::value);
       TeamOffers offers;
@@ -80,10 +80,10 @@ template <class Tag, bool NonBlocking, bool Commutes, class... Ps> struct Hierar
       refuse_policies<why->bit, Tag, Ps...>();
     } else {
       check_level<Given, Tag, Commutes, Contract>();
-      s.hierarchical = &hierarchical_spec_of<Given>();
-      s.run_hierarchical = &run_hierarchical<Tag::value>;
+      spec.hierarchical = &hierarchical_spec_of<Given>();
+      spec.run_hierarchical = &run_hierarchical<Tag::value>;
     }
-    return s;
+    return spec;
   }
 };
 

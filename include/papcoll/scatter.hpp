@@ -39,17 +39,17 @@ template <> struct CallOfUnknownBlocks<Collective::scatter> {
   static ResultOf<P> make(C& comm, const In& in, const blocks& each, UnknownCounts, root from,
                           const Rest&... algorithm) {
     using T = typename P::T;
-    const Caller caller{core_of(comm), Collective::scatter, false, true};
-    check_root(caller, from);
-    const bool is_root = caller.rank() == from.rank;
+    const CallOrigin origin{core_of(comm), Collective::scatter, false, true};
+    check_root(origin, from);
+    const bool is_root = origin.rank() == from.rank;
     std::vector<std::size_t> lengths;
     if (is_root) {
       lengths =
-          checked_lengths(caller, each, std::ranges::size(in), sizeof(T), std::ranges::data(in));
+          checked_lengths(origin, each, std::ranges::size(in), sizeof(T), std::ranges::data(in));
     }
     std::size_t own = 0;
     scatter(comm, static_cast<const std::size_t*>(lengths.data()), &own, 1, from);
-    auto part = room_for<T>(caller, own);
+    auto part = room_for<T>(origin, own);
     // Where they are not looked at, they need not be right.
     const blocks mine = is_root ? each : blocks{counts{}};
     call_irregular<Collective::scatter, Ps...>(comm, in, part, mine, from, algorithm...);

@@ -26,7 +26,7 @@ struct Tickets {
   using policy_kind = TransportPolicyKind;
   static constexpr std::string_view name = "Tickets";
   static constexpr unsigned offers = capability::remote_tickets;
-  static constexpr bool rings = false;
+  static constexpr bool wakes_receivers = false;
   static std::string unavailable(const TeamEnvironment&);
   static std::unique_ptr<Endpoint> connect(const TeamEnvironment&);
   static std::unique_ptr<RemoteAtomics> open_atomics(const TeamEnvironment&, std::size_t,

@@ -19,7 +19,7 @@ struct Transport {
   using policy_kind = TransportPolicyKind;
   static constexpr std::string_view name = "Transport";
   static constexpr unsigned offers = capability::node_memory;
-  static constexpr bool rings = true;
+  static constexpr bool wakes_receivers = true;
   static std::string unavailable(const TeamEnvironment&) { return ""; }
   static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s) {
     return ThreadTransport::connect(s);

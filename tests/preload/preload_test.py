@@ -86,7 +86,7 @@ def case_contracts(job):
     for options in (["--contract", "Fast"], ["--contract=RankConsistent"]):
         check_all_taken(job.right(job.launch(3, program), "--take-over-after", "1", *options))
     # Operators that do not commute and long elements are not for all of them, nor are collectives.
-    unfit = "taken over by Auto, since the algorithm asked for does not serve them"
+    unfit = "taken over by auto, since the algorithm asked for does not serve them"
     for algorithm in ("MpiTransport", "Chain", "DynamicLeader", "Rabenseifner+MpiTransport",
                       "MPI_Allreduce[..4K] = RecursiveDoubling; allreduce=Ring;"
                       "bcast[1k..]=Chain+MpiTransport;reduce=DynamicLeader;allgather=Ring"):

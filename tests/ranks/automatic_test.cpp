@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Auto among processes: all ranks choose alike, and follow their arrivals.
+// auto among processes: all ranks choose alike, and follow their arrivals.
 
 #include <papcoll/algorithms/static/recursive_doubling.hpp>
 #include <papcoll/algorithms/static/ring.hpp>
@@ -68,7 +68,7 @@ TEST_CASE("processes that arrive unevenly choose alike", "[automatic]") {
   }
 }
 
-TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]") {
+TEST_CASE("auto follows a change of the arrivals within 50 calls", "[automatic]") {
   const OwnComm own;
   if (own.size() < 2 || own.size() > 4) return;  // too much noise for the system to wake up 8
   papcoll::Communicator comm{own.get(),
@@ -106,7 +106,7 @@ TEST_CASE("a communicator counts its calls by algorithm", "[automatic]") {
   CHECK(all == 57);
 }
 
-TEST_CASE("across nodes Auto goes by nodes, and follows what ranks tell each other",
+TEST_CASE("across nodes auto goes by nodes, and follows what ranks tell each other",
           "[automatic]") {
   const OwnComm own;
   papcoll::Communicator comm{own.get(),
@@ -255,7 +255,7 @@ TEST_CASE("simulated nodes come to what is the quickest there, whatever is expec
   }
 }
 
-TEST_CASE("between 16 nodes or more of a rank each Auto takes two trees or a grid",
+TEST_CASE("between 16 nodes or more of a rank each auto takes two trees or a grid",
           "[automatic][many_nodes]") {
   const OwnComm own;
   papcoll::Communicator comm{own.get(), {.deadline = patience}};

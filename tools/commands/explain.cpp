@@ -127,7 +127,7 @@ class ExplainCommand final : public Command {
     const SelectionFile tuning =
         files.empty() ? SelectionFile{} : kept.take(detail::SelectionTexts{files});
     TeamFacts team = facts(tuning, named.transport == transport(false).name);
-    team.inputs.by_messages |= static_cast<bool>(named.order);
+    team.inputs.must_pass_messages |= static_cast<bool>(named.order);
     CallLearner learner;
     if (!kept.calls.empty()) take_learned(kept, call, learner, team.inputs);
     Explanation e = detail::explain_choice(team, call, traits);
@@ -227,50 +227,50 @@ class ExplainCommand final : public Command {
     f.memory = one_node ? std::string("shared by all ranks; buffers are ") +
                               (in_arena() ? "in the arena" : "private")
                         : "messages: " + f.why_no_shared_memory;
-    SelectionInputs& s = f.inputs;
-    s.size = ranks_;
-    s.oversubscribed = oversubscribed_;
-    s.processors = std::max(ranks_ / 4, 1);  // where they share them
-    s.grouped = nodes_ > 1 && nodes_ < ranks_;
-    s.nodes = nodes_;
-    s.largest_node = (ranks_ + nodes_ - 1) / nodes_;
-    s.by_messages = non_blocking_;
-    s.between_nodes = !one_node && !s.grouped;
-    s.chunk_bytes = Options{}.chunk_bytes;
-    s.imbalance.waiting = static_cast<std::uint64_t>(std::llround(wait_ * 1e9));
-    s.imbalance.in_arena = in_arena();
-    s.thresholds = &tuning.thresholds;
-    if (!tuning.rules.empty()) s.rules = &tuning.rules;
-    s.ranks_per_node = s.largest_node;
+    SelectionInputs& inputs = f.inputs;
+    inputs.size = ranks_;
+    inputs.oversubscribed = oversubscribed_;
+    inputs.processors = std::max(ranks_ / 4, 1);  // where they share them
+    inputs.grouped = nodes_ > 1 && nodes_ < ranks_;
+    inputs.nodes = nodes_;
+    inputs.largest_node = (ranks_ + nodes_ - 1) / nodes_;
+    inputs.must_pass_messages = non_blocking_;
+    inputs.between_nodes = !one_node && !inputs.grouped;
+    inputs.chunk_bytes = Options{}.chunk_bytes;
+    inputs.imbalance.waiting = static_cast<std::uint64_t>(std::llround(wait_ * 1e9));
+    inputs.imbalance.in_arena = in_arena();
+    inputs.thresholds = &tuning.thresholds;
+    if (!tuning.rules.empty()) inputs.rules = &tuning.rules;
+    inputs.ranks_per_node = inputs.largest_node;
     return f;
   }
 
   /// Takes into account what is known of such calls: of a team on the processors of this process,
   /// as a program that is started here would be.
   void take_learned(detail::KeptChoices& kept, const Call& call, CallLearner& learner,
-                    SelectionInputs& s) const {
+                    SelectionInputs& inputs) const {
     const auto size = [](int n) { return static_cast<std::size_t>(n); };
     const int here = ProcessorSet::of_this_thread().count();
-    if ((s.largest_node > here) != oversubscribed_) {
-      return kept.say({"but none counts, since ", s.largest_node, " ranks on a node",
+    if ((inputs.largest_node > here) != oversubscribed_) {
+      return kept.say({"but none counts, since ", inputs.largest_node, " ranks on a node",
                        (oversubscribed_ ? " do not share" : " share"), " the ", here,
                        " processors here: ", (oversubscribed_ ? "leave out" : "add"),
                        " --oversubscribed"});
     }
-    const TeamLikeness like{size(s.size), size(s.largest_node), size(here)};
+    const TeamLikeness like{size(inputs.size), size(inputs.largest_node), size(here)};
     const CallKind::Bits kind = detail::kept_kind(call, nodes_ == 1, non_blocking_);
     const Chooser& chooser = detail::chooser_of(call.collective);
     for (const LearnedCall& c : kept.calls) {
-      s.pulls = s.pulls || (c.team == like && detail::kept_algorithms[c.best].find("kernel") !=
-                                                  std::string_view::npos);
+      inputs.pulls = inputs.pulls || (c.team == like && detail::kept_algorithms[c.best].find(
+                                                            "kernel") != std::string_view::npos);
     }
     const std::uint32_t before = learner.changes();
     kept.teach(learner, like, kind, call, detail::names_of(chooser, kind));
     const PeerCosts* const costs = kept.costs_of(like);
-    if (costs != nullptr && nodes_ == 1 && call.by_conditions()) s.costs = costs;
-    s.learner = &learner;
+    if (costs != nullptr && nodes_ == 1 && call.by_conditions()) inputs.costs = costs;
+    inputs.learner = &learner;
     if (learner.changes() == before) {
-      kept.say({"but none is of such calls of ", s.size, " ranks, ", s.largest_node,
+      kept.say({"but none is of such calls of ", inputs.size, " ranks, ", inputs.largest_node,
                 " on a node, on ", here, " processors"});
     }
   }
@@ -313,9 +313,9 @@ class ExplainCommand final : public Command {
     return all_well;
   }
 
-  void show(Called called, const Call& call, const Explanation& e) const {
+  void show(CallLabel label, const Call& call, const Explanation& e) const {
     const bool written = json_.write([&] {
-      return Json{{"collective", called.name()},
+      return Json{{"collective", label.name()},
                   {"ranks", ranks_},
                   {"nodes", nodes_},
                   {"bytes", call.bytes()},

@@ -44,7 +44,7 @@ constexpr papcoll::Collective collective_of(Function f) noexcept {
 }
 
 /// What became of a call.
-enum class Fate : unsigned char {
+enum class Outcome : unsigned char {
   taken_over,
   by_auto,  ///< taken over, too, but not by the algorithm that was asked for
   first_calls,
@@ -59,9 +59,9 @@ enum class Fate : unsigned char {
   outside_mpi,
   switched_off,
 };
-inline constexpr std::array<std::string_view, 13> fate_names{
+inline constexpr std::array<std::string_view, 13> outcome_names{
     "taken over",
-    "taken over by Auto, since the algorithm asked for does not serve them",
+    "taken over by auto, since the algorithm asked for does not serve them",
     "left: the first calls of a communicator",
     "left: one rank",
     "left: inter-communicator",
@@ -74,10 +74,11 @@ inline constexpr std::array<std::string_view, 13> fate_names{
     "left: not between MPI_Init and MPI_Finalize",
     "left: switched off"};
 
-inline constexpr std::size_t counter_number(Function function, Fate fate) noexcept {
-  return static_cast<std::size_t>(function) * fate_names.size() + static_cast<std::size_t>(fate);
+inline constexpr std::size_t counter_number(Function function, Outcome outcome) noexcept {
+  return static_cast<std::size_t>(function) * outcome_names.size() +
+         static_cast<std::size_t>(outcome);
 }
-inline constexpr std::size_t counter_count = function_names.size() * fate_names.size();
+inline constexpr std::size_t counter_count = function_names.size() * outcome_names.size();
 using Counts = std::array<std::uint64_t, counter_count>;
 
 /// The counters of one thread at a time. They stay when it ends, and another goes on with them.
@@ -131,11 +132,11 @@ inline constinit thread_local ThreadCounters* own_counters = nullptr;
   return own_counters;
 }
 
-[[gnu::always_inline]] inline void count(Function function, Fate fate) noexcept {
+[[gnu::always_inline]] inline void count(Function function, Outcome outcome) noexcept {
   ThreadCounters* c = own_counters;
   if (c == nullptr) [[unlikely]]
     c = first_counters();
-  std::atomic<std::uint64_t>& n = c->values[counter_number(function, fate)];
+  std::atomic<std::uint64_t>& n = c->values[counter_number(function, outcome)];
   n.store(n.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 

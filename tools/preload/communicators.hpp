@@ -57,10 +57,10 @@ struct Communicator {
   MPI_Comm handle{};
   int rank = 0;
   int size = 1;
-  Fate left = Fate::first_calls;  ///< taken_over, or why its calls are MPI's
-  std::uint64_t calls = 0;        ///< that MPI has done before it is taken over
-  std::uint64_t bytes = 0;        ///< and what they moved, as far as it is known
-  std::uint64_t due_in = 0;       ///< the call in which it is, or may be, taken over
+  Outcome left = Outcome::first_calls;  ///< taken_over, or why its calls are MPI's
+  std::uint64_t calls = 0;              ///< that MPI has done before it is taken over
+  std::uint64_t bytes = 0;              ///< and what they moved, as far as it is known
+  std::uint64_t due_in = 0;             ///< the call in which it is, or may be, taken over
   std::unique_ptr<papcoll::Communicator> team;
   /// What runs all calls, or null where rules say more.
   const Algorithm* only_algorithm = nullptr;
@@ -68,7 +68,7 @@ struct Communicator {
   bool has_called = false;        ///< papcoll, in the call that is being made
   std::uint64_t unfit_rules = 0;  ///< those whose algorithm has refused a call here
 
-  bool is_taken_over() const noexcept { return left == Fate::taken_over; }
+  bool is_taken_over() const noexcept { return left == Outcome::taken_over; }
 };
 
 /// How many communicators whose rank 0 this process is were taken over, and in how many
@@ -107,7 +107,7 @@ class Communicators {
 
   /// Returns true if this call is the one in which the communicator is to be taken over.
   bool is_due(const Communicator& c) const noexcept {
-    return c.left == Fate::first_calls && c.calls + 1 >= c.due_in;
+    return c.left == Outcome::first_calls && c.calls + 1 >= c.due_in;
   }
   /// Takes it over, if nothing stands against that; collective.
   [[gnu::cold, gnu::noinline]] bool take_over(Communicator& c) {
@@ -115,7 +115,7 @@ class Communicators {
       c.due_in *= 2;
       return false;
     }
-    c.left = fate_of(c);
+    c.left = outcome_of(c);
     return c.is_taken_over();
   }
 
@@ -214,9 +214,9 @@ class Communicators {
       return nullptr;
     }
     if (is_inter != 0) {
-      made->left = Fate::inter_communicator;
+      made->left = Outcome::inter_communicator;
     } else if (made->size == 1) {
-      made->left = Fate::one_rank;
+      made->left = Outcome::one_rank;
     }
     if (MPI_Comm_set_attr(handle, keyval_, made.get()) != MPI_SUCCESS) return nullptr;
     return made.release();
@@ -235,17 +235,17 @@ class Communicators {
            least >= enough;
   }
 
-  Fate fate_of(Communicator& c) {
-    if (!is_within_world(c)) return Fate::outside_world;
+  Outcome outcome_of(Communicator& c) {
+    if (!is_within_world(c)) return Outcome::outside_world;
     const std::string problem = no_room();
     const auto [has_gpu, has_problem] =
         any(c, {!settings_->ignores_gpu && has_gpu_driver(), !problem.empty()});
-    if (has_gpu) return Fate::gpu;
+    if (has_gpu) return Outcome::gpu;
     if (has_problem) {
       warn_once(c, problem);
-      return Fate::no_state;
+      return Outcome::no_state;
     }
-    return make(c) ? Fate::taken_over : Fate::no_state;
+    return make(c) ? Outcome::taken_over : Outcome::no_state;
   }
 
   /// Returns true if all ranks are of this MPI_COMM_WORLD. Others (spawned ones) may run without
@@ -385,7 +385,7 @@ class Communicators {
   std::mutex mutex_;  ///< of what was said
   int keyval_ = MPI_KEYVAL_INVALID;
   /// Stands for those that end: of no other is anything known but that it is left.
-  Communicator ending_{{}, 0, 1, Fate::ending, 0, 0, 0, nullptr, nullptr, {}, false, 0};
+  Communicator ending_{{}, 0, 1, Outcome::ending, 0, 0, 0, nullptr, nullptr, {}, false, 0};
 };
 inline constinit NeverDestroyed<Communicators> all_communicators{};
 inline Communicators& communicators() noexcept { return all_communicators.value; }

@@ -76,7 +76,7 @@ inline Communicator* ours(MPI_Comm comm) {
 }
 
 /// What a call moves, as far as it is the same on all ranks: of the vector, or of a block.
-struct Moved {
+struct Payload {
   MPI_Count count = 0;
   MPI_Datatype type{};
 
@@ -93,17 +93,18 @@ inline constexpr std::uint64_t measured_one_in = 17;
 /// Leaves a call to MPI. The first calls of a communicator count unless MPI refuses them on this
 /// rank, which has no part in a call of the others' then.
 template <class Left>
-[[gnu::noinline]] int leave(Function f, MPI_Comm comm, const Left& left, const Moved& moved = {}) {
+[[gnu::noinline]] int leave(Function f, MPI_Comm comm, const Left& left,
+                            const Payload& payload = {}) {
   Communicator* const c = is_active() ? communicators().find(comm) : nullptr;
   if (c == nullptr) {
-    count(f, is_active() ? Fate::arguments : this_process().inactive_fate());
+    count(f, is_active() ? Outcome::arguments : this_process().inactive_outcome());
     return left();
   }
   count(f, c->left);
-  if (c->left != Fate::first_calls) return left();
+  if (c->left != Outcome::first_calls) return left();
   const int code = left();
   if (code == MPI_SUCCESS && c->calls % measured_one_in == 0) {
-    c->bytes += measured_one_in * moved.bytes();
+    c->bytes += measured_one_in * payload.bytes();
   }
   if (code == MPI_SUCCESS || !is_refusal(code)) ++c->calls;
   return code;
@@ -116,14 +117,14 @@ template <class Left>
 
 /// Returns true if this call is left to MPI, too, and nothing more has to be found out.
 [[gnu::always_inline]] inline bool is_left_for_now(const Communicator& c) noexcept {
-  return c.left == Fate::first_calls && !communicators().is_due(c) &&
+  return c.left == Outcome::first_calls && !communicators().is_due(c) &&
          c.calls % measured_one_in != 0;
 }
 
 /// Leaves such a call to MPI's function.
 template <class... Words>
 [[gnu::noinline]] int pass(Function f, Communicator& c, int (*function)(Words...), Words... words) {
-  count(f, Fate::first_calls);
+  count(f, Outcome::first_calls);
   const int code = function(words...);
   if (code == MPI_SUCCESS || !is_refusal(code)) ++c.calls;
   return code;
@@ -131,14 +132,14 @@ template <class... Words>
 
 /// Leaves a call to MPI, which will refuse it, or for a reason that all ranks see.
 template <class Left>
-[[gnu::cold, gnu::noinline]] int leave_one(Function f, Fate why, const Left& left) {
+[[gnu::cold, gnu::noinline]] int leave_one(Function f, Outcome why, const Left& left) {
   count(f, why);
   return left();
 }
 
 /// The exception that is being handled ends a call.
 [[gnu::cold, gnu::noinline]] inline int code_of_failure(Function f) noexcept {
-  count(f, Fate::taken_over);
+  count(f, Outcome::taken_over);
   return code_of_exception(name_of(f));
 }
 
@@ -150,7 +151,7 @@ template <class Left>
     if (!c.has_called) erased::refuse(*c.team, collective_of(f), why);
   } catch (const std::exception&) {  // it says so, or there is not even memory for that
   }
-  count(f, Fate::taken_over);
+  count(f, Outcome::taken_over);
   return error_codes().of(MPI_ERR_NO_MEM, std::string(name_of(f)) + ": papcoll: " + why);
 }
 
@@ -161,7 +162,7 @@ int enter(Function f, Communicator& c, const Left& left, const IsRight& is_right
   // Before the communicator is taken over, where all ranks wait for each other: a call that MPI
   // refuses waits for no rank, and the others may make theirs only when this rank has gone on.
   if (!is_right(c)) [[unlikely]] {
-    return leave_one(f, Fate::arguments, left);
+    return leave_one(f, Outcome::arguments, left);
   }
   if (c.is_taken_over() || communicators().take_over(c)) [[likely]] {
     c.has_called = false;
@@ -208,7 +209,7 @@ struct Choice {
 };
 
 /// Runs a call by the rule that fits it. Whether an algorithm serves a call is the same on all
-/// ranks, so that all go on with Auto in the same call.
+/// ranks, so that all go on with auto in the same call.
 template <class Run>
 [[gnu::noinline]] int perform_by_rules(Function f, Communicator& c, std::size_t bytes,
                                        const Run& call) {
@@ -217,7 +218,7 @@ template <class Run>
   for (;;) {
     try {
       call(erased::Comm(*c.team), *chosen.algorithm);
-      count(f, chosen.is_unfit ? Fate::by_auto : Fate::taken_over);
+      count(f, chosen.is_unfit ? Outcome::by_auto : Outcome::taken_over);
       return MPI_SUCCESS;
     } catch (const papcoll::unsupported_call&) {
       if (chosen.rule == 0) code = code_of_failure(f);
@@ -242,7 +243,7 @@ template <class Run>
   int code = MPI_SUCCESS;
   try {
     call(erased::Comm(*c.team), *c.only_algorithm);
-    count(f, Fate::taken_over);
+    count(f, Outcome::taken_over);
     return MPI_SUCCESS;
   } catch (...) {
     code = code_of_failure(f);

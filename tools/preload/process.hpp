@@ -29,8 +29,9 @@ inline bool is_active() noexcept { return active.load(std::memory_order_relaxed)
 class Process {
  public:
   /// Why calls are not taken over while is_active() says so.
-  Fate inactive_fate() const noexcept {
-    return switched_off_.load(std::memory_order_relaxed) ? Fate::switched_off : Fate::outside_mpi;
+  Outcome inactive_outcome() const noexcept {
+    return switched_off_.load(std::memory_order_relaxed) ? Outcome::switched_off
+                                                         : Outcome::outside_mpi;
   }
   const Settings& settings() const noexcept { return settings_; }
   const Refusals& refusals() const noexcept { return refusals_; }

@@ -110,12 +110,12 @@ template <class Call>
 template <class Left, class Call>
 int combine(Communicator& c, const Reduction& r, const Left& left, const Call& call) {
   const OperatorName name = operators().name_of(r.op);
-  if (!fits(name, r.in.type->group)) return leave_one(r.function, Fate::operator_unfit, left);
+  if (!fits(name, r.in.type->group)) return leave_one(r.function, Outcome::operator_unfit, left);
   const erased::Operator* const kernel = operators().kernel(name, *r.in.type);
   if (kernel == nullptr || !has_separate_output(r)) {
     int commutes = 1;
     if (name == OperatorName::users && MPI_Op_commutative(r.op, &commutes) != MPI_SUCCESS) {
-      return leave_one(r.function, Fate::arguments, left);
+      return leave_one(r.function, Outcome::arguments, left);
     }
     if (kernel == nullptr) return combine_by_mpi(c, r, name, commutes != 0, call);
     const TrimScratches trim;
@@ -162,7 +162,7 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI
   constexpr Function f = Function::allreduce;
   Communicator* const own = ours(comm);
   if (own == nullptr) return leave(f, comm, left, {count, type});
-  if (is_unfit(*own, op, type)) return leave_one(f, Fate::operator_unfit, left);
+  if (is_unfit(*own, op, type)) return leave_one(f, Outcome::operator_unfit, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator&) {
@@ -197,7 +197,7 @@ int allreduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI
   try {
     erased::allreduce(*c.team, in, out, static_cast<std::size_t>(count), *c.last_reduction.kernel,
                       in_order(), *c.only_algorithm);
-    preload::count(Function::allreduce, Fate::taken_over);
+    preload::count(Function::allreduce, Outcome::taken_over);
     return MPI_SUCCESS;
   } catch (...) {
     code = code_of_failure(Function::allreduce);
@@ -211,7 +211,7 @@ int reduce(const void* in, void* out, MPI_Count count, MPI_Datatype type, MPI_Op
   constexpr Function f = Function::reduce;
   Communicator* const own = ours(comm);
   if (own == nullptr) return leave(f, comm, left, {count, type});
-  if (is_unfit(*own, op, type)) return leave_one(f, Fate::operator_unfit, left);
+  if (is_unfit(*own, op, type)) return leave_one(f, Outcome::operator_unfit, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator& c) {
@@ -239,7 +239,7 @@ int reduce_scatter_block(const void* in, void* out, MPI_Count count, MPI_Datatyp
   constexpr Function f = Function::reduce_scatter_block;
   Communicator* const own = ours(comm);
   if (own == nullptr) return leave(f, comm, left, {count, type});
-  if (is_unfit(*own, op, type)) return leave_one(f, Fate::operator_unfit, left);
+  if (is_unfit(*own, op, type)) return leave_one(f, Outcome::operator_unfit, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   const auto is_right = [&](const Communicator& c) {
@@ -264,7 +264,7 @@ int reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype 
   constexpr Function f = Function::reduce_scatter;
   Communicator* const own = ours(comm);
   if (own == nullptr) return leave(f, comm, left);
-  if (is_unfit(*own, op, type)) return leave_one(f, Fate::operator_unfit, left);
+  if (is_unfit(*own, op, type)) return leave_one(f, Outcome::operator_unfit, left);
   const bool in_place = in == MPI_IN_PLACE;
   Reduction r{f, {}, {}, op, 0};
   std::span<const Count> each;

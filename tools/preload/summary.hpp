@@ -29,24 +29,27 @@ struct Summary {
   std::uint64_t nanoseconds = 0;
   CallsByAlgorithm by_algorithm;
 
-  std::uint64_t calls(Function f, Fate fate) const { return counts[counter_number(f, fate)]; }
+  std::uint64_t calls(Function f, Outcome outcome) const {
+    return counts[counter_number(f, outcome)];
+  }
 
   std::string text() const {
     std::string all = "papcoll: calls of all ranks by what became of them\n";
     for (std::size_t i = 0; i < function_names.size(); ++i) {
       const auto f = static_cast<Function>(i);
       std::uint64_t total = 0;
-      for (std::size_t k = 0; k < fate_names.size(); ++k) total += calls(f, static_cast<Fate>(k));
+      for (std::size_t k = 0; k < outcome_names.size(); ++k)
+        total += calls(f, static_cast<Outcome>(k));
       if (total == 0) continue;
       all += "papcoll:   " + std::string(function_names[i]) + ": " + std::to_string(total) + '\n';
-      for (std::size_t k = 0; k < fate_names.size(); ++k) {
-        const std::uint64_t n = calls(f, static_cast<Fate>(k));
+      for (std::size_t k = 0; k < outcome_names.size(); ++k) {
+        const std::uint64_t n = calls(f, static_cast<Outcome>(k));
         if (n == 0) continue;
         std::array<char, 160> line{};
         std::snprintf(line.data(), line.size(), "papcoll:     %llu (%.1f %%) %s\n",
                       static_cast<unsigned long long>(n),
                       100.0 * static_cast<double>(n) / static_cast<double>(total),
-                      std::string(fate_names[k]).c_str());
+                      std::string(outcome_names[k]).c_str());
         all += line.data();
       }
     }

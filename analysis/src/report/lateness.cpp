@@ -67,7 +67,7 @@ class LatenessOf {
 
  private:
   /// One rank at the place at hand.
-  struct Here {
+  struct PlaceTally {
     Lateness sum;
     std::vector<double> gaps, others, large;  ///< of its own lasts
     std::vector<double> all_gaps, all_others;
@@ -86,7 +86,7 @@ class LatenessOf {
   }
 
   void place(std::uint32_t number, const std::vector<std::uint32_t>& positions) {
-    std::map<std::uint32_t, Here> here;  // by trace: of the ranks with calls here
+    std::map<std::uint32_t, PlaceTally> here;  // by trace: of the ranks with calls here
     take_part(positions, here);
     std::vector<double> omegas;
     omegas.reserve(positions.size());
@@ -102,7 +102,7 @@ class LatenessOf {
       if (!i.decided) continue;
       const std::size_t part = k * time_parts / positions.size();
       const std::uint32_t trace = trace_of_last(calls_.calls[p], i);
-      Here& h = here[trace];
+      PlaceTally& h = here[trace];
       const std::uint32_t at =
           run_.ranks[trace].place(calls_.record(run_, calls_.calls[p], i.last));
       h.places.add(at);
@@ -148,7 +148,7 @@ class LatenessOf {
 
   /// Counts the calls of each rank.
   void take_part(const std::vector<std::uint32_t>& positions,
-                 std::map<std::uint32_t, Here>& here) const {
+                 std::map<std::uint32_t, PlaceTally>& here) const {
     std::map<std::uint32_t, std::array<std::uint64_t, time_parts>> counts;
     for (std::size_t k = 0; k < positions.size(); ++k) {
       auto& of = counts.try_emplace(calls_.calls[positions[k]].communicator).first->second;
@@ -204,7 +204,7 @@ class LatenessOf {
     return out_.span > 0 && members > 1 ? own / (members - 1) / out_.span : 0;
   }
 
-  void name(const Here& h, const std::vector<std::uint32_t>& positions, std::uint64_t large) {
+  void name(const PlaceTally& h, const std::vector<std::uint32_t>& positions, std::uint64_t large) {
     if (h.example_at.empty()) return;
     // One at the place that is reported, if there is one.
     const auto told = h.example_at.find(h.sum.own_place);
@@ -240,14 +240,14 @@ class LatenessOf {
     }
   }
 
-  /// Of calls in a row at a place, positions in Here::at.
+  /// Of calls in a row at a place, positions in PlaceTally::at.
   struct Stretch {
     std::size_t first = 0, last = 0;
     double score = 0;
   };
   /// The calls in a row that hold the most delays beyond `share` of their number (Kadane's
   /// algorithm).
-  static Stretch stretch_of(const Here& h, double share) {
+  static Stretch stretch_of(const PlaceTally& h, double share) {
     Stretch best;
     Stretch now;
     for (std::size_t i = 0; i < h.at.size(); ++i) {
@@ -262,7 +262,7 @@ class LatenessOf {
   }
 
   /// Names a rank that is last in most calls of one stretch.
-  bool name_of_stretch(const Here& h, const std::vector<std::uint32_t>& positions) {
+  bool name_of_stretch(const PlaceTally& h, const std::vector<std::uint32_t>& positions) {
     if (h.sum.calls != positions.size()) return false;
     const double p = h.sum.by_chance / static_cast<double>(h.sum.calls);
     const Stretch stretch = stretch_of(h, (1 + p) / 2);
@@ -291,7 +291,7 @@ class LatenessOf {
   }
 
   /// Returns true if it is last in half of the calls in most parts of the time.
-  bool is_steady(const Here& h) const {
+  bool is_steady(const PlaceTally& h) const {
     double parts = 0;
     double of = 0;
     for (std::size_t i = 0; i < time_parts; ++i) {

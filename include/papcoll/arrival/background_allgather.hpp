@@ -60,11 +60,11 @@ class BackgroundAllgather {
   /// `exchange` serves allgather. Where messages may outlive the team, as those of MPI may, it must
   /// have one round: then all is sent, and all receives are posted, when it starts, so that it
   /// needs no progress until it is complete, and leaves nothing behind when the ranks part soon.
-  void start(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
-             std::span<const std::int64_t> mine, std::uint32_t sequence) {
+  void start(Endpoint& endpoint, bool wakes_receivers, const AnySchedule& exchange,
+             PlanCache& plans, std::span<const std::int64_t> mine, std::uint32_t sequence) {
     std::copy(mine.begin(), mine.end(), mine_.begin());
     endpoint_ = &endpoint;
-    rings_ = rings;
+    wakes_receivers_ = wakes_receivers;
     Call call;
     call.collective = Collective::allgather;
     call.in = reinterpret_cast<const std::byte*>(mine_.data());
@@ -93,7 +93,7 @@ class BackgroundAllgather {
     if (!plan_run_.done()) endpoint_->progress();
     return plan_run_.done();
   }
-  bool rings() const noexcept { return rings_; }  ///< a message wakes a sleeping receiver
+  bool wakes_receivers() const noexcept { return wakes_receivers_; }
 
   /// The figures of rank 0, then of rank 1… of the one under way, which is complete; then none is.
   std::span<const std::int64_t> take() noexcept {
@@ -101,11 +101,11 @@ class BackgroundAllgather {
     return all_;
   }
 
-  /// After the communicator broke, or when it ends. `leak`: a transport may still write to it.
-  void abandon(bool leak) noexcept {
+  /// After the communicator broke, or when it ends. `is_in_use`: a transport may still write to it.
+  void abandon(bool is_in_use) noexcept {
     if (!is_in_flight()) return;
-    plan_run_.abandon(leak);
-    if (leak) {
+    plan_run_.abandon(is_in_use);
+    if (is_in_use) {
       static_cast<void>(new (std::nothrow) detail::Vector<std::int64_t>(std::move(all_)));
       static_cast<void>(new (std::nothrow) detail::Vector<std::int64_t>(std::move(mine_)));
     }
@@ -118,7 +118,7 @@ class BackgroundAllgather {
   int rank_;
   int size_;
   Endpoint* endpoint_ = nullptr;
-  bool rings_ = false;
+  bool wakes_receivers_ = false;
   PlanRun plan_run_;
 };
 

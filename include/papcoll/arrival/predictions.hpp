@@ -153,10 +153,11 @@ class Predictions {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Predictions(AnyPredictor predictor, int rank, int size, bool common_clock, std::uint32_t period)
+  Predictions(AnyPredictor predictor, int rank, int size, bool has_common_clock,
+              std::uint32_t period)
       : predictor_(std::move(predictor)),
         history_(predictor_.new_history()),
-        common_clock_(common_clock),
+        has_common_clock_(has_common_clock),
         turns_(period),
         allgather_(rank, size, 1) {}
 
@@ -169,13 +170,13 @@ class Predictions {
 
   /// Records that this rank arrived in a call. All ranks record the same calls.
   void arrived(Clock::time_point at) {
-    if (common_clock_) observe(at.time_since_epoch());
+    if (has_common_clock_) observe(at.time_since_epoch());
   }
 
   /// Records that this rank left the call.
   void left(Collective collective, Clock::time_point arrival) {
     const bool all_have_come = traits_of(collective).is(CollectiveTraits::synchronizes);
-    if (!common_clock_ && all_have_come) observe(arrival - Clock::now());
+    if (!has_common_clock_ && all_have_come) observe(arrival - Clock::now());
   }
 
   /// Counts a call. True: if an exchange is under way, it is to be completed and adopted; then the
@@ -183,10 +184,10 @@ class Predictions {
   bool count_call() noexcept { return turns_.count(); }
 
   /// As BackgroundAllgather::start().
-  void begin(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
-             std::uint32_t sequence) {
+  void begin(Endpoint& endpoint, bool wakes_receivers, const AnySchedule& exchange,
+             PlanCache& plans, std::uint32_t sequence) {
     const std::int64_t mine = prediction();
-    allgather_.start(endpoint, rings, exchange, plans, {&mine, 1}, sequence);
+    allgather_.start(endpoint, wakes_receivers, exchange, plans, {&mine, 1}, sequence);
   }
 
   /// From here on the figures just exchanged are in force. `ranks`: as of ArrivalForecast.
@@ -228,7 +229,7 @@ class Predictions {
   AnyPredictor predictor_;
   detail::Owned<ArrivalHistory> history_;
   bool observed_ = false;
-  bool common_clock_;
+  bool has_common_clock_;
   ExchangePeriods turns_;
   BackgroundAllgather allgather_;
   ArrivalForecast forecast_;

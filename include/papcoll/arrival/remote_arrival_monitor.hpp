@@ -64,12 +64,12 @@ class RemoteArrivalMonitor {
 
   /// Records how long this rank was in the present call. All ranks record the same calls. Of more
   /// than are kept, their numbers draw which are.
-  void note(const Call& call, const CallTrial& trial, bool is_watched,
+  void note(const Call& call, const CallTrial& trial, bool follows_arrivals,
             std::chrono::nanoseconds in_call) noexcept {
     const std::size_t i = next_place();
     if (i >= kept_) return;
     const bool synchronizes = traits_of(call.collective).is(CollectiveTraits::synchronizes);
-    calls_[i] = {trial, call.bytes(), 0, is_watched, synchronizes};
+    calls_[i] = {trial, call.bytes(), 0, follows_arrivals, synchronizes};
     mine_[i] = in_call.count();
   }
   /// A request that was counted is timed. Returns what end() wants to know of it.
@@ -93,9 +93,9 @@ class RemoteArrivalMonitor {
   bool has_noted() const noexcept { return noted_ != 0; }
 
   /// As BackgroundAllgather::start().
-  void begin(Endpoint& endpoint, bool rings, const AnySchedule& exchange, PlanCache& plans,
-             std::uint32_t sequence) {
-    allgather_.start(endpoint, rings, exchange, plans, take_notes(), sequence);
+  void begin(Endpoint& endpoint, bool wakes_receivers, const AnySchedule& exchange,
+             PlanCache& plans, std::uint32_t sequence) {
+    allgather_.start(endpoint, wakes_receivers, exchange, plans, take_notes(), sequence);
   }
   /// From here on the times just exchanged are in force. `costs`, unless null, is notified of what
   /// calls cost.
@@ -126,7 +126,7 @@ class RemoteArrivalMonitor {
         costs->add({noted.trial, static_cast<std::uint64_t>(most),
                     static_cast<std::uint64_t>(after_last)});
       }
-      if (!noted.is_watched) continue;
+      if (!noted.follows_arrivals) continue;
       Imbalance call = detail::imbalance_of(size_, [&](int r) { return -in_call(r); });
       call.own = static_cast<std::uint64_t>(least);
       call.own_ps_a_byte = call.own * 1000 / std::max<std::size_t>(noted.bytes, 1);
@@ -144,7 +144,7 @@ class RemoteArrivalMonitor {
     CallTrial trial;
     std::size_t bytes = 0;
     std::uint32_t request = 0;  ///< its number among those that count
-    bool is_watched = false;
+    bool follows_arrivals = false;
     bool synchronizes = false;  ///< no rank leaves it before all have arrived
   };
 

@@ -112,11 +112,11 @@ struct blocks {
   /// Block r begins `starts[r]` elements after the buffer's address.
   template <class Sizes, class Displacements>
   blocks(const Sizes& lengths, const Displacements& starts) noexcept
-      : sizes(counts(lengths)), displacements(counts(starts)), anywhere(true) {}
+      : sizes(counts(lengths)), displacements(counts(starts)), has_displacements(true) {}
 
-  counts sizes;           ///< elements, by rank
-  counts displacements;   ///< first elements, by rank
-  bool anywhere = false;  ///< `displacements` says where they are
+  counts sizes;                    ///< elements, by rank
+  counts displacements;            ///< first elements, by rank
+  bool has_displacements = false;  ///< `displacements` says where they are
 };
 
 /// Where the elements of a buffer are: at strides in dimensions, or in a list of blocks. All that
@@ -131,7 +131,7 @@ struct BufferLayout {
   counts lengths{};        ///< of a list: elements of each block
   counts displacements{};  ///< of a list: signed units from the address to each block
   std::size_t unit = 0;    ///< bytes that strides and displacements count; 0: an element's
-  const BufferView* made = nullptr;  ///< of a list that has its view, from the address on
+  const BufferView* cached_view = nullptr;  ///< of a list that has its view, from the address on
 };
 
 /// How calls read a buffer that is not contiguous. A type is one if it has a member `data`, from

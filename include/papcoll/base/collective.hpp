@@ -196,8 +196,8 @@ constexpr CollectiveTraits::Buffers buffers_of(Collective c, bool is_root) noexc
   return is_root || !is_rooted(c) ? traits_of(c).root : traits_of(c).others;
 }
 
-/// What a user has called, as messages about his arguments name it.
-struct Called {
+/// The name of a call in messages about its arguments.
+struct CallLabel {
   Collective collective;      ///< of which kind
   bool non_blocking = false;  ///< it returns a request
   bool irregular = false;     ///< its v-form, if it has one

@@ -70,13 +70,13 @@ PAPCOLL_DECL const std::string& why_no_ipc_of(const TeamCore& core) noexcept;
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept;
 
 /// The call that is being checked, and the rank that makes it.
-struct Caller {
+struct CallOrigin {
   TeamCore& core;
   Collective collective;
   bool non_blocking = false;
   bool irregular = false;  ///< of a v-form
 
-  Called called() const noexcept { return {collective, non_blocking, irregular}; }
+  CallLabel label() const noexcept { return {collective, non_blocking, irregular}; }
   /// TeamCore::refuse.
   [[noreturn]] void refuse(const std::string& what) const;
   /// Refuses a buffer: `what` must be so, and it has `found` elements instead of `needed`.
@@ -112,11 +112,11 @@ struct Caller {
                                              std::size_t bytes_of_one) const noexcept;
 };
 
-inline void check_pointers(const Caller& caller, const void* in, std::size_t in_count,
+inline void check_pointers(const CallOrigin& origin, const void* in, std::size_t in_count,
                            const void* out, std::size_t out_count) {
-  caller.require(in != nullptr || in_count == 0,
+  origin.require(in != nullptr || in_count == 0,
                  "the input is a null pointer: pass a buffer, or a count of 0");
-  caller.require(out != nullptr || out_count == 0,
+  origin.require(out != nullptr || out_count == 0,
                  "the output is a null pointer: pass a buffer, or a count of 0");
 }
 
@@ -129,27 +129,27 @@ constexpr bool has_own_place(Collective c) noexcept {
 
 /// The local checks of a call's buffers. `in_count` and `out_count` are in elements, and were found
 /// to be few enough before the call was made: a compiler then still knows what is in it.
-inline void check_buffers(const Caller& caller, const Call& c, std::size_t in_count,
+inline void check_buffers(const CallOrigin& origin, const Call& c, std::size_t in_count,
                           std::size_t out_count) {
   if constexpr (assertion_level == 0) return;
-  check_pointers(caller, c.in, in_count, c.out, out_count);
+  check_pointers(origin, c.in, in_count, c.out, out_count);
   if (in_count == 0 || out_count == 0) return;
   const bool in_place = c.in == c.out && !has_own_place(c.collective);
   const bool overlap =
       c.in < c.out + out_count * c.reducer.size && c.out < c.in + in_count * c.reducer.size;
-  caller.require(in_place || !overlap,
+  origin.require(in_place || !overlap,
                  "input and output overlap: pass the same buffer once (in place), or two separate "
                  "ones");
 }
 
-inline void check_root(const Caller& caller, root r) {
-  if (r.rank >= 0 && r.rank < caller.size()) return;
-  caller.refuse(joined({"root ", r.rank, " is not a rank: ranks are 0 to ", caller.size() - 1}));
+inline void check_root(const CallOrigin& origin, root r) {
+  if (r.rank >= 0 && r.rank < origin.size()) return;
+  origin.refuse(joined({"root ", r.rank, " is not a rank: ranks are 0 to ", origin.size() - 1}));
 }
 
-template <std::integral N> std::size_t checked_count(const Caller& caller, N n) {
+template <std::integral N> std::size_t checked_count(const CallOrigin& origin, N n) {
   if constexpr (std::is_signed_v<N>) {
-    if (n < 0) caller.refuse(joined({"the count ", n, " is negative: counts start at 0"}));
+    if (n < 0) origin.refuse(joined({"the count ", n, " is negative: counts start at 0"}));
   }
   return static_cast<std::size_t>(n);
 }

@@ -19,16 +19,17 @@
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-/// LayoutArguments::count and ::lay of a PassedLayouts.
-PAPCOLL_DECL void count_passed(const Caller& caller, LayoutArguments& layouts, CallArguments& a);
-PAPCOLL_DECL void lay_passed(const Caller& caller, LayoutArguments& layouts, Call& call,
-                             std::size_t in_count, std::size_t out_count, bool in_place);
+/// LayoutArguments::check_lengths and ::make_views of a PassedLayouts.
+PAPCOLL_DECL void check_passed_lengths(const CallOrigin& origin, LayoutArguments& layouts,
+                                       CallArguments& a);
+PAPCOLL_DECL void make_passed_views(const CallOrigin& origin, LayoutArguments& layouts, Call& call,
+                                    std::size_t in_count, std::size_t out_count, bool in_place);
 
 /// How the elements of both buffers of a typed call lie.
 struct PassedLayouts : LayoutArguments {
   PassedLayouts() noexcept {
-    count = count_passed;
-    lay = lay_passed;
+    check_lengths = check_passed_lengths;
+    make_views = make_passed_views;
   }
   /// There is one buffer, `in`.
   void set_in_place() noexcept {
@@ -40,7 +41,7 @@ struct PassedLayouts : LayoutArguments {
   BufferLayout out;
   bool in_place = false;
 
-  // Found out by count_passed().
+  // Found out by check_passed_lengths().
   const BufferView* in_view = nullptr;  ///< null: the elements are contiguous
   const BufferView* out_view = nullptr;
 };
@@ -80,33 +81,33 @@ inline std::string distance_of(const BufferLayout& l) {
   return joined({magnitude(l.strides[0]), l.unit == 0 ? " elements apart" : " bytes apart"});
 }
 
-[[noreturn, gnu::cold]] inline void refuse_span(const Caller& caller, const BufferLayout& l,
+[[noreturn, gnu::cold]] inline void refuse_span(const CallOrigin& origin, const BufferLayout& l,
                                                 std::size_t size) {
   const bool blocks = is_of_blocks(l, size);
   const std::string what =
       blocks ? joined({l.extents[0], " blocks ", distance_of(l)})
              : joined({l.dimensions, l.dimensions == 1 ? " dimension" : " dimensions"});
-  caller.refuse(
+  origin.refuse(
       joined({"the ", l.name, ", of ", what, ", spans more than PTRDIFF_MAX bytes: pass ",
               blocks ? "fewer blocks, or a shorter stride" : "smaller extents or strides"}));
 }
 
-[[noreturn, gnu::cold]] inline void refuse_own_overlap(const Caller& caller, const BufferLayout& l,
-                                                       std::size_t size) {
+[[noreturn, gnu::cold]] inline void refuse_own_overlap(const CallOrigin& origin,
+                                                       const BufferLayout& l, std::size_t size) {
   if (is_of_blocks(l, size)) {
-    caller.refuse(joined({"the blocks of the ", l.name, " overlap: they are ", distance_of(l),
+    origin.refuse(joined({"the blocks of the ", l.name, " overlap: they are ", distance_of(l),
                           ", and each has ", l.extents[1] * units_of_element(l, size),
                           "; pass a stride of at least a block's length"}));
   }
-  caller.refuse(joined({"elements of the ", l.name,
+  origin.refuse(joined({"elements of the ", l.name,
                         " overlap or interleave: each stride, from the smallest to the largest, is "
                         "more than lies from the first to the last of the dimensions with smaller "
                         "ones"}));
 }
 
 /// The elements of a layout in steps; refuses what spans too much or overlaps itself.
-inline std::size_t check_steps(const Caller& caller, const BufferLayout& l, std::size_t size) {
-  caller.require(l.is_regular,
+inline std::size_t check_steps(const CallOrigin& origin, const BufferLayout& l, std::size_t size) {
+  origin.require(l.is_regular,
                  "an mdspan without strides is no buffer: pass one whose mapping is_strided()");
   std::array<std::pair<std::size_t, std::size_t>, BufferView::most_dimensions>
       steps;  // strides, then extents
@@ -126,8 +127,8 @@ inline std::size_t check_steps(const Caller& caller, const BufferLayout& l, std:
                           __builtin_add_overflow(span, further, &further) ||
                           __builtin_mul_overflow(further, bytes_of_unit(l, size), &bytes) ||
                           bytes > PTRDIFF_MAX;
-    if (too_much) refuse_span(caller, l, size);
-    if (stride < span) refuse_own_overlap(caller, l, size);
+    if (too_much) refuse_span(origin, l, size);
+    if (stride < span) refuse_own_overlap(origin, l, size);
     span = further;
     count *= extent;
   }
@@ -161,10 +162,10 @@ inline const BufferView* view_of_steps(const BufferLayout& l, std::size_t size, 
 // -- Lists
 
 /// The elements of a list; refuses lengths and displacements that make no buffer.
-inline std::size_t check_list(const Caller& caller, const BufferLayout& l, std::size_t size) {
+inline std::size_t check_list(const CallOrigin& origin, const BufferLayout& l, std::size_t size) {
   const std::size_t n = l.lengths.size();
   if (l.displacements.size() != n) {
-    caller.refuse(joined({"the ", l.name, " has ", n, " lengths and ", l.displacements.size(),
+    origin.refuse(joined({"the ", l.name, " has ", n, " lengths and ", l.displacements.size(),
                           " displacements: pass one of each for each block"}));
   }
   const std::size_t most = static_cast<std::size_t>(PTRDIFF_MAX) / bytes_of_unit(l, size);
@@ -174,7 +175,7 @@ inline std::size_t check_list(const Caller& caller, const BufferLayout& l, std::
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t length = l.lengths[i];
     if (l.lengths.is_negative(i)) {
-      caller.refuse(joined({"the length of block ", i, " of the ", l.name, " is ",
+      origin.refuse(joined({"the length of block ", i, " of the ", l.name, " is ",
                             static_cast<std::int64_t>(length), ": lengths start at 0"}));
     }
     if (length == 0) continue;
@@ -184,13 +185,13 @@ inline std::size_t check_list(const Caller& caller, const BufferLayout& l, std::
                         __builtin_add_overflow(magnitude(displacement_of(l, i)), end, &end) ||
                         end > most;
     if (is_far) {
-      caller.refuse(joined({"block ", i, " of the ", l.name, ", ", length, " elements from ",
+      origin.refuse(joined({"block ", i, " of the ", l.name, ", ", length, " elements from ",
                             l.unit == 0 ? "" : "byte ", displacement_of(l, i),
                             " on, ends more than PTRDIFF_MAX bytes from its address: pass a "
                             "shorter block, or another displacement"}));
     }
     if (__builtin_add_overflow(count, length, &count) || count > most_elements) {
-      caller.refuse_count(count, size);
+      origin.refuse_count(count, size);
     }
   }
   return count;
@@ -209,29 +210,30 @@ inline CheckedLayout view_of_checked(const BufferLayout& l, std::size_t count, s
 }
 
 /// Checks a layout, whose view is made in `room` unless it has one.
-inline CheckedLayout check_layout(const Caller& caller, const BufferLayout& l, std::size_t size,
+inline CheckedLayout check_layout(const CallOrigin& origin, const BufferLayout& l, std::size_t size,
                                   bool is_written, BufferView& room) {
   if (!l.is_list) {
-    const std::size_t count = check_steps(caller, l, size);
+    const std::size_t count = check_steps(origin, l, size);
     return {count, 0, count == 0 ? nullptr : view_of_steps(l, size, room)};
   }
-  const std::size_t count = check_list(caller, l, size);
+  const std::size_t count = check_list(origin, l, size);
   if (count == 0) return {};
-  if (is_written) check_list_disjoint(caller, l, size);
-  if (l.made != nullptr) return {count, 0, l.made};
-  return look_at_blocks(caller, [&] { return view_of_checked(l, count, size, room); });
+  if (is_written) check_list_disjoint(origin, l, size);
+  if (l.cached_view != nullptr) return {count, 0, l.cached_view};
+  return look_at_blocks(origin, [&] { return view_of_checked(l, count, size, room); });
 }
 
 // -- Calls
 
-PAPCOLL_DECL void count_passed(const Caller& caller, LayoutArguments& layouts, CallArguments& a) {
+PAPCOLL_DECL void check_passed_lengths(const CallOrigin& origin, LayoutArguments& layouts,
+                                       CallArguments& a) {
   auto& both = static_cast<PassedLayouts&>(layouts);
-  both.is_counted = true;
-  caller.core.require_no_call();
-  CallBlocks& views = caller.core.blocks;
-  const auto [in, out] = buffers_of(caller.collective, caller.rank() == a.root);
+  both.has_lengths = true;
+  origin.core.require_no_call();
+  CallBlocks& views = origin.core.blocks;
+  const auto [in, out] = buffers_of(origin.collective, origin.rank() == a.root);
   const auto checked = [&](const BufferLayout& l, bool is_written, BufferView& view) {
-    return check_layout(caller, l, a.reducer.size, is_written, view);
+    return check_layout(origin, l, a.reducer.size, is_written, view);
   };
   both.in.name = both.in_place ? "buffer" : "input";
   both.out.name = "output";
@@ -255,11 +257,11 @@ inline bool lie_alike(const BufferView* a, const BufferView* b) noexcept {
   return a == b || (a != nullptr && b != nullptr && *a == *b);
 }
 
-PAPCOLL_DECL void lay_passed(const Caller& caller, LayoutArguments& layouts, Call& call,
-                             std::size_t in_count, std::size_t out_count, bool) {
+PAPCOLL_DECL void make_passed_views(const CallOrigin& origin, LayoutArguments& layouts, Call& call,
+                                    std::size_t in_count, std::size_t out_count, bool) {
   const auto& both = static_cast<const PassedLayouts&>(layouts);
   if constexpr (assertion_level > 0) {
-    check_pointers(caller, call.in, in_count, call.out, out_count);
+    check_pointers(origin, call.in, in_count, call.out, out_count);
   }
   call.in_view = both.in_view;
   call.out_view = both.out_view;
@@ -267,7 +269,7 @@ PAPCOLL_DECL void lay_passed(const Caller& caller, LayoutArguments& layouts, Cal
   if (both.in_place) return;
   const bool in_place = call.in == call.out && in_count == out_count &&
                         !has_own_place(call.collective) && lie_alike(call.in_view, call.out_view);
-  if (!in_place) check_disjoint(caller, call, in_count, out_count);
+  if (!in_place) check_disjoint(origin, call, in_count, out_count);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

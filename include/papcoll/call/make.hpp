@@ -224,15 +224,15 @@ template <class P, class... Ps> void run_packed(TeamCore& core, PackedArguments<
                             !PackedArguments<P>::has_blocks && P::by_kinds.algorithm < 0;
   constexpr bool is_chosen = named_by<Ps...>() == Named::nothing;
   if constexpr (is_plain && (!is_chosen || chooses<CollectiveTag<c>>)) {
-    const Caller caller{core, c};
-    make_elementwise_call(caller, a, collective_traits[static_cast<std::size_t>(c)]);
+    const CallOrigin origin{core, c};
+    make_elementwise_call(origin, a, collective_traits[static_cast<std::size_t>(c)]);
     constexpr bool commutes = !is_reduction(c) || is_commutative<typename P::Op, typename P::T>;
     const AlgorithmSpec& spec = spec_of_policies<c, false, commutes, Ps...>();
     if constexpr (is_chosen) {
-      Chosen<c>::run(caller, spec, a);
+      Chosen<c>::run(origin, spec, a);
     } else {
       constexpr auto run = runner_of<Ps...>();
-      run(caller, spec, a);
+      run(origin, spec, a);
     }
   } else {
     run_call(core, a, route_for<P, Ps...>);

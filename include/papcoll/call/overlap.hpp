@@ -191,24 +191,24 @@ inline Region region_of(const BufferView* view, const std::byte* address, std::s
 }
 
 /// As look(), which may allocate; refuses the call where there is no memory.
-template <class Look> auto look_at_blocks(const Caller& caller, const Look& look) {
+template <class Look> auto look_at_blocks(const CallOrigin& origin, const Look& look) {
   try {
     return look();
   } catch (const std::bad_alloc&) {
-    caller.refuse("there is no memory to look at the blocks of input and output: pass fewer");
+    origin.refuse("there is no memory to look at the blocks of input and output: pass fewer");
   }
 }
 
 /// Refuses input and output that have a byte in common; the call knows their views.
-inline void check_disjoint(const Caller& caller, const Call& call, std::size_t in_count,
+inline void check_disjoint(const CallOrigin& origin, const Call& call, std::size_t in_count,
                            std::size_t out_count) {
   if (assertion_level == 0 || in_count == 0 || out_count == 0) return;
   const std::size_t size = call.reducer.size;
-  const bool share = look_at_blocks(caller, [&] {
+  const bool share = look_at_blocks(origin, [&] {
     return share_bytes(region_of(call.in_view, call.in, in_count, size),
                        region_of(call.out_view, call.out, out_count, size));
   });
-  caller.require(
+  origin.require(
       !share,
       "input and output overlap: pass one buffer (in place), or two that have no element "
       "in common");
@@ -234,8 +234,8 @@ inline std::ptrdiff_t end_of(const BufferLayout& l, std::size_t i, std::size_t w
 }
 
 /// Refuses a list two of whose blocks have an element in common.
-inline void check_list_disjoint(const Caller& caller, const BufferLayout& l, std::size_t size) {
-  const auto blocks = look_at_blocks(caller, [&] {
+inline void check_list_disjoint(const CallOrigin& origin, const BufferLayout& l, std::size_t size) {
+  const auto blocks = look_at_blocks(origin, [&] {
     const std::size_t width = units_of_element(l, size);
     Vector<PlacedBlock> all;
     for (std::size_t i = 0; i < l.lengths.size(); ++i) {
@@ -248,7 +248,7 @@ inline void check_list_disjoint(const Caller& caller, const BufferLayout& l, std
     const PlacedBlock& a = blocks[i - 1];
     const PlacedBlock& b = blocks[i];
     if (b.first >= a.end) continue;
-    caller.refuse(
+    origin.refuse(
         joined({"blocks ", std::min(a.number, b.number), " and ", std::max(a.number, b.number),
                 " of the ", l.name, " overlap, at ", l.unit == 0 ? "element " : "byte ", b.first,
                 ": pass displacements at least a block's length apart"}));

@@ -94,7 +94,7 @@ struct ResolvedAlgorithm {
 
 /// Makes one of a checked call. `named` keeps alive what the spec borrows, `owned` what the call
 /// does.
-PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
+PAPCOLL_DECL Persistent prepare_call(const CallOrigin& origin, const AlgorithmSpec& spec,
                                      const Call& call, const CallActions& actions,
                                      const Algorithm& named, Shared<const void> owned);
 
@@ -155,11 +155,11 @@ namespace detail {
 /// A call that was checked, and what of its way through the library stays from time to time.
 class PreparedCall : Pinned {
  public:
-  [[gnu::cold]] PreparedCall(const Caller& caller, const AlgorithmSpec& spec, const Call& call,
+  [[gnu::cold]] PreparedCall(const CallOrigin& origin, const AlgorithmSpec& spec, const Call& call,
                              const CallActions& actions, const Algorithm& named,
                              Shared<const void> owned)
-      : core_(caller.core.share()),
-        collective_(caller.collective),
+      : core_(origin.core.share()),
+        collective_(origin.collective),
         call_(call),
         actions_(actions),
         named_(named),
@@ -190,16 +190,16 @@ class PreparedCall : Pinned {
     require_buffers(true);
     Call call = call_;
     if (!start_is_resolved_ && !core_->broken()) {
-      start_plan_ = plan_of(actions_.resolve(caller(true), spec_, call));
+      start_plan_ = plan_of(actions_.resolve(origin(true), spec_, call));
       start_is_resolved_ = true;
       call = call_;
     }
     call.plan = start_plan_.plan == nullptr ? nullptr : &start_plan_;
-    return actions_.start(caller(true), spec_, call, owned_);
+    return actions_.start(origin(true), spec_, call, owned_);
   }
 
  private:
-  Caller caller(bool non_blocking = false) const {
+  CallOrigin origin(bool non_blocking = false) const {
     return {*core_, collective_, non_blocking, call_.counts != nullptr};
   }
 
@@ -214,7 +214,7 @@ class PreparedCall : Pinned {
 
   void require_buffers(bool non_blocking) const {
     if (!buffers_.freed()) return;
-    caller(non_blocking)
+    origin(non_blocking)
         .refuse(
             "the shared_vector that was its buffer when it was made persistent was freed, or "
             "has grown and lies elsewhere: make it anew");
@@ -228,7 +228,7 @@ class PreparedCall : Pinned {
     }
     if (algorithm_ != nullptr) return core.run(*algorithm_, fingerprint_, call_);
     Call call = call_;
-    actions_.run(caller(), spec_, call);
+    actions_.run(origin(), spec_, call);
   }
 
   /// The plan is kept, so that no call makes it again. Empty: the call runs by no plan that is
@@ -245,7 +245,7 @@ class PreparedCall : Pinned {
   /// Finds out what runs, as far as that is known before the call.
   [[gnu::cold]] void resolve() {
     TeamCore& core = *core_;
-    const ResolvedAlgorithm resolved = actions_.resolve(caller(), spec_, call_);
+    const ResolvedAlgorithm resolved = actions_.resolve(origin(), spec_, call_);
     algorithm_ = resolved.arrival;
     plan_ = plan_of(resolved);
     call_.plan = plan_.plan == nullptr ? nullptr : &plan_;
@@ -283,24 +283,24 @@ class PreparedCall : Pinned {
   WatchedBuffers buffers_;
 };
 
-PAPCOLL_DECL ResolvedAlgorithm resolve_spec(const Caller& caller, const AlgorithmSpec& spec,
+PAPCOLL_DECL ResolvedAlgorithm resolve_spec(const CallOrigin& origin, const AlgorithmSpec& spec,
                                             Call& call) {
   apply_contract(call, spec);
   if (spec.hierarchical != nullptr) return {};  // checks itself, phase by phase
-  const TransportTable& transport = transport_for(caller, spec, call.memory);
+  const TransportTable& transport = transport_for(origin, spec, call.memory);
   if (spec.arrival == nullptr) {
-    check_named_schedule(caller, spec, call);
+    check_named_schedule(origin, spec, call);
     const bool in_rank_order = !spec.order && spec.tickets == nullptr;
     return {nullptr, in_rank_order ? spec.schedule : AnySchedule{}};
   }
-  check_arrival(caller, *spec.arrival, transport, call);
+  check_arrival(origin, *spec.arrival, transport, call);
   return {transport.make_context == nullptr ? spec.arrival : nullptr, {}};
 }
 
-PAPCOLL_DECL Persistent prepare_call(const Caller& caller, const AlgorithmSpec& spec,
+PAPCOLL_DECL Persistent prepare_call(const CallOrigin& origin, const AlgorithmSpec& spec,
                                      const Call& call, const CallActions& actions,
                                      const Algorithm& named, Shared<const void> owned) {
-  return Persistent{make_owned<PreparedCall>(caller, spec, call, actions, named, std::move(owned))};
+  return Persistent{make_owned<PreparedCall>(origin, spec, call, actions, named, std::move(owned))};
 }
 
 }  // namespace detail

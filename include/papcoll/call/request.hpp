@@ -179,25 +179,25 @@ PAPCOLL_DECL Shared<const void> with_views(Call& call, Shared<const void> owned)
 }
 
 /// Starts a checked call.
-PAPCOLL_DECL Request start_checked(const Caller& caller, const AlgorithmSpec& spec,
+PAPCOLL_DECL Request start_checked(const CallOrigin& origin, const AlgorithmSpec& spec,
                                    const TransportTable& transport, const Call& call,
                                    Shared<const void> owned) {
-  RequestRun* const plan_run = caller.core.start(spec.schedule, transport, call, spec.order);
+  RequestRun* const plan_run = origin.core.start(spec.schedule, transport, call, spec.order);
   if (plan_run == nullptr) return {};
-  return {caller.core, *plan_run, std::move(owned)};
+  return {origin.core, *plan_run, std::move(owned)};
 }
 
-PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+PAPCOLL_DECL Request start_spec(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call,
                                 Shared<const void> owned) {
   if (spec.hierarchical != nullptr) {
-    refuse_call(caller.core, {call.collective, true, call.counts != nullptr},
+    refuse_call(origin.core, {call.collective, true, call.counts != nullptr},
                 *first_requirement(requirement::blocking_call), {.algorithm = "Hierarchical"});
   }
-  const TransportTable& transport = transport_for(caller, spec, call.memory);
+  const TransportTable& transport = transport_for(origin, spec, call.memory);
   apply_contract(call, spec);
-  if (spec.arrival != nullptr) check_arrival(caller, *spec.arrival, transport, call);
-  check_named_schedule(caller, spec, call);
-  return start_checked(caller, spec, transport, call, std::move(owned));
+  if (spec.arrival != nullptr) check_arrival(origin, *spec.arrival, transport, call);
+  check_named_schedule(origin, spec, call);
+  return start_checked(origin, spec, transport, call, std::move(owned));
 }
 
 }  // namespace detail

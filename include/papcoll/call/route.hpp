@@ -21,13 +21,14 @@ namespace detail {
 
 /// Each checks the call against what the spec names, and runs it: an arrival-driven algorithm, a
 /// static schedule in the order of the ranks, or whatever it is.
-PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call);
-PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, Call& call);
-PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+PAPCOLL_DECL void run_arrival_driven(const CallOrigin& origin, const AlgorithmSpec& spec,
+                                     Call& call);
+PAPCOLL_DECL void run_schedule(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call);
+PAPCOLL_DECL void run_spec(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call);
 
 /// Checks the transport that the spec names, and runs an algorithm of its endpoint: see
 /// ScheduledCalls::run_at_endpoint(). All else has been checked.
-PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+PAPCOLL_DECL void run_at_endpoint(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call,
                                   std::uint32_t id, std::string_view name,
                                   void (&run)(Endpoint&, std::uint32_t sequence, Waiter&,
                                               const Call&));
@@ -36,27 +37,27 @@ struct ResolvedAlgorithm;
 
 /// Checks the call against what the spec names, and starts it. `owned` keeps alive what the call's
 /// reducer points to.
-PAPCOLL_DECL Request start_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+PAPCOLL_DECL Request start_spec(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call,
                                 Shared<const void> owned);
 
 /// The algorithm of a prepared call whose spec leaves nothing open.
-PAPCOLL_DECL ResolvedAlgorithm resolve_spec(const Caller& caller, const AlgorithmSpec& spec,
+PAPCOLL_DECL ResolvedAlgorithm resolve_spec(const CallOrigin& origin, const AlgorithmSpec& spec,
                                             Call& call);
 
 /// The functions of a spec that leaves the algorithm open, which automatic.hpp then chooses.
 template <Collective C> struct Chosen {
-  static void run(const Caller& caller, const AlgorithmSpec& spec, Call& call);
-  static Request start(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+  static void run(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call);
+  static Request start(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call,
                        Shared<const void> owned);
-  static ResolvedAlgorithm resolve(const Caller& caller, const AlgorithmSpec& spec, Call& call);
+  static ResolvedAlgorithm resolve(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call);
 };
 
 /// What a call does when it is asked to, once its collective and what it names are known.
 struct CallActions {
-  void (*run)(const Caller&, const AlgorithmSpec&, Call&);
-  Request (*start)(const Caller&, const AlgorithmSpec&, Call&, Shared<const void>);
+  void (*run)(const CallOrigin&, const AlgorithmSpec&, Call&);
+  Request (*start)(const CallOrigin&, const AlgorithmSpec&, Call&, Shared<const void>);
   /// Checks a call, blocking or not as its caller has it.
-  ResolvedAlgorithm (*resolve)(const Caller&, const AlgorithmSpec&, Call&);
+  ResolvedAlgorithm (*resolve)(const CallOrigin&, const AlgorithmSpec&, Call&);
 };
 
 /// True in a file that includes what chooses algorithms (automatic.hpp). Files with
@@ -159,24 +160,24 @@ template <Way W, Collective C, bool Commutes, class... Ps> constexpr Route route
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
-PAPCOLL_DECL void Caller::refuse(const std::string& what) const {
-  core.invalid.refuse(called(), what);
+PAPCOLL_DECL void CallOrigin::refuse(const std::string& what) const {
+  core.invalid.refuse(label(), what);
 }
 
-PAPCOLL_DECL void Caller::refuse_length(std::size_t found, std::size_t needed,
-                                        const char* what) const {
+PAPCOLL_DECL void CallOrigin::refuse_length(std::size_t found, std::size_t needed,
+                                            const char* what) const {
   refuse(joined({what, " (found ", found, ", needed ", needed, ")"}));
 }
 
-PAPCOLL_DECL void Caller::refuse_count(std::size_t count, std::size_t bytes_of_one) const {
+PAPCOLL_DECL void CallOrigin::refuse_count(std::size_t count, std::size_t bytes_of_one) const {
   refuse(joined({"a count of ", count, " elements of ", bytes_of_one, " bytes is too much for ",
                  size(),
                  " ranks: together they would have more than PTRDIFF_MAX bytes; pass a smaller "
                  "one, or make several calls"}));
 }
 
-PAPCOLL_DECL void Caller::refuse_sum(std::span<const std::size_t> of_rank,
-                                     std::size_t bytes_of_one) const {
+PAPCOLL_DECL void CallOrigin::refuse_sum(std::span<const std::size_t> of_rank,
+                                         std::size_t bytes_of_one) const {
   // The first that is too much.
   std::size_t left = PTRDIFF_MAX / bytes_of_one;
   std::size_t r = 0;
@@ -184,7 +185,8 @@ PAPCOLL_DECL void Caller::refuse_sum(std::span<const std::size_t> of_rank,
   refuse_count(of_rank[r], bytes_of_one);
 }
 
-PAPCOLL_DECL bool Caller::are_too_many(std::size_t count, std::size_t bytes_of_one) const noexcept {
+PAPCOLL_DECL bool CallOrigin::are_too_many(std::size_t count,
+                                           std::size_t bytes_of_one) const noexcept {
   std::size_t bytes = 0;
   const bool wraps = __builtin_mul_overflow(count, bytes_of_one, &bytes) ||
                      __builtin_mul_overflow(bytes, ranks(), &bytes);
@@ -193,8 +195,10 @@ PAPCOLL_DECL bool Caller::are_too_many(std::size_t count, std::size_t bytes_of_o
 
 PAPCOLL_DECL int rank_of(const TeamCore& core) noexcept { return core.rank(); }
 PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept {
-  const TeamEnvironment& s = core.environment();
-  return s.node != nullptr || s.machine == nullptr ? nullptr : &s.machine->get();
+  const TeamEnvironment& environment = core.environment();
+  return environment.node != nullptr || environment.machine == nullptr
+             ? nullptr
+             : &environment.machine->get();
 }
 
 [[gnu::cold]] PAPCOLL_DECL const std::string& why_no_ipc_of(const TeamCore& core) noexcept {
@@ -203,65 +207,65 @@ PAPCOLL_DECL const Machine* several_nodes_of(const TeamCore& core) noexcept {
 
 PAPCOLL_DECL int size_of(const TeamCore& core) noexcept { return core.size(); }
 
-PAPCOLL_DECL const TransportTable& transport_for(const Caller& caller, const AlgorithmSpec& s,
-                                                 MemoryKind memory) {
-  TeamCore& core = caller.core;
-  const TransportTable* transport = s.transport;
+PAPCOLL_DECL const TransportTable& transport_for(const CallOrigin& origin,
+                                                 const AlgorithmSpec& spec, MemoryKind memory) {
+  TeamCore& core = origin.core;
+  const TransportTable* transport = spec.transport;
   try {
     if (transport == nullptr) {
-      transport = &s.find_transport(core.environment(), s.transport_name);
-      if (s.transport_name.empty()) return *transport;
+      transport = &spec.find_transport(core.environment(), spec.transport_name);
+      if (spec.transport_name.empty()) return *transport;
     }
     core.connections.require(*transport);
   } catch (const transport_unavailable& problem) {
-    core.invalid.notify_peers(caller.non_blocking, problem.what());
+    core.invalid.notify_peers(origin.non_blocking, problem.what());
     throw;
   }
   if ((transport->offers & capability::device_memory) != 0 && memory == MemoryKind::host) {
     core.invalid.refuse<unsupported_call>(
-        caller.called(), joined({transport->name, " moves memory of devices: call papcoll::gpu::",
-                                 name_of(caller.collective), ", or take another transport"}));
+        origin.label(), joined({transport->name, " moves memory of devices: call papcoll::gpu::",
+                                name_of(origin.collective), ", or take another transport"}));
   }
   return *transport;
 }
 
-PAPCOLL_DECL void check_arrival(const Caller& caller, const ArrivalAlgorithm& algorithm,
+PAPCOLL_DECL void check_arrival(const CallOrigin& origin, const ArrivalAlgorithm& algorithm,
                                 const TransportTable& transport, const Call& call) {
-  TeamCore& core = caller.core;
+  TeamCore& core = origin.core;
   TeamOffers offers{.ranks = core.size(), .chunk_bytes = core.options().chunk_bytes};
   if (!core.on_one_node()) offers.bits &= ~requirement::common_memory;
   if (transport.context != algorithm.context) {
     offers.bits &= ~(requirement::compiled_context | requirement::node_memory);
     offers.bits |= transport.offers & requirement::node_memory;
   }
-  require_able(core, caller.called(), algorithm, needs_in_call(algorithm, call), call, offers,
+  require_able(core, origin.label(), algorithm, needs_in_call(algorithm, call), call, offers,
                transport.name);
 }
 
-PAPCOLL_DECL void check_schedule(const Caller& caller, const AnySchedule& schedule,
+PAPCOLL_DECL void check_schedule(const CallOrigin& origin, const AnySchedule& schedule,
                                  const Call& call) {
   const AlgorithmNeeds needs = needs_in_call(schedule, call);
   if (needs.serves && needs.bits == 0) return;
-  require_able(caller.core, caller.called(), schedule, needs, call);
+  require_able(origin.core, origin.label(), schedule, needs, call);
 }
 
 /// Checks a schedule in the order that a spec names.
-PAPCOLL_DECL void check_named_schedule(const Caller& caller, const AlgorithmSpec& spec,
+PAPCOLL_DECL void check_named_schedule(const CallOrigin& origin, const AlgorithmSpec& spec,
                                        const Call& call) {
   if (const TicketedAlgorithm* const drawn = spec.tickets) {
-    require_able(caller.core, caller.called(), *drawn, needs_in_call(*drawn, call), call);
+    require_able(origin.core, origin.label(), *drawn, needs_in_call(*drawn, call), call);
   }
-  check_schedule(caller, spec.schedule, call);
+  check_schedule(origin, spec.schedule, call);
 }
 
 /// Runs what a spec names on its transport, where nothing is left to check.
-PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
+PAPCOLL_DECL void run_checked(const CallOrigin& origin, const AlgorithmSpec& spec,
                               const TransportTable& transport, const Call& call) {
   if (spec.arrival != nullptr) {
-    with_contiguous_buffers(caller.core, call,
-                            [&](const Call& c) { caller.core.run(*spec.arrival, transport, c); });
+    with_contiguous_buffers(origin.core, call,
+                            [&](const Call& c) { origin.core.run(*spec.arrival, transport, c); });
   } else {
-    caller.core.run(spec.schedule, transport, call, spec.order, spec.tickets != nullptr);
+    origin.core.run(spec.schedule, transport, call, spec.order, spec.tickets != nullptr);
   }
 }
 
@@ -269,52 +273,53 @@ PAPCOLL_DECL void run_checked(const Caller& caller, const AlgorithmSpec& spec,
 /// true. Used only if something was ever registered. Takes the call by value, so that a compiler
 /// still knows afterwards what the caller's is.
 template <class Run>
-[[gnu::noinline]] bool run_in_arena(const Caller& caller, Call call, const Run& run) {
-  CallInArena moved{*caller.core.registrations(), call, caller.rank(), caller.size()};
+[[gnu::noinline]] bool run_in_arena(const CallOrigin& origin, Call call, const Run& run) {
+  CallInArena moved{*origin.core.registrations(), call, origin.rank(), origin.size()};
   if (!moved.any()) return false;
   run(moved.call());
   moved.finish();
   return true;
 }
 
-PAPCOLL_DECL void run_arrival_driven(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
-  const auto again = [&](Call& moved) { run_arrival_driven(caller, spec, moved); };
-  if (caller.core.registrations() != nullptr && run_in_arena(caller, call, again)) return;
-  const TransportTable& transport = transport_for(caller, spec, call.memory);
+PAPCOLL_DECL void run_arrival_driven(const CallOrigin& origin, const AlgorithmSpec& spec,
+                                     Call& call) {
+  const auto again = [&](Call& moved) { run_arrival_driven(origin, spec, moved); };
+  if (origin.core.registrations() != nullptr && run_in_arena(origin, call, again)) return;
+  const TransportTable& transport = transport_for(origin, spec, call.memory);
   apply_contract(call, spec);
-  check_arrival(caller, *spec.arrival, transport, call);
-  run_checked(caller, spec, transport, call);
+  check_arrival(origin, *spec.arrival, transport, call);
+  run_checked(origin, spec, transport, call);
 }
 
-PAPCOLL_DECL void run_schedule(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
-  const TransportTable& transport = transport_for(caller, spec, call.memory);
+PAPCOLL_DECL void run_schedule(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call) {
+  const TransportTable& transport = transport_for(origin, spec, call.memory);
   apply_contract(call, spec);
-  check_schedule(caller, spec.schedule, call);
-  caller.core.run_in_rank_order(spec.schedule, transport, call);
+  check_schedule(origin, spec.schedule, call);
+  origin.core.run_in_rank_order(spec.schedule, transport, call);
 }
 
-PAPCOLL_DECL void run_at_endpoint(const Caller& caller, const AlgorithmSpec& spec, Call& call,
+PAPCOLL_DECL void run_at_endpoint(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call,
                                   std::uint32_t id, std::string_view name, RunAtEndpoint& run) {
-  const TransportTable& transport = transport_for(caller, spec, MemoryKind::device);
+  const TransportTable& transport = transport_for(origin, spec, MemoryKind::device);
   apply_contract(call, spec);
-  if (!name.empty()) caller.core.counts.add(call.collective, name);
-  caller.core.scheduled.run_at_endpoint(id, transport, call, run);
+  if (!name.empty()) origin.core.counts.add(call.collective, name);
+  origin.core.scheduled.run_at_endpoint(id, transport, call, run);
 }
 
-PAPCOLL_DECL void run_spec(const Caller& caller, const AlgorithmSpec& spec, Call& call) {
+PAPCOLL_DECL void run_spec(const CallOrigin& origin, const AlgorithmSpec& spec, Call& call) {
   if (spec.hierarchical != nullptr) {
-    const auto again = [&](Call& moved) { run_spec(caller, spec, moved); };
-    if (caller.core.registrations() != nullptr && run_in_arena(caller, call, again)) return;
+    const auto again = [&](Call& moved) { run_spec(origin, spec, moved); };
+    if (origin.core.registrations() != nullptr && run_in_arena(origin, call, again)) return;
     apply_contract(call, spec);
-    return with_contiguous_buffers(caller.core, call, [&](const Call& c) {
-      spec.run_hierarchical(caller.core, *spec.hierarchical, c);
+    return with_contiguous_buffers(origin.core, call, [&](const Call& c) {
+      spec.run_hierarchical(origin.core, *spec.hierarchical, c);
     });
   }
-  if (spec.arrival != nullptr) return run_arrival_driven(caller, spec, call);
-  const TransportTable& transport = transport_for(caller, spec, call.memory);
+  if (spec.arrival != nullptr) return run_arrival_driven(origin, spec, call);
+  const TransportTable& transport = transport_for(origin, spec, call.memory);
   apply_contract(call, spec);
-  check_named_schedule(caller, spec, call);
-  run_checked(caller, spec, transport, call);
+  check_named_schedule(origin, spec, call);
+  run_checked(origin, spec, transport, call);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

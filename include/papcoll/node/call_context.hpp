@@ -18,7 +18,7 @@ namespace detail {
 
 /// The first part of CallContext: who takes part, and what each tells the others.
 template <class S>
-concept CallFlags = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
+concept CallFlags = requires(S& ctx, const S& c, int r, std::uint32_t k, const std::byte* from,
                              std::size_t n, const BufferDescriptor& buffers) {
   { c.rank() } -> std::same_as<int>;
   { c.size() } -> std::same_as<int>;
@@ -26,63 +26,63 @@ concept CallFlags = requires(S& s, const S& c, int r, std::uint32_t k, const std
   { c.buffers() } -> std::same_as<std::uint32_t>;
   { c.results() } -> std::same_as<std::uint32_t>;
   { c.chunk_bytes() } -> std::same_as<std::size_t>;
-  s.announce(from, n, k);
-  s.expose(buffers, k);
-  s.publish(k, r);
-  { s.arrived(r, k) } -> std::same_as<bool>;
-  { s.matches(r) } -> std::same_as<bool>;
-  { s.claim() } -> std::same_as<bool>;
-  { s.leader() } -> std::same_as<int>;
-  s.publish_stage(k);
-  { s.stage_reached(r, k) } -> std::same_as<bool>;
-  s.release(k, from, n);
-  { s.released(k) } -> std::same_as<bool>;
-  s.note_all_arrived();
-  s.fail(r);
-  s.fail_with(std::string{});
+  ctx.announce(from, n, k);
+  ctx.expose(buffers, k);
+  ctx.publish(k, r);
+  { ctx.arrived(r, k) } -> std::same_as<bool>;
+  { ctx.matches(r) } -> std::same_as<bool>;
+  { ctx.claim() } -> std::same_as<bool>;
+  { ctx.leader() } -> std::same_as<int>;
+  ctx.publish_stage(k);
+  { ctx.stage_reached(r, k) } -> std::same_as<bool>;
+  ctx.release(k, from, n);
+  { ctx.released(k) } -> std::same_as<bool>;
+  ctx.note_all_arrived();
+  ctx.fail(r);
+  ctx.fail_with(std::string{});
 };
 
 /// The memory that chunks go through, and what copies and combines them.
 template <class S>
-concept CallBuffers = requires(S& s, const S& c, int r, std::uint32_t k, const std::byte* from,
+concept CallBuffers = requires(S& ctx, const S& c, int r, std::uint32_t k, const std::byte* from,
                                std::byte* to, std::size_t n) {
-  { s.chunk_buffer(r, k) } -> std::same_as<std::byte*>;
-  { s.result_buffer(k) } -> std::same_as<std::byte*>;
-  { s.small(r) } -> std::same_as<const std::byte*>;
-  { s.small_result() } -> std::same_as<const std::byte*>;
-  s.expect(r, k, n, n);
-  s.expect_again(n, n);
-  s.write(to, from, n);
-  s.read(to, from, n);
+  { ctx.chunk_buffer(r, k) } -> std::same_as<std::byte*>;
+  { ctx.result_buffer(k) } -> std::same_as<std::byte*>;
+  { ctx.small(r) } -> std::same_as<const std::byte*>;
+  { ctx.small_result() } -> std::same_as<const std::byte*>;
+  ctx.expect(r, k, n, n);
+  ctx.expect_again(n, n);
+  ctx.write(to, from, n);
+  ctx.read(to, from, n);
   { c.streams(n) } -> std::same_as<bool>;
-  s.stream(to, from, n);
-  s.reduce(to, from, from, n);
-  s.reduce_for_peers(to, from, from, n);
-  { s.pending() } -> std::same_as<int*>;
+  ctx.stream(to, from, n);
+  ctx.reduce(to, from, from, n);
+  ctx.reduce_for_peers(to, from, from, n);
+  { ctx.pending() } -> std::same_as<int*>;
 };
 
 /// The order of arrival, and work that ranks claim.
-template <class S> concept CallTickets = requires(S& s, const S& c, int r, std::uint32_t k) {
-  { s.draw_ticket() } -> std::same_as<int>;
+template <class S> concept CallTickets = requires(S& ctx, const S& c, int r, std::uint32_t k) {
+  { ctx.draw_ticket() } -> std::same_as<int>;
   { c.holder(r) } -> std::same_as<int>;
   { c.work(k) } -> std::same_as<std::uint32_t>;
-  { s.try_claim(k, k, k) } -> std::same_as<bool>;
-  s.complete(k, k);
-  s.unclaim(k, k);
+  { ctx.try_claim(k, k, k) } -> std::same_as<bool>;
+  ctx.complete(k, k);
+  ctx.unclaim(k, k);
 };
 
 /// Reading buffers of peers where they are, and private memory to do so.
-template <class S> concept PeerReading = requires(S& s, const S& c, int r, std::size_t n) {
+template <class S> concept PeerReading = requires(S& ctx, const S& c, int r, std::size_t n) {
   { c.peers() } -> std::same_as<const PeerMemory&>;
   { c.exposed_by(r) } -> std::same_as<BufferDescriptor>;
-  { s.begin_reading() } -> std::same_as<bool>;
-  { s.end_reading() } -> std::same_as<bool>;
+  { ctx.begin_reading() } -> std::same_as<bool>;
+  { ctx.end_reading() } -> std::same_as<bool>;
   { c.scratch_bytes() } -> std::same_as<std::size_t>;
-  { s.scratch(n) } -> std::same_as<std::byte*>;
-  { s.pool(n) } -> std::same_as<std::byte*>;
-  { s.shared_pool(n) } -> std::same_as<std::byte*>;
-  { s.pools_hold(n) } -> std::same_as<bool>;
-  { s.use_pool() } -> std::same_as<bool>;
+  { ctx.scratch(n) } -> std::same_as<std::byte*>;
+  { ctx.pool(n) } -> std::same_as<std::byte*>;
+  { ctx.shared_pool(n) } -> std::same_as<std::byte*>;
+  { ctx.pools_hold(n) } -> std::same_as<bool>;
+  { ctx.use_pool() } -> std::same_as<bool>;
 };
 
 }  // namespace detail
@@ -254,9 +254,9 @@ struct Chunks {
 };
 
 /// Returns true if the kernel copies from private buffers of peers, false if peers stage them.
-inline bool pulls_first(const CallContext auto& s, const Call& c) noexcept {
-  if (c.reach == PeerReach::by_option) return s.peers().prefers_pulls();
-  return c.reach == PeerReach::pulled && s.peers().pulls();
+inline bool pulls_first(const CallContext auto& ctx, const Call& c) noexcept {
+  if (c.reach == PeerReach::by_option) return ctx.peers().prefers_pulls();
+  return c.reach == PeerReach::pulled && ctx.peers().pulls();
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

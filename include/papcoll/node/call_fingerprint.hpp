@@ -162,12 +162,12 @@ struct ComparedCalls {
     return CallFingerprint::difference(first.fingerprint, first.rank, last.fingerprint, last.rank);
   }
 
-  struct Caller {
+  struct RankCall {
     CallFingerprint fingerprint;
     int rank;
   };
-  Caller first;  ///< of the ranks compared; if they differ, of the two
-  Caller last;
+  RankCall first;  ///< of the ranks compared; if they differ, of the two
+  RankCall last;
   bool differ;
   char text[240] = {};  ///< what a rank whose call was invalid says of it
 

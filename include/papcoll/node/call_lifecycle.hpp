@@ -46,9 +46,9 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   /// control block.
   [[gnu::cold]] bool earlier_call_matched() noexcept {
     UncheckedCall& u = unchecked_[epoch_ % ControlBlock::epoch_slots];
-    if (u.asks != Asks::nothing) [[unlikely]] {
-      const bool knows = u.asks == Asks::who_has_not_heard;
-      u.asks = Asks::nothing;
+    if (u.check != CheckOnReuse::none) [[unlikely]] {
+      const bool knows = u.check == CheckOnReuse::all_notified;
+      u.check = CheckOnReuse::none;
       if (knows ? any_rank_unaware() : earlier_call_failed()) {
         u.any = false;
         u.differs = -1;
@@ -59,7 +59,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     if (u.any) check_past_calls();  // a later call told that all had left this one
     if (u.differs < 0) [[likely]]
       return true;
-    tell_of_earlier_call(std::exchange(u.differs, -1), u.fingerprint);
+    report_earlier_mismatch(std::exchange(u.differs, -1), u.fingerprint);
     return false;
   }
 
@@ -96,12 +96,13 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     }
     kept.resize(std::min(kept.size(), sizeof(f.text) - 1));
     Access::write(f.text, kept.c_str(), kept.size() + 1);
-    f.state.store(tagged_failure(ControlBlock::Failure::told | after), std::memory_order_seq_cst);
+    f.state.store(tagged_failure(ControlBlock::Failure::described | after),
+                  std::memory_order_seq_cst);
     bells_.ring_all();
   }
 
   bool failed() const noexcept {
-    return says_failure(look_at(control_.failure(epoch_).state), ControlBlock::Failure::told);
+    return says_failure(look_at(control_.failure(epoch_).state), ControlBlock::Failure::described);
   }
   /// Returns true if the call has failed, or a rank is about to write why. A rank that fails a call
   /// before it arrives in it sets that state first.
@@ -197,14 +198,14 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     fingerprint_ = fingerprint;
   }
 
-  /// `rings`: a rank may be waiting for this one to leave.
-  void leave_epoch(bool rings) noexcept {
+  /// `may_be_awaited`: a rank may be waiting for this one to leave.
+  void leave_epoch(bool may_be_awaited) noexcept {
     typename ControlBlock::Left& left = control_.left(rank_);
     const bool knows = has_failure_text_ || fingerprint_.packed == CallFingerprint::invalid;
     left.called[epoch_ % ControlBlock::records].store(
         fingerprint_.hash() | (knows ? knows_failure : 0), std::memory_order_relaxed);
     left.epoch.store(epoch_, std::memory_order_release);
-    if (rings) bells_.ring_all();
+    if (may_be_awaited) bells_.ring_all();
     // The next call begins with a write to a line that all others have read.
     detail::prefetch_to_write(&control_.header(epoch_ + 1, rank_));
     UncheckedCall& u = unchecked_[epoch_ % ControlBlock::epoch_slots];
@@ -213,9 +214,9 @@ template <class ControlBlock, class Bells> class CallLifecycle {
       u.epoch = epoch_;
       u.fingerprint = fingerprint_;
     }
-    u.asks = knows                           ? Asks::who_has_not_heard
-             : fingerprint_.has_own_counts() ? Asks::whether_it_failed
-                                             : Asks::nothing;
+    u.check = knows                           ? CheckOnReuse::all_notified
+              : fingerprint_.has_own_counts() ? CheckOnReuse::failed
+                                              : CheckOnReuse::none;
   }
 
   /// A tagged count that others wait for with a bell. Sequentially consistent, and not only
@@ -240,15 +241,15 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   /// Returns true if the word says that the call in progress failed, in this state or a later one.
   bool says_failure(TaggedCount s, std::uint32_t state) const noexcept {
     s &= ~TaggedCount{ControlBlock::Failure::after_another};
-    return s >= tagged_failure(state) && s <= tagged_failure(ControlBlock::Failure::told);
+    return s >= tagged_failure(state) && s <= tagged_failure(ControlBlock::Failure::described);
   }
   /// Returns true if its text says why the call failed that used this epoch slot before.
   bool tells_of_earlier(TaggedCount s) const noexcept {
     const std::uint32_t earlier = epoch_ - ControlBlock::epoch_slots;
     const std::uint32_t wraps = earlier > epoch_ ? epoch_wraps_ - 1 : epoch_wraps_;
     return (s & ~TaggedCount{ControlBlock::Failure::after_another}) ==
-           make_tagged(earlier,
-                       wraps << ControlBlock::Failure::state_bits | ControlBlock::Failure::told);
+           make_tagged(earlier, wraps << ControlBlock::Failure::state_bits |
+                                    ControlBlock::Failure::described);
   }
 
   /// Returns which of the communicator's blocking calls an epoch is.
@@ -321,7 +322,7 @@ template <class ControlBlock, class Bells> class CallLifecycle {
     }
   }
 
-  [[gnu::cold, gnu::noinline]] void tell_of_earlier_call(int r, const CallFingerprint& mine) {
+  [[gnu::cold, gnu::noinline]] void report_earlier_mismatch(int r, const CallFingerprint& mine) {
     // A rank that knows both calls may have reported it already, with more than their numbers.
     if (tells_of_earlier(look_at(control_.failure(epoch_).state))) return fail_with("");
     fail_with(detail::joined({not_performed, ", because the ranks' calls did not match in ",
@@ -356,14 +357,14 @@ template <class ControlBlock, class Bells> class CallLifecycle {
   bool all_known_ = false;         ///< of this call: all matched it, or this rank knows why not
   bool has_failure_text_ = false;  ///< of this call: this rank has its text
   /// What a rank has to ask when the epoch slot of a call is used again.
-  enum class Asks : unsigned char {
-    nothing,
-    whether_it_failed,  ///< ranks compared lengths one by one, and this one heard of no fault
-    who_has_not_heard,  ///< it failed, as this rank knows
+  enum class CheckOnReuse : unsigned char {
+    none,
+    failed,        ///< ranks compared lengths one by one, and this one heard of no fault
+    all_notified,  ///< it failed, as this rank knows
   };
   struct UncheckedCall {
     bool any = false;  ///< not yet compared
-    Asks asks = Asks::nothing;
+    CheckOnReuse check = CheckOnReuse::none;
     int differs = -1;  ///< a rank that called something else
     std::uint32_t epoch = 0;
     CallFingerprint fingerprint;

@@ -116,13 +116,13 @@ class BasicControlBlock {
   }
 
   /// Why the epoch failed. `state` is compare-exchanged to (epoch, found) by the first rank that
-  /// finds a fault, and set to (epoch, told), release, when its text is there. Both have the bit
-  /// `after_another` where the call that used this epoch slot before has failed, too, whose text is
-  /// then at the end of the new one; how often epochs have begun again at 0 stands in the bits
-  /// above.
+  /// finds a fault, and set to (epoch, described), release, when its text is there. Both have the
+  /// bit `after_another` where the call that used this epoch slot before has failed, too, whose
+  /// text is then at the end of the new one; how often epochs have begun again at 0 stands in the
+  /// bits above.
   struct alignas(cache_line) Failure {
     static constexpr std::uint32_t found = 1;
-    static constexpr std::uint32_t told = 2;
+    static constexpr std::uint32_t described = 2;
     static constexpr std::uint32_t after_another = 4;
     static constexpr unsigned state_bits = 3;
     Atomic<TaggedCount> state;
@@ -317,11 +317,11 @@ class BasicControlBlock {
     Reserved result_buffer_reserved[std::size_t{Results}];
   };
 
-  static constexpr std::size_t in_whole(std::size_t bytes, std::size_t unit) noexcept {
+  static constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept {
     return (bytes + unit - 1) / unit * unit;
   }
   static constexpr std::size_t in_lines(std::size_t bytes) noexcept {
-    return in_whole(bytes, cache_line);
+    return round_up(bytes, cache_line);
   }
   /// Returns how much farther from the beginning of a page an epoch slot's buffers begin than those
   /// of the one before. With one place for all, two ranks' buffers of four chunk buffers would use
@@ -331,11 +331,11 @@ class BasicControlBlock {
     return (page < period ? page : period) / epoch_slots / cache_line * cache_line;
   }
   static std::size_t whole_rank_buffers(std::size_t chunk, std::size_t page) noexcept {
-    return in_whole(std::size_t{epoch_slots} * buffers * chunk + (epoch_slots - 1) * skew(page),
+    return round_up(std::size_t{epoch_slots} * buffers * chunk + (epoch_slots - 1) * skew(page),
                     page);
   }
   static std::size_t whole_result_buffer(std::size_t chunk, std::size_t page) noexcept {
-    return in_whole(chunk + (epoch_slots - 1) * skew(page), page);
+    return round_up(chunk + (epoch_slots - 1) * skew(page), page);
   }
   static std::size_t head_bytes(std::size_t ranks) noexcept {
     return sizeof(Abort) + ranks * sizeof(RankWords);

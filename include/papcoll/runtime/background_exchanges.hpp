@@ -75,7 +75,7 @@ class BackgroundExchanges final : public TeamPart {
     try {
       bool in_time = true;
       each([&](BackgroundAllgather& a) {
-        while (in_time && a.is_in_flight() && !a.rings() && !a.progress()) {
+        while (in_time && a.is_in_flight() && !a.wakes_receivers() && !a.progress()) {
           in_time = time.look() <= patience;
           sched_yield();
         }
@@ -86,8 +86,8 @@ class BackgroundExchanges final : public TeamPart {
     }
   }
 
-  [[gnu::cold]] void abandon(bool leak) noexcept override {
-    each([leak](BackgroundAllgather& a) { a.abandon(leak); });
+  [[gnu::cold]] void abandon(bool is_in_use) noexcept override {
+    each([is_in_use](BackgroundAllgather& a) { a.abandon(is_in_use); });
   }
 
  private:

@@ -22,13 +22,13 @@ namespace papcoll::inline PAPCOLL_ABI {
 
 /// As long as it lives, this thread is the only one in a blocking call of the team: a second one
 /// throws.
-class OnlyCall : Pinned {
+class SingleCallGuard : Pinned {
  public:
-  explicit OnlyCall(TeamState& team) : in_call_(team.in_call) {
+  explicit SingleCallGuard(TeamState& team) : in_call_(team.in_call) {
     team.require_no_call();
     in_call_.store(true, std::memory_order_relaxed);
   }
-  ~OnlyCall() { in_call_.store(false, std::memory_order_relaxed); }
+  ~SingleCallGuard() { in_call_.store(false, std::memory_order_relaxed); }
 
  private:
   std::atomic<bool>& in_call_;
@@ -41,7 +41,7 @@ class CallScope : Pinned {
   /// Always inline, so that a call costs the same however many kinds of calls a program makes.
   [[gnu::always_inline]] CallScope(TeamState& team, const CallFingerprint& fingerprint,
                                    const Call& call)
-      : only_call_(team), team_(team) {
+      : guard_(team), team_(team) {
     team.require_usable();
     if (team.has_requests()) move_requests();
     team.calls.count_blocking();
@@ -77,7 +77,7 @@ class CallScope : Pinned {
     }
   }
 
-  OnlyCall only_call_;  // first: undone also where the rest of the constructor throws
+  SingleCallGuard guard_;  // first: undone also where the rest of the constructor throws
   TeamState& team_;
 };
 
@@ -91,8 +91,8 @@ class CallScope : Pinned {
   // is a part of, and not to the ranks of this one.
   if (!context.failed()) team.abort_node(team.handled_reason());
   context.end_reading();  // an exception may have come in between
-  struct Patience final : WaitHooks {
-    explicit Patience(TeamState& of) : team(of) {}
+  struct ReaderWait final : WaitHooks {
+    explicit ReaderWait(TeamState& of) : team(of) {}
     void watch() override {  // dead readers are forgotten
       NodeContext& owner = team.node.context();
       TeamHooks& outermost = team.outermost().hooks();
@@ -104,12 +104,12 @@ class CallScope : Pinned {
 
     TeamState& team;
     bool over = false;
-  } patience{team};
+  } wait{team};
   Waiter waiter = team.waiter();
   if (!team.environment().processes) waiter.deadline = {};
-  waiter.hooks = &patience;
-  waiter.until([&] { return patience.over || context.reader() < 0; }, Naps::brief);
-  if (patience.over) {
+  waiter.hooks = &wait;
+  waiter.until([&] { return wait.over || context.reader() < 0; }, Naps::brief);
+  if (wait.over) {
     team.abort_team("a peer is stopped in the midst of a call that failed",
                     NodeControlBlock::Abort::deadline);
   }

@@ -49,35 +49,37 @@ class CommState final : public Attached, public TeamHooks {
     has_native = true;
     const PolledCollectives& all_ranks = setup.all_ranks();
     static constexpr std::array transports{&transport_table<MpiTransport>};
-    TeamEnvironment s;
-    s.transports = transports;
-    s.rank = all_ranks.rank("making a papcoll::Communicator");
-    s.size = all_ranks.size("making a papcoll::Communicator");
-    s.mpi = &link_;
-    CommunicatorSetup::Known before = setup.adopt_cached();
-    const bool is_new = before.ranks == nullptr;
-    Shared<RankSetInfo> known =
-        is_new ? begin_new(setup, options, s) : begin_known(setup, before, s);
-    // Ranks that know each other share their node's memory, also where s.node is null because this
+    TeamEnvironment environment;
+    environment.transports = transports;
+    environment.rank = all_ranks.rank("making a papcoll::Communicator");
+    environment.size = all_ranks.size("making a papcoll::Communicator");
+    environment.mpi = &link_;
+    CommunicatorSetup::CachedRankSet cached = setup.adopt_cached();
+    const bool is_first_of_ranks = cached.ranks == nullptr;
+    Shared<RankSetInfo> rank_set = is_first_of_ranks ? begin_new(setup, options, environment)
+                                                     : begin_known(setup, cached, environment);
+    // Ranks that know each other share their node's memory, also where environment.node is null because this
     // rank has a problem: all connect, or none.
-    const bool all_share_memory = known->here.nodes == 1 && (!is_new || s.node != nullptr);
+    const bool all_share_memory =
+        rank_set->here.nodes == 1 && (!is_first_of_ranks || environment.node != nullptr);
     if (!all_share_memory) connect_at_once(all_ranks);
-    std::string& problem = before.problem;
-    if (problem.empty()) problem = caught([&] { begin(std::move(s), options, *known); });
+    std::string& problem = cached.problem;
+    if (problem.empty())
+      problem = caught([&] { begin(std::move(environment), options, *rank_set); });
     problem = first_problem(all_ranks, problem, "beginning a papcoll::Communicator");
     if (!problem.empty()) {
       link_.close(false);  // on all ranks, and no message is under way
-      if (!is_new) throw NotJoined{false};
+      if (!is_first_of_ranks) throw NotJoined{false};
       throw system_error(joined({"papcoll: a papcoll::Communicator could not be made: ", problem}),
                          ENOMEM);
     }
     setup.record_preemption();
-    if (is_new) core_->node.try_copies();
+    if (is_first_of_ranks) core_->node.try_copies();
     if (setup.was_preempted()) core_->waiter().yield_took = all_ranks.yield_took();
-    if (known->share != nullptr && setup.is_of_world() &&
+    if (rank_set->share != nullptr && setup.is_of_world() &&
         CommunicatorSetup::is_cacheable(options)) {
-      known_ = std::move(known);
-      if ((is_new || setup.any_moved()) && !setup.discarded_cached())
+      rank_set_ = std::move(rank_set);
+      if ((is_first_of_ranks || setup.any_moved()) && !setup.discarded_cached())
         keep_known(setup.world_ranks());
     }
   }
@@ -127,7 +129,7 @@ class CommState final : public Attached, public TeamHooks {
     if (!core_->broken() && !in_use()) core_->connections.end();
     core_->mark_broken("its MPI communicator was freed, or MPI_Finalize was called");
     memory_.release();
-    process_->known_ranks().give_back(known_);
+    process_->known_ranks().give_back(rank_set_);
   }
 
  private:
@@ -156,51 +158,51 @@ class CommState final : public Attached, public TeamHooks {
 
   /// Returns the ranks of this node; this rank alone, and the reason in `s`, if MPI could not find
   /// out.
-  [[gnu::cold]] static NodeRanks find_node(CommunicatorSetup& setup, TeamEnvironment& s) {
+  [[gnu::cold]] static NodeRanks find_node(CommunicatorSetup& setup, TeamEnvironment& environment) {
     NodeRanks known{{}, 0};
     if (setup.find_known_nodes(known)) return known;
     NodeRanks here;
     setup.check_peers();
     const std::string problem = caught<mpi_error>([&] { here = node_ranks(setup.all_ranks()); });
-    s.why_no_shared_memory =
+    environment.why_no_shared_memory =
         first_problem(setup.all_ranks(), problem, "finding the ranks of a node");
-    if (!s.why_no_shared_memory.empty()) return {{s.rank}, s.size};
+    if (!environment.why_no_shared_memory.empty()) return {{environment.rank}, environment.size};
     return here;
   }
 
-  /// Finds out what ranks that share nothing yet must know of each other, and fills `s` with it.
+  /// Finds out what ranks that share nothing yet must know of each other, and fills `environment` with it.
   /// Collective.
   [[gnu::cold]] Shared<RankSetInfo> begin_new(CommunicatorSetup& setup, const Options& options,
-                                              TeamEnvironment& s) {
+                                              TeamEnvironment& environment) {
     const PolledCollectives& all_ranks = setup.all_ranks();
-    auto known = detail::make_shared<RankSetInfo>();
-    known->options = options;
-    known->files = require_common(all_ranks, options);
-    known->here = find_node(setup, s);
-    known->where = find_machine(all_ranks, known->here, options.machine);
-    fill_environment(s, *known, [&](const Groups* caches) {
-      known->area = NodeMemory::area_of(known->here, options, caches);
-      return memory_.make(all_ranks, *known, caches);
+    auto rank_set = detail::make_shared<RankSetInfo>();
+    rank_set->options = options;
+    rank_set->files = require_common(all_ranks, options);
+    rank_set->here = find_node(setup, environment);
+    rank_set->where = find_machine(all_ranks, rank_set->here, options.machine);
+    fill_environment(environment, *rank_set, [&](const Groups* caches) {
+      rank_set->area = NodeMemory::area_of(rank_set->here, options, caches);
+      return memory_.make(all_ranks, *rank_set, caches);
     });
-    return known;
+    return rank_set;
   }
 
-  /// Fills `s` with what an earlier communicator of these ranks has left in `before`, whose
+  /// Fills `environment` with what an earlier communicator of these ranks has left in `cached`, whose
   /// `problem` is that of this rank alone: the others go on to ask for it. Collective.
   [[gnu::cold]] Shared<RankSetInfo> begin_known(CommunicatorSetup& setup,
-                                                CommunicatorSetup::Known& before,
-                                                TeamEnvironment& s) {
-    auto known = std::move(before.ranks);
-    if (setup.any_moved()) known = find_again(setup.all_ranks(), *known);
-    if (before.problem.empty()) {
-      before.problem = caught([&] {
-        fill_environment(s, *known, [&](const Groups* caches) {
-          memory_.lay_out(*known, caches, std::move(before.area));
+                                                CommunicatorSetup::CachedRankSet& cached,
+                                                TeamEnvironment& environment) {
+    auto rank_set = std::move(cached.ranks);
+    if (setup.any_moved()) rank_set = find_again(setup.all_ranks(), *rank_set);
+    if (cached.problem.empty()) {
+      cached.problem = caught([&] {
+        fill_environment(environment, *rank_set, [&](const Groups* caches) {
+          memory_.lay_out(*rank_set, caches, std::move(cached.area));
           return std::string{};
         });
       });
     }
-    return known;
+    return rank_set;
   }
 
   /// Returns what the ranks know of each other after some were bound to other processors: they
@@ -217,51 +219,54 @@ class CommState final : public Attached, public TeamHooks {
     return now;
   }
 
-  [[gnu::cold]] static Shared<const Groups> caches_of(const RankSetInfo& known) {
-    return known.here.nodes == 1 ? cache_groups(known.where.machine->places()) : nullptr;
+  [[gnu::cold]] static Shared<const Groups> caches_of(const RankSetInfo& rank_set) {
+    return rank_set.here.nodes == 1 ? cache_groups(rank_set.where.machine->places()) : nullptr;
   }
 
-  /// Fills `s` by what the ranks know. `take_memory(caches)` takes the memory that the ranks of a
+  /// Fills `environment` by what the ranks know. `take_memory(caches)` takes the memory that the ranks of a
   /// node share, whose groups by caches are `caches`; it returns the reason if there is none.
   template <class TakeMemory>
-  [[gnu::cold]] void fill_environment(TeamEnvironment& s, const RankSetInfo& known,
+  [[gnu::cold]] void fill_environment(TeamEnvironment& environment, const RankSetInfo& rank_set,
                                       const TakeMemory& take_memory) {
-    const NodeRanks& here = known.here;
-    s.nodes = here.nodes;
-    s.machine = known.where.machine;
-    if (!s.why_no_shared_memory.empty()) return;  // MPI had no communicator to find the node with
+    const NodeRanks& here = rank_set.here;
+    environment.nodes = here.nodes;
+    environment.machine = rank_set.where.machine;
+    if (!environment.why_no_shared_memory.empty())
+      return;  // MPI had no communicator to find the node with
     ranks_here_ = here.ranks;
-    s.ranks_here = ranks_here_;
+    environment.ranks_here = ranks_here_;
     division_ = make_owned<Division>();
-    division_->nodes = known.where.nodes;
+    division_->nodes = rank_set.where.nodes;
     division_->here = here.ranks.front();
-    const bool all_alone = here.nodes == s.size && s.size > 1;
+    const bool all_alone = here.nodes == environment.size && environment.size > 1;
     if (!all_alone) {
-      auto caches = caches_of(known);
-      s.why_no_shared_memory = take_memory(caches.get());
-      s.why_no_cma = known.why_no_cma;
-      division_->shares_memory = s.why_no_shared_memory.empty();
+      auto caches = caches_of(rank_set);
+      environment.why_no_shared_memory = take_memory(caches.get());
+      environment.why_no_cma = rank_set.why_no_cma;
+      division_->shares_memory = environment.why_no_shared_memory.empty();
       if (!division_->shares_memory) return;
       division_->memory = memory_.take_hierarchy();
-      (here.nodes == 1 ? s.node : s.partial_node) = &memory_.node();
+      (here.nodes == 1 ? environment.node : environment.partial_node) = &memory_.node();
       if (here.nodes == 1) {
         memory_.set_groups(caches);
         division_->caches = std::move(caches);
       }
     }
     if (here.nodes > 1) {
-      s.why_no_shared_memory = joined({"its ranks are on ", here.nodes,
-                                       " nodes: take MpiTransport, or a communicator of one node"});
+      environment.why_no_shared_memory =
+          joined({"its ranks are on ", here.nodes,
+                  " nodes: take MpiTransport, or a communicator of one node"});
     }
   }
 
   /// Makes the team. Waits for no other rank.
-  [[gnu::cold]] void begin(TeamEnvironment s, const Options& options, const RankSetInfo& known) {
-    core_ = make_owned<TeamCore>(std::move(s), options, this);
-    core_->set_oversubscribed(known.where.oversubscribed);
-    core_->files = known.files;
-    core_->processors_at_first = known.where.count;
-    core_->set_buffer_watch(known.watch);
+  [[gnu::cold]] void begin(TeamEnvironment environment, const Options& options,
+                           const RankSetInfo& rank_set) {
+    core_ = make_owned<TeamCore>(std::move(environment), options, this);
+    core_->set_oversubscribed(rank_set.where.oversubscribed);
+    core_->files = rank_set.files;
+    core_->processors_at_first = rank_set.where.count;
+    core_->set_buffer_watch(rank_set.watch);
     if constexpr (!simulated) link_.connect_by({link_.user(), options.deadline, *core_});
     core_->division = division_.get();
     const Node* const node = core_->environment().node;
@@ -270,8 +275,8 @@ class CommState final : public Attached, public TeamHooks {
 
   [[gnu::cold]] void keep_known(const std::vector<int>& world_ranks) noexcept {
     try {
-      known_->world_ranks = world_ranks;
-      process_->known_ranks().keep(known_);
+      rank_set_->world_ranks = world_ranks;
+      process_->known_ranks().keep(rank_set_);
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): ranks ask again next time
     }
   }
@@ -376,7 +381,7 @@ class CommState final : public Attached, public TeamHooks {
 
   Shared<MpiProcess> process_;
   MpiLink link_;
-  Shared<RankSetInfo> known_;  ///< keeps them for further communicators
+  Shared<RankSetInfo> rank_set_;  ///< keeps them for further communicators
   NodeMemory memory_;
   std::vector<int> ranks_here_;  ///< of this node
   Owned<Division> division_;     ///< null: MPI did not say what the nodes are

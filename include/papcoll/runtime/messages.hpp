@@ -54,7 +54,7 @@ class TeamMessages {
     return e != nullptr && !outermost.hooks().busy_elsewhere() && e->run_to_end(plan_run);
   }
 
-  void run_plan(const AnySchedule& schedule, Endpoint& e, bool rings, const Call& call,
+  void run_plan(const AnySchedule& schedule, Endpoint& e, bool wakes_receivers, const Call& call,
                 PlayedOrder played = {}) {
     PlanRun& plan_run = team_.plan_runs.of_blocking_call();
     team_.or_abort_team([&] {
@@ -65,7 +65,7 @@ class TeamMessages {
             e.progress();
             return plan_run.done();
           },
-          rings ? Naps::until_rung : Naps::none);
+          wakes_receivers ? Naps::until_rung : Naps::none);
     });
   }
 
@@ -77,7 +77,7 @@ class TeamMessages {
     Endpoint* const e = endpoint_or_native(t);
     if (e == nullptr) return;
     ComparedCalls calls{fingerprint, team_.rank(), refusal};
-    run_plan(AnySchedule::of<RecursiveDoubling>(), *e, t.rings, calls.call());
+    run_plan(AnySchedule::of<RecursiveDoubling>(), *e, t.wakes_receivers, calls.call());
     team_.calls.count_blocking();  // the call itself has a number of its own
     if (calls.differ) team_.mismatch(calls.describe());
   }
@@ -99,11 +99,13 @@ class TeamMessages {
   }
   /// The next one begins: at the same call on all ranks, where none is under way.
   template <class Figures>
-  [[gnu::noinline, gnu::cold]] void begin_exchange(Figures& figures, Endpoint& e, bool rings) {
+  [[gnu::noinline, gnu::cold]] void begin_exchange(Figures& figures, Endpoint& e,
+                                                   bool wakes_receivers) {
     // Of a request that is not the user's.
     const std::uint32_t sequence = CallCounter::sequence_of_request(team_.calls.count_requests());
     team_.waiter().until([&] { return has_room(e, sequence); }, Naps::none);
-    figures.begin(e, rings, exchange_over(rings), team_.plan_runs.plans(), sequence);
+    figures.begin(e, wakes_receivers, exchange_over(wakes_receivers), team_.plan_runs.plans(),
+                  sequence);
   }
 
   /// The last exchange of costs takes effect, and the next one begins if any rank has something to
@@ -114,7 +116,7 @@ class TeamMessages {
     if (listener != nullptr) listener->evaluate(1);
     if (!costs.has_noted()) return;
     const TransportTable& t = team_.agrees_by();
-    if (Endpoint* const e = endpoint_or_native(t)) begin_exchange(costs, *e, t.rings);
+    if (Endpoint* const e = endpoint_or_native(t)) begin_exchange(costs, *e, t.wakes_receivers);
   }
 
   /// Returns when all ranks have arrived, so that none is alone in what blocks in MPI. `look` is
@@ -146,13 +148,15 @@ class TeamMessages {
   /// Completes the exchange that is under way. False: none is.
   bool complete(BackgroundAllgather& a) {
     if (!a.is_under_way()) return false;
-    team_.waiter().until([&a] { return a.progress(); }, a.rings() ? Naps::until_rung : Naps::none);
+    team_.waiter().until([&a] { return a.progress(); },
+                         a.wakes_receivers() ? Naps::until_rung : Naps::none);
     return true;
   }
 
   /// In shared memory few pairs of ranks talk, since each pair that does takes memory for it.
-  static AnySchedule exchange_over(bool rings) {
-    return rings ? AnySchedule::of<RecursiveDoubling>() : AnySchedule::of<DirectAllgather>();
+  static AnySchedule exchange_over(bool wakes_receivers) {
+    return wakes_receivers ? AnySchedule::of<RecursiveDoubling>()
+                           : AnySchedule::of<DirectAllgather>();
   }
 
   TeamState& team_;
@@ -167,10 +171,10 @@ class InvalidCalls {
   /// This rank's call is invalid: notifies the peers, which throw peer_error, and throws
   /// argument_error, or a class derived from it.
   template <class Error = argument_error>
-  [[noreturn]] void refuse(Called called, const std::string& text) {
-    const std::string what = detail::joined(
-        {called.name(), " on rank ", team_.rank(), " of ", team_.size(), ": ", text});
-    throw Error(detail::joined({"papcoll: ", what, notify_peers(called.non_blocking, what)}));
+  [[noreturn]] void refuse(CallLabel label, const std::string& text) {
+    const std::string what =
+        detail::joined({label.name(), " on rank ", team_.rank(), " of ", team_.size(), ": ", text});
+    throw Error(detail::joined({"papcoll: ", what, notify_peers(label.non_blocking, what)}));
   }
 
   /// Notifies the peers that this rank's call is invalid. If all ranks make such a call at once,

@@ -35,8 +35,8 @@ class TeamPart : Pinned {
   virtual bool blocks(const Endpoint& /*e*/, std::uint32_t /*sequence*/) noexcept { return false; }
   /// Completes what no rank waits for, since the ranks part here. Returns true if nothing is left.
   virtual bool drain_exchanges() noexcept { return true; }
-  /// Called after the team broke. `leak`: something may still use its memory.
-  virtual void abandon(bool /*leak*/) noexcept {}
+  /// Called after the team broke. `is_in_use`: something may still use its memory.
+  virtual void abandon(bool /*is_in_use*/) noexcept {}
   /// The team ends in order.
   virtual void keep() noexcept {}
   /// Its last chance to use MPI and the memory of the node.

@@ -85,9 +85,9 @@ class RequestRuns {
   /// Returns true if a request holds one.
   bool any_taken() const noexcept { return taken_ != 0; }
 
-  /// After the team broke. `leak`: something may still use their memory.
-  [[gnu::cold]] void abandon(bool leak) noexcept {
-    for (auto& run : all_) run->abandon(leak);
+  /// After the team broke. `is_in_use`: something may still use their memory.
+  [[gnu::cold]] void abandon(bool is_in_use) noexcept {
+    for (auto& run : all_) run->abandon(is_in_use);
   }
 
  private:
@@ -173,10 +173,10 @@ class PlanRuns {
     return oldest != nullptr && sequence - oldest->sequence() >= e.sequences_at_once();
   }
 
-  /// After the team broke. `leak`: something may still use their memory.
-  [[gnu::cold]] void abandon(bool leak) noexcept {
-    blocking_.abandon(leak);
-    requests_.abandon(leak);
+  /// After the team broke. `is_in_use`: something may still use their memory.
+  [[gnu::cold]] void abandon(bool is_in_use) noexcept {
+    blocking_.abandon(is_in_use);
+    requests_.abandon(is_in_use);
   }
 
  private:
@@ -279,10 +279,10 @@ class NonblockingCallChecks {
     return text;
   }
 
-  /// Called before the runs are destroyed. `leak`: something may still use their memory.
-  void abandon(bool leak) noexcept {
+  /// Called before the runs are destroyed. `is_in_use`: something may still use their memory.
+  void abandon(bool is_in_use) noexcept {
     for (auto& c : open_) {
-      if (leak && !c->run->done()) static_cast<void>(c.release());
+      if (is_in_use && !c->run->done()) static_cast<void>(c.release());
     }
     open_.clear();
   }

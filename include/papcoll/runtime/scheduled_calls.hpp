@@ -54,11 +54,12 @@ class Tickets final : public TeamPart {
   }
 
   /// Creates them, if they can be had. May wait for all ranks, depending on the transport.
-  void open(const TransportTable& t, const TeamEnvironment& s, const Options& options) {
+  void open(const TransportTable& t, const TeamEnvironment& environment, const Options& options) {
     try {
       counter_ = detail::make_owned<RemoteTicketCounter>(
-          t.open_atomics(s, RemoteTicketCounter::words(s.size), options.tickets), s.rank, s.size,
-          options.first_epoch);
+          t.open_atomics(environment, RemoteTicketCounter::words(environment.size),
+                         options.tickets),
+          environment.rank, environment.size, options.first_epoch);
     } catch (const transport_unavailable& why) {
       none_ = detail::joined(
           {t.name, " gives no tickets, so calls run in predicted order: ", why.what()});
@@ -149,14 +150,14 @@ class ScheduledCalls {
     const CallFingerprint fingerprint = fingerprints_.of(call, schedule, transport);
     const CallScope scope{team_, fingerprint, call};
     if (Endpoint* const e = endpoint_for(transport, fingerprint, call)) {
-      messages_.run_plan(schedule, *e, transport.rings, call);
+      messages_.run_plan(schedule, *e, transport.wakes_receivers, call);
     }
   }
 
   /// Runs a static schedule in the order of a source.
-  /// `by_ticket`: rather in the order of arrival, if the transport has tickets; it is a chain.
+  /// `takes_tickets`: rather in the order of arrival, if the transport has tickets; it is a chain.
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-           const OrderSource& source, bool by_ticket) {
+           const OrderSource& source, bool takes_tickets) {
     const AnyPredictor& predictor = source.predictor();
     Predictions* const expected =
         predictor ? &team_.parts.get<BackgroundExchanges>(team_).predictions_by(predictor)
@@ -164,11 +165,11 @@ class ScheduledCalls {
     const auto arrival = predictor ? Waiter::Clock::now() : Waiter::Clock::time_point{};
     const PlayedOrder played{expected, source.along()};
     const CallFingerprint fingerprint =
-        fingerprints_.of(call, schedule, transport, played, by_ticket);
+        fingerprints_.of(call, schedule, transport, played, takes_tickets);
     const CallScope scope{team_, fingerprint, call};
     Endpoint* const e = endpoint_for(transport, fingerprint, call);
     if (e == nullptr) return;
-    if (by_ticket && has_tickets(transport)) {
+    if (takes_tickets && has_tickets(transport)) {
       return run_by_ticket(schedule, *e, call);
     }
     if (expected != nullptr) {
@@ -178,11 +179,11 @@ class ScheduledCalls {
         team_.or_abort_team([&] {
           messages_.end_exchange(
               *expected, [&] { expected->adopt(runs.plans(), runs.machine_orders().ranks()); });
-          messages_.begin_exchange(*expected, *e, transport.rings);
+          messages_.begin_exchange(*expected, *e, transport.wakes_receivers);
         });
       }
     }
-    messages_.run_plan(schedule, *e, transport.rings, call, played);
+    messages_.run_plan(schedule, *e, transport.wakes_receivers, call, played);
     if (expected != nullptr) expected->left(call.collective, arrival);
   }
 
@@ -218,19 +219,19 @@ class ScheduledCalls {
 
   /// Runs a call that names no algorithm, in a team whose ranks share no control block: all of them
   /// count such calls alike, and exchange how long some of them took: those whose trial is timed,
-  /// and those that are watched, since their algorithm depends on arrivals; no rank leaves the
-  /// latter before all have arrived. `nodes`: which ranks are on one; null: each is on its own.
+  /// and those whose algorithm follows arrivals; no rank leaves the latter before all have arrived.
+  /// `nodes`: which ranks are on one; null: each is on its own.
   template <class F>
-  void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial, bool is_watched,
-                   F&& run) {
-    const bool times = is_watched || trial.is_timed(team_.calls.next(), false);
+  void run_counted(const Groups* nodes, const Call& call, const CallTrial& trial,
+                   bool follows_arrivals, F&& run) {
+    const bool times = follows_arrivals || trial.is_timed(team_.calls.next(), false);
     const std::chrono::nanoseconds arrival =
         times ? team_.hooks().now() : std::chrono::nanoseconds{};
     run();
-    const OnlyCall only_call{team_};
+    const SingleCallGuard guard{team_};
     team_.or_abort_team([&] {
       RemoteArrivalMonitor& watch = team_.parts.get<BackgroundExchanges>(team_).watch(nodes);
-      if (times) watch.note(call, trial, is_watched, team_.hooks().now() - arrival);
+      if (times) watch.note(call, trial, follows_arrivals, team_.hooks().now() - arrival);
       if (watch.count()) messages_.exchange_costs(watch);
     });
   }

@@ -157,10 +157,10 @@ class TeamCore final : public TeamState {
     scheduled.run_in_rank_order(schedule, transport, call);
   }
   void run(const AnySchedule& schedule, const TransportTable& transport, const Call& call,
-           const OrderSource& source = {}, bool by_ticket = false) {
-    if (!source && !by_ticket) return run_in_rank_order(schedule, transport, call);
+           const OrderSource& source = {}, bool takes_tickets = false) {
+    if (!source && !takes_tickets) return run_in_rank_order(schedule, transport, call);
     counts.add(call.collective, schedule.base_name());
-    scheduled.run(schedule, transport, call, source, by_ticket);
+    scheduled.run(schedule, transport, call, source, takes_tickets);
   }
 
   // --- blocking calls of arrival-driven algorithms

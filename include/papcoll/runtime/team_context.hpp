@@ -47,13 +47,13 @@ inline CallFingerprint fingerprint_of_long(const Call& call, std::uint32_t id) n
 class PlanFingerprints {
  public:
   CallFingerprint of(const Call& call, const AnySchedule& schedule, const TransportTable& transport,
-                     const PlayedOrder& played = {}, bool by_ticket = false) {
+                     const PlayedOrder& played = {}, bool takes_tickets = false) {
     if (transport_ != &transport || !(schedule_ == schedule)) {
       schedule_ = schedule;
       transport_ = &transport;
       id_ = hash_of_name(detail::joined({schedule.name(), "+", transport.name}));
     }
-    return fingerprint_of_long(call, id_ + order_id(played) + (by_ticket ? 1 : 0));
+    return fingerprint_of_long(call, id_ + order_id(played) + (takes_tickets ? 1 : 0));
   }
 
  private:
@@ -132,10 +132,10 @@ struct TeamHooks : Pinned {
 class TeamContext : Pinned {
  public:
   /// Null hooks: they do nothing.
-  TeamContext(TeamEnvironment s, const Options& o, TeamHooks* hooks)
+  TeamContext(TeamEnvironment environment, const Options& o, TeamHooks* hooks)
       : calls(o.first_epoch),
         hooks_(hooks != nullptr ? *hooks : no_hooks_),
-        environment_(std::move(s)),
+        environment_(std::move(environment)),
         options_(o) {
     waiter_.rank = rank();
     waiter_.deadline = std::chrono::duration_cast<Waiter::Clock::duration>(o.deadline);

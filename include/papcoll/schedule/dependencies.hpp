@@ -80,13 +80,13 @@ class StepDependencies {
     const std::size_t first = runs.cut(lo);
     const std::size_t last = runs.cut(lo + n);
     for (std::size_t i = first; i < last; ++i) {
-      ElementRuns::Value& v = runs[i].value;
-      if (v.what != 0) depend(step, v.what - 1);
-      const auto readers = static_cast<std::uint32_t>(v.number);
+      auto& [writer_plus_1, readers] = runs[i].value;
+      if (writer_plus_1 != 0) depend(step, writer_plus_1 - 1);
+      const auto earlier = static_cast<std::uint32_t>(readers);
       if (kind == AccessKind::write) {
-        depend_on_chain(step, readers);
+        depend_on_chain(step, earlier);
       } else {
-        v.number = chain(step, readers);
+        readers = chain(step, earlier);
       }
     }
     // What a write covers is forgotten: later steps wait for the write.
@@ -158,7 +158,7 @@ class Flows {
   /// next one waits for that instead of each for each.
   [[gnu::cold]] void end_round(std::size_t flow, auto&& make_join) {
     constexpr std::uint32_t few = 4;
-    MessageThrottle& f = flows_[flow];
+    Flow& f = flows_[flow];
     if (f.steps == 0) return;
     f.last_round = f.this_round;
     if (f.steps > few) {
@@ -172,7 +172,7 @@ class Flows {
  private:
   using Queue = StepDependencies::Queue;
 
-  struct MessageThrottle {
+  struct Flow {
     std::uint32_t in_flight;
     std::size_t outer;
     std::uint32_t last_round;  ///< a chain of steps
@@ -181,7 +181,7 @@ class Flows {
   };
 
   [[gnu::cold]] void add_to_round(std::size_t flow, std::uint32_t step) {
-    MessageThrottle& f = flows_[flow];
+    Flow& f = flows_[flow];
     f.this_round = dependencies_.chain(step, f.this_round);
     ++f.steps;
   }
@@ -194,7 +194,7 @@ class Flows {
 
   StepDependencies& dependencies_;
   std::size_t pairs_;  ///< peers and directions
-  detail::Vector<MessageThrottle> flows_;
+  detail::Vector<Flow> flows_;
   detail::Vector<Queue> queues_;  ///< those of all messages, then those of each flow
 };
 

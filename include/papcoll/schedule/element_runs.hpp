@@ -17,7 +17,7 @@ class ElementRuns {
  public:
   /// Two numbers, whose meaning is the user's. Zeros at first.
   struct Value {
-    std::uint32_t what = 0;
+    std::uint32_t tag = 0;
     std::size_t number = 0;
     friend bool operator==(const Value&, const Value&) = default;
   };
@@ -116,7 +116,7 @@ class ElementLocations {
   /// Returns as many elements from r.lo on, inside of r, as stand together. r is not empty.
   Piece piece(Range r) const noexcept {
     const ElementRuns::Piece p = runs_.piece(r);
-    return {p.range, {static_cast<ElementLocation::Where>(p.value.what), p.value.number}};
+    return {p.range, {static_cast<ElementLocation::Where>(p.value.tag), p.value.number}};
   }
 
   /// Calls f with the pieces that r is made of, as long as can be, in order. f may give those that

@@ -22,7 +22,7 @@ class ScratchAllocator {
   /// Returns the offset of n contiguous elements, the first that are free.
   [[gnu::cold]] std::size_t take(std::size_t n) {
     std::size_t run = runs_.cut(0);
-    while (runs_[run].value.what == taken || runs_.end(run) - runs_[run].lo < n) ++run;
+    while (runs_[run].value.tag == taken || runs_.end(run) - runs_[run].lo < n) ++run;
     const std::size_t at = runs_[run].lo;
     size_ = std::max(size_, at + n);
     runs_.assign({at, at + n}, {taken, 0});

@@ -149,8 +149,8 @@ class PlanRun : Pinned {
 
   /// Called after the communicator broke. Memory that a transport may still touch is leaked on
   /// purpose.
-  void abandon(bool leak) noexcept {
-    if (leak && !done()) scratch_.leak();
+  void abandon(bool is_in_use) noexcept {
+    if (is_in_use && !done()) scratch_.leak();
     blocks_left_ = 0;
     ready_.clear();
     next_ready_ = 0;

@@ -19,10 +19,10 @@ struct MpiTransport {
   using policy_kind = TransportPolicyKind;
   static constexpr std::string_view name = "MpiTransport";
   static constexpr unsigned offers = 0;
-  static constexpr bool rings = false;
+  static constexpr bool wakes_receivers = false;
 
-  static std::string unavailable(const TeamEnvironment& s);
-  static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s);
+  static std::string unavailable(const TeamEnvironment& environment);
+  static std::unique_ptr<Endpoint> connect(const TeamEnvironment& environment);
 };
 
 /// Ranks anywhere: the messages of MpiTransport, and, for ArrivalOrder, a counter of tickets on
@@ -38,8 +38,8 @@ struct RmaTransport : MpiTransport {
   static constexpr std::string_view name = "RmaTransport";
   static constexpr unsigned offers = capability::remote_tickets;
 
-  static std::unique_ptr<RemoteAtomics> open_atomics(const TeamEnvironment& s, std::size_t n,
-                                                     RemoteTickets tickets);
+  static std::unique_ptr<RemoteAtomics> open_atomics(const TeamEnvironment& environment,
+                                                     std::size_t n, RemoteTickets tickets);
 };
 
 }  // namespace papcoll::inline PAPCOLL_ABI
@@ -59,23 +59,24 @@ struct RmaTransport : MpiTransport {
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-PAPCOLL_DECL std::string MpiTransport::unavailable(const TeamEnvironment& s) {
-  return s.mpi != nullptr ? "" : "this team has no MPI communicator: take ThreadTransport";
+PAPCOLL_DECL std::string MpiTransport::unavailable(const TeamEnvironment& environment) {
+  return environment.mpi != nullptr ? ""
+                                    : "this team has no MPI communicator: take ThreadTransport";
 }
-PAPCOLL_DECL std::unique_ptr<Endpoint> MpiTransport::connect(const TeamEnvironment& s) {
+PAPCOLL_DECL std::unique_ptr<Endpoint> MpiTransport::connect(const TeamEnvironment& environment) {
 #ifdef SMPI_H
-  return std::unique_ptr<Endpoint>(new SmpiEndpoint(*s.mpi));
+  return std::unique_ptr<Endpoint>(new SmpiEndpoint(*environment.mpi));
 #else
-  return std::unique_ptr<Endpoint>(new MpiEndpoint(*s.mpi));
+  return std::unique_ptr<Endpoint>(new MpiEndpoint(*environment.mpi));
 #endif
 }
 
 [[gnu::cold]] PAPCOLL_DECL std::unique_ptr<RemoteAtomics> RmaTransport::open_atomics(
-    const TeamEnvironment& s, std::size_t n, RemoteTickets tickets) {
-  if (s.node != nullptr && tickets != RemoteTickets::never) {
-    return std::unique_ptr<RemoteAtomics>(new SharedWords(*s.node, n));
+    const TeamEnvironment& environment, std::size_t n, RemoteTickets tickets) {
+  if (environment.node != nullptr && tickets != RemoteTickets::never) {
+    return std::unique_ptr<RemoteAtomics>(new SharedWords(*environment.node, n));
   }
-  return detail::open_atomics<>(*s.mpi, s.nodes, n, tickets);
+  return detail::open_atomics<>(*environment.mpi, environment.nodes, n, tickets);
 }
 
 static_assert(TransportPolicy<MpiTransport> && TransportPolicy<RmaTransport>);

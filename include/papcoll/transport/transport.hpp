@@ -83,22 +83,22 @@ struct TeamEnvironment {
 
 /// How bytes and signals move between the ranks of a team.
 ///
-/// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits; `rings`,
-/// whether a message wakes a sleeping receiver; `unavailable(environment)`, why it cannot serve
-/// this team, empty if it can; `connect(environment)`, this rank's endpoint for plans. connect is
-/// called by all ranks of the team at once and may communicate. If it offers node_memory:
-/// `Context`, the type that arrival-driven algorithms run on over it, see ProvidesCallContext. If
-/// it offers remote_tickets: `open_atomics(environment, n, tickets)`, this rank's view of n words
-/// on each rank, n being RemoteTicketCounter::words(size); called like connect. Throws
-/// transport_unavailable, on all ranks; what one rank alone throws breaks the team.
+/// Required: `policy_kind = TransportPolicyKind`; `name`; `offers`, capability bits;
+/// `wakes_receivers`, true if a message wakes a sleeping receiver; `unavailable(environment)`, why
+/// it cannot serve this team, empty if it can; `connect(environment)`, this rank's endpoint for
+/// plans. connect is called by all ranks of the team at once and may communicate. If it offers
+/// node_memory: `Context`, the type that arrival-driven algorithms run on over it, see
+/// ProvidesCallContext. If it offers remote_tickets: `open_atomics(environment, n, tickets)`, this
+/// rank's view of n words on each rank, n being RemoteTicketCounter::words(size); called like
+/// connect. Throws transport_unavailable, on all ranks; what one rank alone throws breaks the team.
 template <class T>
 concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
-    requires(const TeamEnvironment& s) {
+    requires(const TeamEnvironment& environment) {
   { T::name } -> std::convertible_to<std::string_view>;
   { T::offers } -> std::convertible_to<unsigned>;
-  { T::rings } -> std::convertible_to<bool>;
-  { T::unavailable(s) } -> std::same_as<std::string>;
-  { T::connect(s) } -> std::same_as<std::unique_ptr<Endpoint>>;
+  { T::wakes_receivers } -> std::convertible_to<bool>;
+  { T::unavailable(environment) } -> std::same_as<std::string>;
+  { T::connect(environment) } -> std::same_as<std::unique_ptr<Endpoint>>;
 };
 
 /// A transport over which arrival-driven algorithms run. Its `Context` is NodeContext, which every
@@ -111,15 +111,15 @@ concept TransportPolicy = PolicyOfKind<T, TransportPolicyKind> &&
 template <class T>
 concept ProvidesCallContext = CallContext<typename T::Context> &&
     (std::same_as<typename T::Context, NodeContext> ||
-     requires(const TeamEnvironment& s, NodeContext& node) {
-       { T::make_context(s, node) } -> std::same_as<std::unique_ptr<typename T::Context>>;
+     requires(const TeamEnvironment& environment, NodeContext& node) {
+       { T::make_context(environment, node) } -> std::same_as<std::unique_ptr<typename T::Context>>;
      });
 
 /// A transport policy without its type.
 struct TransportTable {
   std::string_view name;
   unsigned offers;
-  bool rings;
+  bool wakes_receivers;
   std::string (*unavailable)(const TeamEnvironment&);
   std::unique_ptr<Endpoint> (*connect)(const TeamEnvironment&);
   std::unique_ptr<RemoteAtomics> (*open_atomics)(const TeamEnvironment&, std::size_t,
@@ -171,14 +171,16 @@ template <class T> void check_context() noexcept {
   }
 }
 
-template <class T> Shared<void> make_context_of(const TeamEnvironment& s, NodeContext& node) {
-  auto made = detail::make_shared<std::unique_ptr<typename T::Context>>(T::make_context(s, node));
+template <class T>
+Shared<void> make_context_of(const TeamEnvironment& environment, NodeContext& node) {
+  auto made =
+      detail::make_shared<std::unique_ptr<typename T::Context>>(T::make_context(environment, node));
   auto* const context = made->get();
   return {std::move(made), context};
 }
 
 template <TransportPolicy T> constexpr TransportTable transport_table_of() noexcept {
-  TransportTable table{T::name,         T::offers,   T::rings,
+  TransportTable table{T::name,         T::offers,   T::wakes_receivers,
                        &T::unavailable, &T::connect, open_words_of<T>()};
   if constexpr (offers_node_memory<T> && ProvidesCallContext<T>) {
     using OwnContext = typename T::Context;

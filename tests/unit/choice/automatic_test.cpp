@@ -44,7 +44,7 @@ TEST_CASE("threads that arrive unevenly choose alike", "[automatic]") {
   }
 }
 
-TEST_CASE("Auto follows a change of the arrivals within 50 calls", "[automatic]") {
+TEST_CASE("auto follows a change of the arrivals within 50 calls", "[automatic]") {
   ThreadTeam team{3, {.deadline = patience, .selection = Selection::by_arrivals}};
   CHECK(problems(team, [](Rank& comm) {
           automatic::set_costs(comm.core(), automatic::calm());

@@ -85,9 +85,9 @@ TEST_CASE("calls go by caches where the model expects less of that", "[select]")
   call.contract = NumericalContract::reproducible;
   CHECK_FALSE(by_caches(8));
   call.contract = NumericalContract::rank_consistent;
-  s.by_messages = true;
+  s.must_pass_messages = true;
   CHECK_FALSE(by_caches(8));
-  s.by_messages = false;
+  s.must_pass_messages = false;
   s.cache_groups = 8;
   CHECK_FALSE(by_caches(8));  // pairs save too little
   s.size = 64;

@@ -73,9 +73,9 @@ TEST_CASE("what cannot go by nodes does not", "[select]") {
   several.inputs.nodes_in_order = false;
   CHECK_FALSE(several.goes(Collective::scan, 8));
   several.inputs.nodes_in_order = true;
-  several.inputs.by_messages = true;
+  several.inputs.must_pass_messages = true;
   CHECK_FALSE(several.goes(Collective::allreduce, 8));
-  several.inputs.by_messages = false;
+  several.inputs.must_pass_messages = false;
   const std::size_t counts[32] = {};
   Call irregular;
   irregular.collective = Collective::alltoall;

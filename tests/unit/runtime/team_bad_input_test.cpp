@@ -41,7 +41,7 @@ TEST_CASE("an invalid call on one rank, arrival-driven engine", "[team]") {
               CHECK(result[i].kind == "argument_error");
               CHECK(result[i].says(mistake.says));
               CHECK(result[i].says(
-                  papcoll::Called{mistake.collective, false, mistake.irregular}.name() +
+                  papcoll::CallLabel{mistake.collective, false, mistake.irregular}.name() +
                   " on rank " + std::to_string(r)));
               CHECK(buffers[i].untouched());
             } else if (!result[i].is_fine() || !may_leave_early(mistake.collective)) {

@@ -30,7 +30,7 @@ struct WordTransport {
   using policy_kind = papcoll::TransportPolicyKind;
   static constexpr std::string_view name = "WordTransport";
   static constexpr unsigned offers = papcoll::capability::remote_tickets;
-  static constexpr bool rings = true;
+  static constexpr bool wakes_receivers = true;
 
   static std::string unavailable(const papcoll::TeamEnvironment&) { return {}; }
   static std::unique_ptr<papcoll::Endpoint> connect(const papcoll::TeamEnvironment& s) {

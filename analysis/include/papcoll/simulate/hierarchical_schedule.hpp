@@ -271,7 +271,7 @@ class HierarchicalPlan {
     static constexpr Thresholds thresholds{};
     SelectionInputs inputs;
     inputs.size = inputs.nodes = ranks;
-    inputs.by_messages = true;
+    inputs.must_pass_messages = true;
     inputs.between_nodes = level == schedule_.groups.size();
     inputs.thresholds = &thresholds;
     AlgorithmSpec spec;

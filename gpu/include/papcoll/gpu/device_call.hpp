@@ -42,7 +42,7 @@ namespace papcoll::inline PAPCOLL_ABI::gpu {
 namespace detail {
 
 using papcoll::detail::CallArguments;
-using papcoll::detail::Caller;
+using papcoll::detail::CallOrigin;
 using papcoll::detail::core_for_devices;
 
 /// Returns what is wrong with a buffer of a call on the device; empty if nothing is.
@@ -74,7 +74,8 @@ struct SizedCall {
 };
 
 /// Makes a call of host buffers one of a device's; refuses buffers that are not there.
-template <class Transport> void put_on_device(const Caller& caller, SizedCall& made, void* stream) {
+template <class Transport>
+void put_on_device(const CallOrigin& origin, SizedCall& made, void* stream) {
   using Provider = typename Transport::Provider;
   Call& call = made.call;
   call.memory = MemoryKind::device;
@@ -89,7 +90,7 @@ template <class Transport> void put_on_device(const Caller& caller, SizedCall& m
         "the stream is being captured as a graph, and a collective waits for other ranks each "
         "time: call it outside of the capture";
   }
-  if (!problem.empty()) caller.refuse(problem);
+  if (!problem.empty()) origin.refuse(problem);
 }
 
 /// True if the policy is a transport over device memory.
@@ -201,44 +202,44 @@ template <class Tag, bool Commutes, class... Ps> const AlgorithmSpec& spec_for(c
 
 /// Runs a call that has been made as for buffers of the host.
 template <class Tag, bool Commutes, class... Ps>
-void run_made(const Caller& caller, SizedCall made, void* stream) {
+void run_made(const CallOrigin& origin, SizedCall made, void* stream) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
     using Transport = typename DeviceTransportOf<Ps...>::type;
-    put_on_device<Transport>(caller, made, stream);
+    put_on_device<Transport>(origin, made, stream);
     if constexpr (names_device_algorithm<Ps...>) {
       using A = papcoll::detail::pick_policy<SchedulePolicyKind, void, Ps...>;
       const auto& spec = device_spec<Tag, Commutes, Ps...>();
-      const Machine* const nodes = papcoll::detail::several_nodes_of(caller.core);
+      const Machine* const nodes = papcoll::detail::several_nodes_of(origin.core);
       bool by_schedule = nodes != nullptr && !runs_across_nodes(*nodes, made.call);
       if (!by_schedule) {
-        papcoll::detail::run_at_endpoint(caller, spec, made.call, device_algorithm_id<A>, A::name,
+        papcoll::detail::run_at_endpoint(origin, spec, made.call, device_algorithm_id<A>, A::name,
                                          run_at<A, Transport>);
         // Only behind that do all ranks know if memory is shared; without elements none has asked.
         by_schedule = nodes == nullptr && made.call.count != 0 &&
-                      !papcoll::detail::why_no_ipc_of(caller.core).empty();
+                      !papcoll::detail::why_no_ipc_of(origin.core).empty();
       }
       if (by_schedule) {
         using Contract = papcoll::detail::pick_policy<ContractPolicyKind, RankConsistent, Ps...>;
         const auto& other = default_spec<Tag, Commutes, Transport, Contract>(made.call.bytes());
-        papcoll::detail::run_spec(caller, other, made.call);
+        papcoll::detail::run_spec(origin, other, made.call);
       }
     } else {
-      papcoll::detail::run_spec(caller, spec_for<Tag, Commutes, Ps...>(made.call), made.call);
+      papcoll::detail::run_spec(origin, spec_for<Tag, Commutes, Ps...>(made.call), made.call);
     }
   }
 }
 
 /// Starts one. `owned` keeps alive what the call's reducer points to.
 template <class Tag, bool Commutes, class... Ps>
-Request start_made(const Caller& caller, SizedCall made, void* stream,
+Request start_made(const CallOrigin& origin, SizedCall made, void* stream,
                    const papcoll::detail::Shared<const void>& owned) {
   if constexpr (call_names_a_device_transport<Ps...>::ok) {
     if constexpr (names_device_algorithm<Ps...>) {
       static_cast<void>(papcoll::select<Tag, true, Commutes, Ps...>());  // refuses it
       return {};
     } else {
-      put_on_device<typename DeviceTransportOf<Ps...>::type>(caller, made, stream);
-      return papcoll::detail::start_spec(caller, spec_for<Tag, Commutes, Ps...>(made.call),
+      put_on_device<typename DeviceTransportOf<Ps...>::type>(origin, made, stream);
+      return papcoll::detail::start_spec(origin, spec_for<Tag, Commutes, Ps...>(made.call),
                                          made.call, owned);
     }
   } else {
@@ -247,16 +248,16 @@ Request start_made(const Caller& caller, SizedCall made, void* stream,
 }
 
 /// Makes a call of `n` elements of each rank, or for each, and notes the bytes of its buffers.
-inline SizedCall make_call(const Caller& caller, CallArguments& a, std::size_t n) {
+inline SizedCall make_call(const CallOrigin& origin, CallArguments& a, std::size_t n) {
   SizedCall made;
   a.by_count = true;
   a.count = n;
-  papcoll::detail::make_even_call(caller, a);
+  papcoll::detail::make_even_call(origin, a);
   made.call = a;
-  const bool is_root = !is_rooted(caller.collective) || caller.rank() == a.root;
-  const auto [in, out] = buffers_of(caller.collective, is_root);
-  made.in = papcoll::detail::length_of(caller, in, n) * a.reducer.size;
-  made.out = papcoll::detail::length_of(caller, out, n) * a.reducer.size;
+  const bool is_root = !is_rooted(origin.collective) || origin.rank() == a.root;
+  const auto [in, out] = buffers_of(origin.collective, is_root);
+  made.in = papcoll::detail::length_of(origin, in, n) * a.reducer.size;
+  made.out = papcoll::detail::length_of(origin, out, n) * a.reducer.size;
   return made;
 }
 
@@ -268,9 +269,9 @@ template <class T> inline constexpr bool commutes<Moves, T> = true;
 
 /// An operator that is one's own on devices says so in the call.
 template <class T, class Op>
-SizedCall make_call(const Caller& caller, const T* in, T* out, std::size_t n, const Op& op,
+SizedCall make_call(const CallOrigin& origin, const T* in, T* out, std::size_t n, const Op& op,
                     root at) {
-  CallArguments a{caller.collective};
+  CallArguments a{origin.collective};
   a.in = reinterpret_cast<const std::byte*>(in);
   a.out = reinterpret_cast<std::byte*>(out);
   a.root = at.rank;
@@ -286,26 +287,26 @@ SizedCall make_call(const Caller& caller, const T* in, T* out, std::size_t n, co
                   "papcoll: this DeviceOperator is for elements of another type");
     a.reducer.built_in = device_operator_mark;
   }
-  return make_call(caller, a, n);
+  return make_call(origin, a, n);
 }
 
 /// Runs a call of the collective `Tag`.
 template <class Tag, class... Ps, class C, class T, class N, class Op>
 void run(C&& comm, const T* in, T* out, N count, const Op& op, root at, void* stream) {
-  const Caller caller{core_for_devices(comm), Tag::value};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
-  run_made<Tag, commutes<Op, T>, Ps...>(caller, make_call(caller, in, out, n, op, at), stream);
+  const CallOrigin origin{core_for_devices(comm), Tag::value};
+  const std::size_t n = papcoll::detail::checked_count(origin, count);
+  run_made<Tag, commutes<Op, T>, Ps...>(origin, make_call(origin, in, out, n, op, at), stream);
 }
 
 /// Starts one, which has an operator of its own.
 template <class Tag, class... Ps, class C, class T, class N, class Op>
 Request start(C&& comm, const T* in, T* out, N count, const Op& op, root at, void* stream) {
-  const Caller caller{core_for_devices(comm), Tag::value, true};
-  const std::size_t n = papcoll::detail::checked_count(caller, count);
+  const CallOrigin origin{core_for_devices(comm), Tag::value, true};
+  const std::size_t n = papcoll::detail::checked_count(origin, count);
   papcoll::detail::Shared<const Op> own;
   if constexpr (!std::same_as<Op, Moves>) own = papcoll::detail::make_shared<const Op>(op);
-  const SizedCall made = make_call(caller, in, out, n, own == nullptr ? op : *own, at);
-  return start_made<Tag, commutes<Op, T>, Ps...>(caller, made, stream, own);
+  const SizedCall made = make_call(origin, in, out, n, own == nullptr ? op : *own, at);
+  return start_made<Tag, commutes<Op, T>, Ps...>(origin, made, stream, own);
 }
 
 }  // namespace detail

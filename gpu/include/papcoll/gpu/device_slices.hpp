@@ -75,105 +75,105 @@ struct DeviceSlices {
   /// One call of one rank.
   class Run {
    public:
-    bool step(DeviceCallContext auto& s, const Call& c) {
-      if (s.size() == 1) {
-        if (!c.in_place()) s.copy(c.out, c.in, c.bytes());
+    bool step(DeviceCallContext auto& ctx, const Call& c) {
+      if (ctx.size() == 1) {
+        if (!c.in_place()) ctx.copy(c.out, c.in, c.bytes());
         return true;
       }
-      if (phase_ == Phase::begins) begin(s, c);
-      if (phase_ == Phase::combines && combine(s, c)) phase_ = Phase::pulls;
-      if (phase_ == Phase::pulls && pull(s, c)) phase_ = Phase::ends;
-      return phase_ == Phase::ends && end(s);
+      if (phase_ == Phase::begins) begin(ctx, c);
+      if (phase_ == Phase::combines && combine(ctx, c)) phase_ = Phase::pulls;
+      if (phase_ == Phase::pulls && pull(ctx, c)) phase_ = Phase::ends;
+      return phase_ == Phase::ends && end(ctx);
     }
 
    private:
-    struct Come {
+    struct Arrived {
       int rank;
       const std::byte* contribution;
     };
     enum class Phase : unsigned char { begins, combines, pulls, ends };
 
-    static Range slice_of(auto& s, const Call& c, int rank) noexcept {
-      return slice(c.count, c.reducer.size, rank, s.size());
+    static Range slice_of(auto& ctx, const Call& c, int rank) noexcept {
+      return slice(c.count, c.reducer.size, rank, ctx.size());
     }
     static bool wants_result(const Call& c, int rank) noexcept {
       return c.collective == Collective::allreduce || rank == c.root;
     }
 
-    void begin(auto& s, const Call& c) {
+    void begin(auto& ctx, const Call& c) {
       const std::size_t size = c.reducer.size;
-      mine_ = slice_of(s, c, s.rank());
-      done_.assign(static_cast<std::size_t>(s.size()), false);
+      mine_ = slice_of(ctx, c, ctx.rank());
+      done_.assign(static_cast<std::size_t>(ctx.size()), false);
       const std::byte* in = c.in;
-      if (!s.is_shown(in)) {
-        std::byte* const copied = s.take(c.bytes());
+      if (!ctx.is_shown(in)) {
+        std::byte* const copied = ctx.take(c.bytes());
         const std::size_t lo = mine_.lo * size;
         const std::size_t hi = mine_.hi * size;
-        if (lo != 0) s.copy(copied, c.in, lo);
-        if (hi != c.bytes()) s.copy(copied + hi, c.in + hi, c.bytes() - hi);
+        if (lo != 0) ctx.copy(copied, c.in, lo);
+        if (hi != c.bytes()) ctx.copy(copied + hi, c.in + hi, c.bytes() - hi);
         in = copied;
       }
-      if (!mine_.empty()) result_ = s.take(mine_.size() * size);
-      s.announce(in, result_);
-      s.signal(DeviceSignal::given);
+      if (!mine_.empty()) result_ = ctx.take(mine_.size() * size);
+      ctx.announce(in, result_);
+      ctx.signal(DeviceSignal::given);
       phase_ = Phase::combines;
     }
 
     /// Combines what has come, if the device has nothing else to do, so that what comes at the same
     /// time is read at once, over several links; true: all has been combined.
-    bool combine(auto& s, const Call& c) {
-      look(s, c);
-      const bool all = combined_ + come_.size() == done_.size();
-      const std::size_t operands = come_.size() + (combined_ != 0 ? 1 : 0);
-      if (!all && (operands < 2 || !s.is_idle())) return false;
-      launch(s, c);
+    bool combine(auto& ctx, const Call& c) {
+      look(ctx, c);
+      const bool all = combined_ + arrived_.size() == done_.size();
+      const std::size_t operands = arrived_.size() + (combined_ != 0 ? 1 : 0);
+      if (!all && (operands < 2 || !ctx.is_idle())) return false;
+      launch(ctx, c);
       if (!all) return false;
-      s.signal(DeviceSignal::ready);
+      ctx.signal(DeviceSignal::ready);
       done_.assign(done_.size(), false);
       return true;
     }
 
     /// Collects the ranks that have arrived since the last look.
-    void look(auto& s, const Call& c) {
-      for (int r = 0; r < s.size(); ++r) {
+    void look(auto& ctx, const Call& c) {
+      for (int r = 0; r < ctx.size(); ++r) {
         if (is_done(r)) continue;
-        const bool has_come = r == s.rank() || s.has_signalled(r, DeviceSignal::given);
+        const bool has_come = r == ctx.rank() || ctx.has_signalled(r, DeviceSignal::given);
         if (!has_come && c.rank_order) return;
         if (!has_come) continue;
         mark_done(r);
         const bool reads = !mine_.empty();
-        come_.push_back({r, r == s.rank() ? c.in : reads ? s.contribution_of(r) : nullptr});
+        arrived_.push_back({r, r == ctx.rank() ? c.in : reads ? ctx.contribution_of(r) : nullptr});
       }
     }
 
     /// Combines what those have given with what there is.
-    void launch(auto& s, const Call& c) {
-      for (std::size_t k = 0; k < come_.size() && !mine_.empty();) {
+    void launch(auto& ctx, const Call& c) {
+      for (std::size_t k = 0; k < arrived_.size() && !mine_.empty();) {
         gpu::Operands o;
         if (combined_ + k != 0) o.in[o.inputs++] = result_;
-        for (; k < come_.size() && o.inputs < gpu::most_operands; ++k) {
-          if (come_[k].rank != s.rank()) s.wait(come_[k].rank, DeviceSignal::given);
-          o.in[o.inputs++] = come_[k].contribution + mine_.lo * c.reducer.size;
+        for (; k < arrived_.size() && o.inputs < gpu::most_operands; ++k) {
+          if (arrived_[k].rank != ctx.rank()) ctx.wait(arrived_[k].rank, DeviceSignal::given);
+          o.in[o.inputs++] = arrived_[k].contribution + mine_.lo * c.reducer.size;
         }
         o.out[o.outputs++] = result_;
-        s.combine(o, mine_.size());
+        ctx.combine(o, mine_.size());
       }
-      combined_ += come_.size();
-      come_.clear();
+      combined_ += arrived_.size();
+      arrived_.clear();
     }
 
     /// Pulls what is ready; true: all is, and under way.
-    bool pull(auto& s, const Call& c) {
+    bool pull(auto& ctx, const Call& c) {
       const std::size_t size = c.reducer.size;
       bool all = true;
-      for (int r = 0; r < s.size() && wants_result(c, s.rank()); ++r) {
-        const Range of_r = slice_of(s, c, r);
+      for (int r = 0; r < ctx.size() && wants_result(c, ctx.rank()); ++r) {
+        const Range of_r = slice_of(ctx, c, r);
         if (is_done(r) || of_r.empty()) continue;
         std::byte* const to = c.out + of_r.lo * size;
-        if (r == s.rank()) {
-          s.copy(to, result_, of_r.size() * size);
-        } else if (s.has_signalled(r, DeviceSignal::ready)) {
-          s.pull(r, to, s.result_of(r), of_r.size() * size);
+        if (r == ctx.rank()) {
+          ctx.copy(to, result_, of_r.size() * size);
+        } else if (ctx.has_signalled(r, DeviceSignal::ready)) {
+          ctx.pull(r, to, ctx.result_of(r), of_r.size() * size);
         } else {
           all = false;
           continue;
@@ -181,16 +181,16 @@ struct DeviceSlices {
         mark_done(r);
       }
       if (!all) return false;
-      if (wants_result(c, s.rank())) s.join(c.out, c.bytes());
-      s.signal(DeviceSignal::taken);
+      if (wants_result(c, ctx.rank())) ctx.join(c.out, c.bytes());
+      ctx.signal(DeviceSignal::taken);
       return true;
     }
 
-    bool end(auto& s) {
-      for (; left_ < s.size(); ++left_) {
-        if (left_ == s.rank()) continue;
-        if (!s.has_signalled(left_, DeviceSignal::taken)) return false;
-        s.wait(left_, DeviceSignal::taken);
+    bool end(auto& ctx) {
+      for (; left_ < ctx.size(); ++left_) {
+        if (left_ == ctx.rank()) continue;
+        if (!ctx.has_signalled(left_, DeviceSignal::taken)) return false;
+        ctx.wait(left_, DeviceSignal::taken);
       }
       return true;
     }
@@ -199,12 +199,12 @@ struct DeviceSlices {
     void mark_done(int r) { done_[static_cast<std::size_t>(r)] = true; }
 
     Phase phase_ = Phase::begins;
-    Range mine_;                   ///< the elements that this rank combines
-    std::byte* result_ = nullptr;  ///< of them
-    std::size_t combined_ = 0;     ///< ranks whose contributions are in the result
-    std::vector<Come> come_;       ///< those that are next
-    int left_ = 0;                 ///< the first rank that may still pull
-    std::vector<bool> done_;       ///< per rank: combined, then pulled
+    Range mine_;                    ///< the elements that this rank combines
+    std::byte* result_ = nullptr;   ///< of them
+    std::size_t combined_ = 0;      ///< ranks whose contributions are in the result
+    std::vector<Arrived> arrived_;  ///< those that are next
+    int left_ = 0;                  ///< the first rank that may still pull
+    std::vector<bool> done_;        ///< per rank: combined, then pulled
   };
 };
 static_assert(DeviceAlgorithm<DeviceSlices>);

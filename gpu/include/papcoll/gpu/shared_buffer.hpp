@@ -31,7 +31,7 @@ using ExportedMemory = std::unique_ptr<std::byte, TakeBack>;
 /// Exposes memory in a call of all ranks, which connects the transport; each passes a length of its
 /// own.
 template <class Transport>
-ExportedMemory export_memory_of(const Caller& caller, std::size_t bytes) {
+ExportedMemory export_memory_of(const CallOrigin& origin, std::size_t bytes) {
   struct Wish {
     std::size_t bytes;
     ExportedMemory memory{};
@@ -43,7 +43,7 @@ ExportedMemory export_memory_of(const Caller& caller, std::size_t bytes) {
   call.reducer.context = &wish;
   constexpr std::uint32_t id = 0x5a11ed;
   papcoll::detail::run_at_endpoint(
-      caller, device_spec<Allreduce, true, RecursiveDoubling, Transport>(), call, id, {},
+      origin, device_spec<Allreduce, true, RecursiveDoubling, Transport>(), call, id, {},
       *+[](Endpoint& endpoint, std::uint32_t, Waiter&, const Call& made) {
         auto& wanted = *static_cast<Wish*>(const_cast<void*>(made.reducer.context));
         const auto& owner = Transport::device_endpoint(endpoint).memory();
@@ -69,9 +69,9 @@ class shared_buffer {  // NOLINT(readability-identifier-naming): as shared_vecto
   /// Allocates `count` elements, uninitialised. Throws device_error if the device has not enough
   /// memory, and then peer_error on the other ranks; transport_unavailable.
   template <Team C, std::integral N> shared_buffer(C&& comm, N count) {
-    const detail::Caller caller{detail::core_for_devices(comm), Collective::allreduce};
-    size_ = papcoll::detail::checked_count(caller, count);
-    memory_ = detail::export_memory_of<Transport>(caller, size_ * sizeof(T));
+    const detail::CallOrigin origin{detail::core_for_devices(comm), Collective::allreduce};
+    size_ = papcoll::detail::checked_count(origin, count);
+    memory_ = detail::export_memory_of<Transport>(origin, size_ * sizeof(T));
   }
 
   /// Returns the address of the first element, on the device.

@@ -63,9 +63,9 @@ struct SharedDevice {
   /// One call of one rank.
   class Run {
    public:
-    bool step(DeviceCallContext auto& s, const Call& c) {
-      if (!begun_) begin(s, c);
-      return leads_ ? lead(s, c) : follow(s, c);
+    bool step(DeviceCallContext auto& ctx, const Call& c) {
+      if (!begun_) begin(ctx, c);
+      return leads_ ? lead(ctx, c) : follow(ctx, c);
     }
 
    private:
@@ -73,45 +73,45 @@ struct SharedDevice {
       return c.collective == Collective::allreduce || rank == c.root;
     }
 
-    void begin(auto& s, const Call& c) {
+    void begin(auto& ctx, const Call& c) {
       begun_ = true;
-      leads_ = s.draw_ticket() == s.size() - 1;
+      leads_ = ctx.draw_ticket() == ctx.size() - 1;
       if (leads_) return;  // its kernel reaches the caller's buffers
       const std::byte* in = c.in;
       std::byte* copied = nullptr;
-      if (!s.is_shown(in)) {
-        copied = s.take(c.bytes());
-        s.copy(copied, c.in, c.bytes());
+      if (!ctx.is_shown(in)) {
+        copied = ctx.take(c.bytes());
+        ctx.copy(copied, c.in, c.bytes());
         in = copied;
       }
-      if (wants_result(c, s.rank())) {
+      if (wants_result(c, ctx.rank())) {
         // A kernel reads all inputs before it writes there.
-        result_ = s.is_shown(c.out) ? c.out : copied != nullptr ? copied : s.take(c.bytes());
+        result_ = ctx.is_shown(c.out) ? c.out : copied != nullptr ? copied : ctx.take(c.bytes());
       }
-      s.announce(in, result_);
-      s.signal(DeviceSignal::given);
+      ctx.announce(in, result_);
+      ctx.signal(DeviceSignal::given);
     }
 
-    bool lead(auto& s, const Call& c) {
-      for (; next_ < s.size(); ++next_) {
-        const bool own = next_ == s.rank();
-        if (!own && !s.has_signalled(next_, DeviceSignal::given)) return false;
-        if (!own) s.wait(next_, DeviceSignal::given);
-        in_.push_back(own ? c.in : s.contribution_of(next_));
-        if (wants_result(c, next_)) out_.push_back(own ? c.out : s.result_of(next_));
+    bool lead(auto& ctx, const Call& c) {
+      for (; next_ < ctx.size(); ++next_) {
+        const bool own = next_ == ctx.rank();
+        if (!own && !ctx.has_signalled(next_, DeviceSignal::given)) return false;
+        if (!own) ctx.wait(next_, DeviceSignal::given);
+        in_.push_back(own ? c.in : ctx.contribution_of(next_));
+        if (wants_result(c, next_)) out_.push_back(own ? c.out : ctx.result_of(next_));
       }
-      combine(s, c);
-      s.signal(DeviceSignal::ready);
+      combine(ctx, c);
+      ctx.signal(DeviceSignal::ready);
       return true;
     }
 
-    void combine(auto& s, const Call& c) {
+    void combine(auto& ctx, const Call& c) {
       constexpr std::size_t most = gpu::most_operands;
       if (in_.size() == 1) {
-        if (out_[0] != in_[0]) s.copy(out_[0], in_[0], c.bytes());
+        if (out_[0] != in_[0]) ctx.copy(out_[0], in_[0], c.bytes());
         return;
       }
-      std::byte* const partial = in_.size() > most ? s.take(c.bytes()) : nullptr;
+      std::byte* const partial = in_.size() > most ? ctx.take(c.bytes()) : nullptr;
       for (std::size_t k = 0; k < in_.size();) {
         gpu::Operands o;
         if (k != 0) o.in[o.inputs++] = partial;
@@ -121,13 +121,13 @@ struct SharedDevice {
         } else {
           add_outputs(o, 0);
         }
-        s.combine(o, c.count);
+        ctx.combine(o, c.count);
       }
       for (std::size_t done = most; done < out_.size(); done += most) {
         gpu::Operands o;
         o.in[o.inputs++] = out_[0];
         add_outputs(o, done);
-        s.combine(o, c.count);
+        ctx.combine(o, c.count);
       }
     }
 
@@ -136,11 +136,11 @@ struct SharedDevice {
       for (std::size_t k = first; k < end; ++k) o.out[o.outputs++] = out_[k];
     }
 
-    bool follow(auto& s, const Call& c) {
-      for (int leader = 0; leader < s.size(); ++leader) {
-        if (leader == s.rank() || !s.has_signalled(leader, DeviceSignal::ready)) continue;
-        s.wait(leader, DeviceSignal::ready);
-        if (result_ != nullptr && result_ != c.out) s.copy(c.out, result_, c.bytes());
+    bool follow(auto& ctx, const Call& c) {
+      for (int leader = 0; leader < ctx.size(); ++leader) {
+        if (leader == ctx.rank() || !ctx.has_signalled(leader, DeviceSignal::ready)) continue;
+        ctx.wait(leader, DeviceSignal::ready);
+        if (result_ != nullptr && result_ != c.out) ctx.copy(c.out, result_, c.bytes());
         return true;
       }
       return false;

@@ -40,8 +40,8 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   arrival, are papcoll's own.
 class Accumulator::Run {
  public:
-  bool step(CallContext auto& s, const Call& c) {
-    if (!begun_) begin(s, c);
+  bool step(CallContext auto& ctx, const Call& c) {
+    if (!begun_) begin(ctx, c);
     for (;;) {
       bool moved = false;
       const std::uint32_t low = low_;
@@ -49,7 +49,7 @@ class Accumulator::Run {
       const std::uint32_t from = low + start_ % (end - low);
       for (std::uint32_t i = 0; i < end - low; ++i) {
         const std::uint32_t k = from + i < end ? from + i : from + i - (end - low);
-        const Outcome o = work_on(s, c, k);
+        const Outcome o = work_on(ctx, c, k);
         if (o == Outcome::failed) return false;
         moved |= o == Outcome::moved;
       }
@@ -74,66 +74,68 @@ class Accumulator::Run {
   using Held = detail::ChunkWord<Accumulator, 10, 10, words>;
   static_assert(most_ranks == Held::most_count);
 
-  void begin(CallContext auto& s, const Call& c) {
+  void begin(CallContext auto& ctx, const Call& c) {
     begun_ = true;
     chunks_ = Chunks::at_most(wanted_chunks, least_chunk, c.count, c.reducer.size);
-    if (chunks_.per_chunk * chunks_.size > s.chunk_bytes()) {
-      chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+    if (chunks_.per_chunk * chunks_.size > ctx.chunk_bytes()) {
+      chunks_ = Chunks{c.count, c.reducer.size, ctx.chunk_bytes()};
     }
     // The result buffers and all chunk buffers.
-    const std::uint32_t all = s.results() + s.buffers() * static_cast<std::uint32_t>(s.size());
+    const std::uint32_t all =
+        ctx.results() + ctx.buffers() * static_cast<std::uint32_t>(ctx.size());
     window_ = std::min(all, most_accumulators);
-    start_ = static_cast<std::uint32_t>(static_cast<std::size_t>(s.rank()) *
+    start_ = static_cast<std::uint32_t>(static_cast<std::size_t>(ctx.rank()) *
                                         std::min(window_, chunks_.count) /
-                                        static_cast<std::size_t>(s.size()));
-    takes_ = c.collective != Collective::reduce || s.rank() == c.root;
-    streams_ = takes_ && !c.in_place() && s.streams(2 * c.bytes());
-    std::fill_n(s.pending(), s.size(), 0);
+                                        static_cast<std::size_t>(ctx.size()));
+    takes_ = c.collective != Collective::reduce || ctx.rank() == c.root;
+    streams_ = takes_ && !c.in_place() && ctx.streams(2 * c.bytes());
+    std::fill_n(ctx.pending(), ctx.size(), 0);
     // Others may be the first to write to its chunk buffers: they find pages, near to this rank.
-    if (s.size() > 1 && keeps(s)) static_cast<void>(s.chunk_buffer(s.rank(), 0));
-    s.announce(nullptr, 0, 0);
+    if (ctx.size() > 1 && keeps(ctx)) static_cast<void>(ctx.chunk_buffer(ctx.rank(), 0));
+    ctx.announce(nullptr, 0, 0);
   }
 
   /// Returns true if this rank's chunk buffers hold accumulators of this call.
-  bool keeps(const CallContext auto& s) const {
-    const std::uint32_t before = s.results() + s.buffers() * static_cast<std::uint32_t>(s.rank());
+  bool keeps(const CallContext auto& ctx) const {
+    const std::uint32_t before =
+        ctx.results() + ctx.buffers() * static_cast<std::uint32_t>(ctx.rank());
     return before < std::min(window_, chunks_.count);
   }
 
-  Outcome work_on(CallContext auto& s, const Call& c, std::uint32_t k) {
+  Outcome work_on(CallContext auto& ctx, const Call& c, std::uint32_t k) {
     if (is_in(done_, k)) return Outcome::idle;
-    const std::uint32_t state = s.work(k % words);
+    const std::uint32_t state = ctx.work(k % words);
     const Held held = Held::of(state, k);
     if (held.busy) return Outcome::idle;
     // A rank that is in the sum has announced itself before.
-    if (!learn_arrivals(s)) return Outcome::failed;
+    if (!learn_arrivals(ctx)) return Outcome::failed;
     if (is_in(added_, k)) {
-      if (held.count != s.size()) return Outcome::idle;
+      if (held.count != ctx.size()) return Outcome::idle;
       std::byte* const to = c.out + chunks_.offset(k);
-      const std::byte* const from = accumulator(s, k);
-      streams_ ? s.stream(to, from, chunks_.bytes(k)) : s.read(to, from, chunks_.bytes(k));
-      set_done(s, k);
+      const std::byte* const from = accumulator(ctx, k);
+      streams_ ? ctx.stream(to, from, chunks_.bytes(k)) : ctx.read(to, from, chunks_.bytes(k));
+      set_done(ctx, k);
       return Outcome::moved;
     }
-    if (held.count == 0 && !is_free(s, c, k)) return Outcome::idle;
+    if (held.count == 0 && !is_free(ctx, c, k)) return Outcome::idle;
     const Held busy{true, held.who, held.count};
-    if (!s.try_claim(k % words, state, busy.state(k))) return Outcome::idle;
-    add(s, c, k, held);
-    const int lowest = held.count == 0 ? s.rank() : std::min(held.who, s.rank());
-    s.complete(k % words, Held{false, lowest, held.count + 1}.state(k));
+    if (!ctx.try_claim(k % words, state, busy.state(k))) return Outcome::idle;
+    add(ctx, c, k, held);
+    const int lowest = held.count == 0 ? ctx.rank() : std::min(held.who, ctx.rank());
+    ctx.complete(k % words, Held{false, lowest, held.count + 1}.state(k));
     added_ |= bit(k);
-    if (!takes_ || held.count + 1 == s.size()) set_done(s, k);
+    if (!takes_ || held.count + 1 == ctx.size()) set_done(ctx, k);
     return Outcome::moved;
   }
 
   /// False, and all ranks throw, if the call of a rank that has arrived is not the same.
-  bool learn_arrivals(CallContext auto& s) {
-    if (known_ == s.size()) return true;
-    for (int r = 0; r < s.size(); ++r) {
-      if (s.pending()[r] != 0 || !s.arrived(r, 0)) continue;
-      if (!detail::matched(s, r)) return false;
-      s.pending()[r] = 1;
-      if (++known_ == s.size()) s.note_all_arrived();
+  bool learn_arrivals(CallContext auto& ctx) {
+    if (known_ == ctx.size()) return true;
+    for (int r = 0; r < ctx.size(); ++r) {
+      if (ctx.pending()[r] != 0 || !ctx.arrived(r, 0)) continue;
+      if (!detail::matched(ctx, r)) return false;
+      ctx.pending()[r] = 1;
+      if (++known_ == ctx.size()) ctx.note_all_arrived();
     }
     return true;
   }
@@ -141,66 +143,66 @@ class Accumulator::Run {
   /// Returns true if chunk k's accumulator may be overwritten: every rank has read its former
   /// result, and the rank whose chunk buffer holds it, if any, has arrived with a matching call and
   /// so does not write there itself.
-  bool is_free(CallContext auto& s, const Call& c, std::uint32_t k) {
-    const int keeper = keeper_of(s, k);
-    if (keeper >= 0 && s.pending()[keeper] == 0) return false;
+  bool is_free(CallContext auto& ctx, const Call& c, std::uint32_t k) {
+    const int keeper = keeper_of(ctx, k);
+    if (keeper >= 0 && ctx.pending()[keeper] == 0) return false;
     if (k < window_ || k < free_below_) return true;
     const std::uint32_t taken = k - window_ + 1;
-    for (int r = 0; r < s.size(); ++r) {
+    for (int r = 0; r < ctx.size(); ++r) {
       const bool takes = c.collective != Collective::reduce || r == c.root;
-      if (takes && !s.stage_reached(r, taken)) return false;
+      if (takes && !ctx.stage_reached(r, taken)) return false;
     }
     free_below_ = k + 1;
     return true;
   }
 
   /// Whose chunk buffers hold the chunk's accumulator; −1: the result buffers.
-  int keeper_of(const CallContext auto& s, std::uint32_t k) const {
+  int keeper_of(const CallContext auto& ctx, std::uint32_t k) const {
     const std::uint32_t at = k % window_;
-    return at < s.results() ? -1 : static_cast<int>((at - s.results()) / s.buffers());
+    return at < ctx.results() ? -1 : static_cast<int>((at - ctx.results()) / ctx.buffers());
   }
-  std::byte* accumulator(CallContext auto& s, std::uint32_t k) const {
+  std::byte* accumulator(CallContext auto& ctx, std::uint32_t k) const {
     const std::uint32_t at = k % window_;
-    const int keeper = keeper_of(s, k);
-    return keeper < 0 ? s.result_buffer(at)
-                      : s.chunk_buffer(keeper, (at - s.results()) % s.buffers());
+    const int keeper = keeper_of(ctx, k);
+    return keeper < 0 ? ctx.result_buffer(at)
+                      : ctx.chunk_buffer(keeper, (at - ctx.results()) % ctx.buffers());
   }
 
   /// Adds this rank's contribution to chunk k. The lower ranks' is the first operand. In place,
   /// the result is written over what has just been read.
-  void add(CallContext auto& s, const Call& c, std::uint32_t k, const Held& held) {
+  void add(CallContext auto& ctx, const Call& c, std::uint32_t k, const Held& held) {
     const std::byte* const own = c.in + chunks_.offset(k);
     std::byte* const out = takes_ ? c.out + chunks_.offset(k) : nullptr;
     const std::size_t bytes = chunks_.bytes(k);
-    if (s.size() == 1) {
-      if (own != out) s.read(out, own, bytes);
+    if (ctx.size() == 1) {
+      if (own != out) ctx.read(out, own, bytes);
       return;
     }
-    std::byte* const to = accumulator(s, k);
-    if (held.count == 0) return s.write(to, own, bytes);
-    const bool is_result = held.count + 1 == s.size() && takes_;
+    std::byte* const to = accumulator(ctx, k);
+    if (held.count == 0) return ctx.write(to, own, bytes);
+    const bool is_result = held.count + 1 == ctx.size() && takes_;
     const bool others_take = c.collective != Collective::reduce;
     const std::size_t block = std::max(block_bytes / chunks_.size, std::size_t{1}) * chunks_.size;
     for (std::size_t at = 0; at < bytes; at += block) {
       const std::size_t n = std::min(block, bytes - at);
-      const bool is_lowest = s.rank() < held.who;
+      const bool is_lowest = ctx.rank() < held.who;
       const std::byte* const low = is_lowest ? own + at : to + at;
       const std::byte* const high = is_lowest ? to + at : own + at;
-      std::byte* const into = !is_result ? to + at : streams_ ? s.scratch(0) : out + at;
-      s.reduce(into, low, high, n / chunks_.size);
-      if (is_result && streams_) s.stream(out + at, into, n);
-      if (is_result && others_take) s.write(to + at, into, n);
+      std::byte* const into = !is_result ? to + at : streams_ ? ctx.scratch(0) : out + at;
+      ctx.reduce(into, low, high, n / chunks_.size);
+      if (is_result && streams_) ctx.stream(out + at, into, n);
+      if (is_result && others_take) ctx.write(to + at, into, n);
     }
   }
 
-  void set_done(CallContext auto& s, std::uint32_t k) {
+  void set_done(CallContext auto& ctx, std::uint32_t k) {
     done_ |= bit(k);
     const std::uint32_t before = low_;
     while (low_ < chunks_.count && is_in(done_, low_)) {
       done_ &= ~bit(low_);
       added_ &= ~bit(low_++);
     }
-    if (takes_ && low_ != before && chunks_.count > window_) s.publish_stage(low_);
+    if (takes_ && low_ != before && chunks_.count > window_) ctx.publish_stage(low_);
   }
 
   static std::uint64_t bit(std::uint32_t k) noexcept { return std::uint64_t{1} << k % words; }

@@ -63,29 +63,29 @@ struct ChunkWord {
 class PeerBuffers {
  public:
   /// Announces this rank with its buffers. `most`: chunks of a call where there is no window.
-  [[gnu::noinline]] void begin(CallContext auto& s, const Call& c, std::uint32_t most) {
-    direct_ = s.peers().pulls() || s.pools_hold(2 * c.bytes());
-    window_ = s.buffers() / 2;
-    const std::size_t least = std::min(least_chunk, 2 * s.chunk_bytes());
+  [[gnu::noinline]] void begin(CallContext auto& ctx, const Call& c, std::uint32_t most) {
+    direct_ = ctx.peers().pulls() || ctx.pools_hold(2 * c.bytes());
+    window_ = ctx.buffers() / 2;
+    const std::size_t least = std::min(least_chunk, 2 * ctx.chunk_bytes());
     chunks_ = direct_ ? Chunks::at_most(most, least, c.count, c.reducer.size)
-                      : Chunks{c.count, c.reducer.size, s.chunk_bytes()};
-    const bool writes_out = c.collective != Collective::reduce || s.rank() == c.root;
+                      : Chunks{c.count, c.reducer.size, ctx.chunk_bytes()};
+    const bool writes_out = c.collective != Collective::reduce || ctx.rank() == c.root;
     BufferDescriptor exposed;
-    exposed.in = s.peers().place(c.in, c.bytes());
+    exposed.in = ctx.peers().place(c.in, c.bytes());
     staged_in_ = exposed.in.mapped == 0;
     if (direct_) {
-      exposes_output_ = writes_out && s.peers().place(c.out, c.bytes()).mapped != 0;
-      std::byte* const pool = exposes_output_ && !staged_in_ ? nullptr : s.pool(2 * c.bytes());
+      exposes_output_ = writes_out && ctx.peers().place(c.out, c.bytes()).mapped != 0;
+      std::byte* const pool = exposes_output_ && !staged_in_ ? nullptr : ctx.pool(2 * c.bytes());
       mine_ = exposes_output_ ? c.out : pool;
-      exposed.out = s.peers().place(mine_, c.bytes());
+      exposed.out = ctx.peers().place(mine_, c.bytes());
       if (staged_in_) {
         inputs_ = pool + c.bytes();
-        const BufferPlace copy = s.peers().place(inputs_, c.bytes());
+        const BufferPlace copy = ctx.peers().place(inputs_, c.bytes());
         staged_in_ = copy.mapped != 0;
         if (staged_in_) exposed.in = copy;
       }
     }
-    s.expose(exposed, staged_in_ ? 0 : chunks_.count);
+    ctx.expose(exposed, staged_in_ ? 0 : chunks_.count);
     staged_ = staged_in_ ? 0 : chunks_.count;
   }
 
@@ -104,73 +104,74 @@ class PeerBuffers {
   /// Copies this rank's next chunk for its peers, if it has to and all chunks below `end` may be
   /// there. `is_in(k)` returns true if this rank's contribution to chunk k is combined already, so
   /// that no rank needs it.
-  [[gnu::noinline]] bool stage_next(CallContext auto& s, const Call& c, std::uint32_t end,
+  [[gnu::noinline]] bool stage_next(CallContext auto& ctx, const Call& c, std::uint32_t end,
                                     auto&& is_in) {
     if (staged_ >= end || !has_to_stage()) return false;
-    if (direct_ && !s.use_pool()) return false;
+    if (direct_ && !ctx.use_pool()) return false;
     if (!is_in(staged_)) {
       std::byte* const to =
-          direct_ ? inputs_ + chunks_.offset(staged_) : s.chunk_buffer(s.rank(), 2 * staged_);
-      s.write(to, c.in + chunks_.offset(staged_), chunks_.bytes(staged_));
+          direct_ ? inputs_ + chunks_.offset(staged_) : ctx.chunk_buffer(ctx.rank(), 2 * staged_);
+      ctx.write(to, c.in + chunks_.offset(staged_), chunks_.bytes(staged_));
     }
-    s.publish(++staged_, everyone);
+    ctx.publish(++staged_, everyone);
     return true;
   }
 
   /// Returns true if rank r's contribution to chunk k may be read. Requires that r has announced
   /// itself.
-  bool has_input(CallContext auto& s, int r, std::uint32_t k) const {
-    return r == s.rank() ? direct_ || staged_ > k : s.arrived(r, k + 1);
+  bool has_input(CallContext auto& ctx, int r, std::uint32_t k) const {
+    return r == ctx.rank() ? direct_ || staged_ > k : ctx.arrived(r, k + 1);
   }
 
   /// n bytes of rank r's contribution, `at` bytes into chunk k; copied to `scratch` if need be.
-  [[gnu::noinline]] const std::byte* input(CallContext auto& s, const Call& c, int r,
+  [[gnu::noinline]] const std::byte* input(CallContext auto& ctx, const Call& c, int r,
                                            std::uint32_t k, std::size_t at, std::size_t n,
                                            std::byte* scratch) const {
     const std::size_t offset = chunks_.offset(k) + at;
-    if (r == s.rank()) return c.in + offset;
-    const BufferPlace place = s.exposed_by(r).in;
-    if (place.mapped == 0 && !direct_) return s.chunk_buffer(r, 2 * k) + at;
-    return reach(s, r, place, offset, n, scratch);
+    if (r == ctx.rank()) return c.in + offset;
+    const BufferPlace place = ctx.exposed_by(r).in;
+    if (place.mapped == 0 && !direct_) return ctx.chunk_buffer(r, 2 * k) + at;
+    return reach(ctx, r, place, offset, n, scratch);
   }
 
   /// Returns true if this rank may write partial results now; false only while its pool is still
   /// exposed to readers of an earlier call.
-  bool may_combine(CallContext auto& s) const {
-    return !direct_ || exposes_output_ || s.use_pool();
+  bool may_combine(CallContext auto& ctx) const {
+    return !direct_ || exposes_output_ || ctx.use_pool();
   }
 
   /// Returns where this rank writes its partial result of chunk k.
-  std::byte* target(CallContext auto& s, std::uint32_t k) const {
-    return direct_ ? mine_ + chunks_.offset(k) : s.chunk_buffer(s.rank(), 2 * k + 1);
+  std::byte* target(CallContext auto& ctx, std::uint32_t k) const {
+    return direct_ ? mine_ + chunks_.offset(k) : ctx.chunk_buffer(ctx.rank(), 2 * k + 1);
   }
 
   /// Combines n elements into this rank's partial result.
-  [[gnu::noinline]] void combine(CallContext auto& s, std::byte* out, const std::byte* low,
+  [[gnu::noinline]] void combine(CallContext auto& ctx, std::byte* out, const std::byte* low,
                                  const std::byte* high, std::size_t n) const {
     if (exposes_output_) {
-      s.reduce(out, low, high, n);
+      ctx.reduce(out, low, high, n);
     } else {
-      s.reduce_for_peers(out, low, high, n);
+      ctx.reduce_for_peers(out, low, high, n);
     }
   }
 
   /// n bytes of the partial result of rank r, `at` bytes into chunk k; as input().
-  [[gnu::noinline]] const std::byte* partial(CallContext auto& s, int r, std::uint32_t k,
+  [[gnu::noinline]] const std::byte* partial(CallContext auto& ctx, int r, std::uint32_t k,
                                              std::size_t at, std::size_t n,
                                              std::byte* scratch) const {
-    if (r == s.rank()) return target(s, k) + at;
-    if (!direct_) return s.chunk_buffer(r, 2 * k + 1) + at;
-    return reach(s, r, s.exposed_by(r).out, chunks_.offset(k) + at, n, scratch);
+    if (r == ctx.rank()) return target(ctx, k) + at;
+    if (!direct_) return ctx.chunk_buffer(r, 2 * k + 1) + at;
+    return reach(ctx, r, ctx.exposed_by(r).out, chunks_.offset(k) + at, n, scratch);
   }
 
   /// Copies rank r's partial result of chunk k, which is the whole result, to this rank's output.
-  [[gnu::noinline]] void take(CallContext auto& s, const Call& c, int r, std::uint32_t k) const {
+  [[gnu::noinline]] void take(CallContext auto& ctx, const Call& c, int r, std::uint32_t k) const {
     std::byte* const to = c.out + chunks_.offset(k);
-    if (exposes_output_ && r == s.rank()) return;
+    if (exposes_output_ && r == ctx.rank()) return;
     const std::size_t n = chunks_.bytes(k);
-    if (direct_ && r != s.rank()) return fetch(s, to, r, s.exposed_by(r).out, chunks_.offset(k), n);
-    s.read(to, partial(s, r, k, 0, n, nullptr), n);
+    if (direct_ && r != ctx.rank())
+      return fetch(ctx, to, r, ctx.exposed_by(r).out, chunks_.offset(k), n);
+    ctx.read(to, partial(ctx, r, k, 0, n, nullptr), n);
   }
 
  private:
@@ -202,20 +203,20 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
   static constexpr std::uint32_t words = Words;
   enum class Outcome { waiting, done, failed };
 
-  void begin(CallContext auto& s, const Call& c) {
-    buffers_.begin(s, c, Words);
+  void begin(CallContext auto& ctx, const Call& c) {
+    buffers_.begin(ctx, c, Words);
     count_ = buffers_.chunks().count;
     end_ = buffers_.direct() ? count_ : std::min(count_, buffers_.window());
-    takes_ = c.collective != Collective::reduce || s.rank() == c.root;
+    takes_ = c.collective != Collective::reduce || ctx.rank() == c.root;
   }
 
   /// Looks at the chunks from `start` on as long as anything can be done. True: the call is over.
-  bool go_on(CallContext auto& s, const Call& c, std::uint32_t start) {
+  bool go_on(CallContext auto& ctx, const Call& c, std::uint32_t start) {
     Run& run = static_cast<Run&>(*this);
     for (;;) {
-      bool moved = slide(s, c);
-      moved |= stage(s, c);
-      if (!run.learn(s)) return false;
+      bool moved = slide(ctx, c);
+      moved |= stage(ctx, c);
+      if (!run.learn(ctx)) return false;
       const std::uint32_t low = low_;
       const std::uint32_t n = end_ - low;
       const std::uint32_t first = start < low || start >= end_ ? 0 : start - low;
@@ -226,14 +227,14 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
         const std::uint32_t k = low + (backwards ? n - 1 - i : turned);
         if (is_done(k)) continue;
         bool combined = false;
-        const Outcome o = run.work_on(s, c, k, combined);
+        const Outcome o = run.work_on(ctx, c, k, combined);
         if (o == Outcome::failed) return false;
-        if (o == Outcome::done) set_done(s, k);
+        if (o == Outcome::done) set_done(ctx, k);
         moved |= combined || o == Outcome::done;
         // Others may wait for what this rank copies for them.
-        if (combined && (buffers_.has_to_stage() || run.looks_again(s))) break;
+        if (combined && (buffers_.has_to_stage() || run.looks_again(ctx))) break;
       }
-      if (low_ == count_) return close(s, c);
+      if (low_ == count_) return close(ctx, c);
       if (!moved) return false;
     }
   }
@@ -243,14 +244,14 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
 
   /// Copies the result of chunk k, which lies with `holder`, to this rank's output. False if the
   /// call has failed.
-  bool take(CallContext auto& s, const Call& c, std::uint32_t k, int holder) {
-    if (buffers_.exposes_output() && holder == s.rank()) {
+  bool take(CallContext auto& ctx, const Call& c, std::uint32_t k, int holder) {
+    if (buffers_.exposes_output() && holder == ctx.rank()) {
       keep();
       return true;
     }
-    if (!s.begin_reading()) return false;
-    buffers_.take(s, c, holder, k);
-    return s.end_reading();
+    if (!ctx.begin_reading()) return false;
+    buffers_.take(ctx, c, holder, k);
+    return ctx.end_reading();
   }
 
   /// Records that this rank has combined a result, and written it to its output besides where
@@ -266,12 +267,12 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
 
   /// Where chunks go through chunk buffers: moves end_ on to what all who take the result have
   /// left, but no further than words tell chunks apart.
-  bool slide(CallContext auto& s, const Call& c) {
+  bool slide(CallContext auto& ctx, const Call& c) {
     bool moved = false;
     while (end_ < count_ && end_ - low_ < Words) {
       const std::uint32_t taken = end_ - buffers_.window() + 1;
-      const bool all_took = all_pass(next_taker_, s.size(), [&](int r) {
-        return (c.collective == Collective::reduce && r != c.root) || s.stage_reached(r, taken);
+      const bool all_took = all_pass(next_taker_, ctx.size(), [&](int r) {
+        return (c.collective == Collective::reduce && r != c.root) || ctx.stage_reached(r, taken);
       });
       if (!all_took) return moved;
       ++end_;
@@ -282,26 +283,27 @@ template <class Run, std::uint32_t Words> class ChunkReduction {
 
   /// Copies chunks for the others: as many as there are others between two that this rank
   /// combines itself, so that all have something to do when it is the last to come.
-  bool stage(CallContext auto& s, const Call& c) {
-    const auto is_in = [&](std::uint32_t k) { return static_cast<Run&>(*this).is_in(s, k); };
+  bool stage(CallContext auto& ctx, const Call& c) {
+    const auto is_in = [&](std::uint32_t k) { return static_cast<Run&>(*this).is_in(ctx, k); };
     int copied = 0;
-    while (copied < std::max(1, s.size() - 1) && buffers_.stage_next(s, c, end_, is_in)) ++copied;
+    while (copied < std::max(1, ctx.size() - 1) && buffers_.stage_next(ctx, c, end_, is_in))
+      ++copied;
     return copied != 0;
   }
 
   /// Records that this rank is done with chunk k.
-  void set_done(CallContext auto& s, std::uint32_t k) {
+  void set_done(CallContext auto& ctx, std::uint32_t k) {
     done_ |= bit(k);
     const std::uint32_t before = low_;
     while (low_ < count_ && (done_ & bit(low_)) != 0) done_ &= ~bit(low_++);
-    if (takes_ && low_ != before) s.publish_stage(low_);
+    if (takes_ && low_ != before) ctx.publish_stage(low_);
   }
 
   /// Returns true if this rank, done with all chunks, may return: no peer reads results in its
   /// output.
-  bool close(CallContext auto& s, const Call& c) {
+  bool close(CallContext auto& ctx, const Call& c) {
     if (!exposes_ || c.collective == Collective::reduce) return true;
-    return all_pass(next_reader_, s.size(), [&](int r) { return s.stage_reached(r, count_); });
+    return all_pass(next_reader_, ctx.size(), [&](int r) { return ctx.stage_reached(r, count_); });
   }
 
   std::uint64_t done_ = 0;  ///< of chunks low_…low_ + Words − 1

@@ -45,9 +45,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 class CombiningTree::Run
     : detail::ChunkReduction<CombiningTree::Run, NodeControlBlock::work_chunks> {
  public:
-  bool step(CallContext auto& s, const Call& c) {
-    if (!begun_) begin(s, c);
-    return go_on(s, c, 0);
+  bool step(CallContext auto& ctx, const Call& c) {
+    if (!begun_) begin(ctx, c);
+    return go_on(ctx, c, 0);
   }
 
  private:
@@ -69,10 +69,10 @@ class CombiningTree::Run
     int rank = 0;
   };
 
-  void begin(CallContext auto& s, const Call& c) {
+  void begin(CallContext auto& ctx, const Call& c) {
     begun_ = true;
-    find_path(s.rank(), s.size());
-    ChunkReduction::begin(s, c);
+    find_path(ctx.rank(), ctx.size());
+    ChunkReduction::begin(ctx, c);
   }
 
   /// The nodes above this rank's leaf, lowest first.
@@ -103,15 +103,15 @@ class CombiningTree::Run
   static bool learn(const CallContext auto&) { return true; }  // of whom it needs, when it combines
   static bool looks_again(const CallContext auto&) { return false; }
 
-  bool is_in(const CallContext auto& s, std::uint32_t k) const {
-    return height_ > 0 && Chunk::of(s.work(word(path_[0], k)), k).count != 0;
+  bool is_in(const CallContext auto& ctx, std::uint32_t k) const {
+    return height_ > 0 && Chunk::of(ctx.work(word(path_[0], k)), k).count != 0;
   }
 
   /// Combines whatever can be on this rank's way up, for one chunk.
-  Outcome work_on(CallContext auto& s, const Call& c, std::uint32_t k, bool& combined) {
+  Outcome work_on(CallContext auto& ctx, const Call& c, std::uint32_t k, bool& combined) {
     for (int level = 0; level < height_; ++level) {
       const Node& n = path_[static_cast<std::size_t>(level)];
-      const std::uint32_t state = s.work(word(n, k));
+      const std::uint32_t state = ctx.work(word(n, k));
       const Chunk chunk = Chunk::of(state, k);
       if (chunk.count != 0) continue;
       // Whoever is at it, or makes the other child, looks at the levels above afterwards. (Of two
@@ -121,66 +121,67 @@ class CombiningTree::Run
       if (chunk.busy) return left_to_others;
       Child low;
       Child high;
-      if (!find_child(s, n.lo, n.mid, k, low) || !find_child(s, n.mid, n.hi, k, high)) {
+      if (!find_child(ctx, n.lo, n.mid, k, low) || !find_child(ctx, n.mid, n.hi, k, high)) {
         return failed_ ? Outcome::failed : left_to_others;
       }
-      if (!buffers_.may_combine(s)) return Outcome::waiting;
-      if (!s.try_claim(word(n, k), state, Chunk{true, 0, 0}.state(k))) return Outcome::waiting;
-      if (!combine(s, c, k, low, high)) {
-        s.unclaim(word(n, k), state);
+      if (!buffers_.may_combine(ctx)) return Outcome::waiting;
+      if (!ctx.try_claim(word(n, k), state, Chunk{true, 0, 0}.state(k))) return Outcome::waiting;
+      if (!combine(ctx, c, k, low, high)) {
+        ctx.unclaim(word(n, k), state);
         return Outcome::failed;
       }
-      s.complete(word(n, k), Chunk{false, s.rank(), 1}.state(k));
+      ctx.complete(word(n, k), Chunk{false, ctx.rank(), 1}.state(k));
       combined = true;
     }
     if (!takes()) return Outcome::done;
-    return take_top(s, c, k) ? Outcome::done : Outcome::failed;
+    return take_top(ctx, c, k) ? Outcome::done : Outcome::failed;
   }
 
   /// Returns true if the child over ranks lo…hi−1 is complete. If it belongs to another call, sets
   /// failed_, and every rank throws.
-  bool find_child(CallContext auto& s, int lo, int hi, std::uint32_t k, Child& child) {
+  bool find_child(CallContext auto& ctx, int lo, int hi, std::uint32_t k, Child& child) {
     if (hi - lo == 1) {
-      if (!s.arrived(lo, 0) || !buffers_.has_input(s, lo, k)) return false;
+      if (!ctx.arrived(lo, 0) || !buffers_.has_input(ctx, lo, k)) return false;
       child = {true, lo};
     } else {
-      const Chunk chunk = Chunk::of(s.work(word({lo, split(lo, hi), hi}, k)), k);
+      const Chunk chunk = Chunk::of(ctx.work(word({lo, split(lo, hi), hi}, k)), k);
       if (chunk.count == 0) return false;
       child = {false, chunk.who};
     }
-    failed_ = !detail::matched(s, child.rank);
+    failed_ = !detail::matched(ctx, child.rank);
     return !failed_;
   }
 
-  bool combine(CallContext auto& s, const Call& c, std::uint32_t k, const Child& low,
+  bool combine(CallContext auto& ctx, const Call& c, std::uint32_t k, const Child& low,
                const Child& high) {
-    if (!s.begin_reading()) return false;
-    std::byte* const to = buffers_.target(s, k);
+    if (!ctx.begin_reading()) return false;
+    std::byte* const to = buffers_.target(ctx, k);
     const std::size_t size = c.reducer.size;
-    const std::size_t block = s.scratch_bytes() / size * size;
+    const std::size_t block = ctx.scratch_bytes() / size * size;
     const std::size_t bytes = buffers_.chunks().bytes(k);
     const auto part = [&](const Child& child, std::size_t at, std::size_t n, std::size_t i) {
-      return child.leaf ? buffers_.input(s, c, child.rank, k, at, n, s.scratch(i))
-                        : buffers_.partial(s, child.rank, k, at, n, s.scratch(i));
+      return child.leaf ? buffers_.input(ctx, c, child.rank, k, at, n, ctx.scratch(i))
+                        : buffers_.partial(ctx, child.rank, k, at, n, ctx.scratch(i));
     };
     for (std::size_t at = 0; at < bytes; at += block) {
       const std::size_t n = std::min(block, bytes - at);
       const std::byte* const a = part(low, at, n, 0);
       const std::byte* const b = part(high, at, n, 1);
-      buffers_.combine(s, to + at, a, b, n / size);
+      buffers_.combine(ctx, to + at, a, b, n / size);
     }
-    return s.end_reading();
+    return ctx.end_reading();
   }
 
-  bool take_top(CallContext auto& s, const Call& c, std::uint32_t k) {
+  bool take_top(CallContext auto& ctx, const Call& c, std::uint32_t k) {
     if (height_ == 0) {  // the only rank
       const Chunks& chunks = buffers_.chunks();
-      if (c.in != c.out) s.read(c.out + chunks.offset(k), c.in + chunks.offset(k), chunks.bytes(k));
+      if (c.in != c.out)
+        ctx.read(c.out + chunks.offset(k), c.in + chunks.offset(k), chunks.bytes(k));
       return true;
     }
-    s.note_all_arrived();  // and all match: each who combined looked at both children
+    ctx.note_all_arrived();  // and all match: each who combined looked at both children
     const Node& top = path_[static_cast<std::size_t>(height_ - 1)];
-    return take(s, c, k, Chunk::of(s.work(word(top, k)), k).who);
+    return take(ctx, c, k, Chunk::of(ctx.work(word(top, k)), k).who);
   }
 
   std::array<Node, 32> path_{};

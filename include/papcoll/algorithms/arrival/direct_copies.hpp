@@ -35,34 +35,34 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 class DirectCopies {
  public:
   /// Announces this rank. `pulls`: the kernel's copies serve where a peer's data are not seen.
-  void begin(CallContext auto& s, const Call& c, bool pulls) {
+  void begin(CallContext auto& ctx, const Call& c, bool pulls) {
     pulls_ = pulls;
     bcast_ = c.collective == Collective::bcast;
-    gives_ = !bcast_ || s.rank() == c.root;
-    takes_ = !bcast_ || s.rank() != c.root;
-    const auto ranks = static_cast<std::uint32_t>(s.size());
+    gives_ = !bcast_ || ctx.rank() == c.root;
+    takes_ = !bcast_ || ctx.rank() != c.root;
+    const auto ranks = static_cast<std::uint32_t>(ctx.size());
     if (bcast_) {
-      parts_ = Chunks::at_most(words, 2 * s.chunk_bytes(), c.count, c.reducer.size);
+      parts_ = Chunks::at_most(words, 2 * ctx.chunk_bytes(), c.count, c.reducer.size);
       pieces_ = parts_.count;
     } else {
       givers_ = (ranks + words - 1) / words;
       pieces_ = (ranks + givers_ - 1) / givers_;
     }
-    if (gives_) mine_.in = s.peers().place(c.in, c.bytes());
-    if (takes_) mine_.out = s.peers().place(c.out, bcast_ ? c.bytes() : c.bytes() * ranks);
-    std::fill_n(s.pending(), s.size(), 0);
-    s.expose(mine_, 0);
+    if (gives_) mine_.in = ctx.peers().place(c.in, c.bytes());
+    if (takes_) mine_.out = ctx.peers().place(c.out, bcast_ ? c.bytes() : c.bytes() * ranks);
+    std::fill_n(ctx.pending(), ctx.size(), 0);
+    ctx.expose(mine_, 0);
   }
 
   /// False, too, if the call has failed, or must go another way.
-  bool step(CallContext auto& s, const Call& c) {
+  bool step(CallContext auto& ctx, const Call& c) {
     for (;;) {
-      if (!meet(s, c)) return false;
-      const Outcome o = copy_next(s, c);
+      if (!meet(ctx, c)) return false;
+      const Outcome o = copy_next(ctx, c);
       if (o == Outcome::failed) return false;
       if (o == Outcome::moved) continue;
-      if (is_done(s, c)) return true;
-      if (!bcast_ || !gives_ || !pool_next(s, c)) return false;
+      if (is_done(ctx, c)) return true;
+      if (!bcast_ || !gives_ || !pool_next(ctx, c)) return false;
     }
   }
 
@@ -83,118 +83,120 @@ class DirectCopies {
   static std::uint32_t word(int receiver, std::uint32_t piece) noexcept {
     return static_cast<std::uint32_t>(receiver) * words + piece;
   }
-  bool is_there(CallContext auto& s, int r) const { return s.pending()[r] != 0; }
+  bool is_there(CallContext auto& ctx, int r) const { return ctx.pending()[r] != 0; }
 
   /// Looks who has arrived. False if a rank's call is not the same, or its data cannot be reached.
-  bool meet(CallContext auto& s, const Call& c) {
-    for (int r = 0; r < s.size() && met_ < s.size(); ++r) {
+  bool meet(CallContext auto& ctx, const Call& c) {
+    for (int r = 0; r < ctx.size() && met_ < ctx.size(); ++r) {
       // A bcast's readers have to do with the root only.
-      if (is_there(s, r) || (!gives_ && r != c.root && r != s.rank())) continue;
-      if (!s.arrived(r, 0)) continue;
-      if (!matched(s, r)) return false;
-      s.pending()[r] = 1;
-      if (++met_ == s.size()) s.note_all_arrived();
+      if (is_there(ctx, r) || (!gives_ && r != c.root && r != ctx.rank())) continue;
+      if (!ctx.arrived(r, 0)) continue;
+      if (!matched(ctx, r)) return false;
+      ctx.pending()[r] = 1;
+      if (++met_ == ctx.size()) ctx.note_all_arrived();
       const bool its_data_count = !bcast_ || r == c.root;
-      if (its_data_count && s.exposed_by(r).in.mapped == 0 && !pulls_) unreachable_ = true;
+      if (its_data_count && ctx.exposed_by(r).in.mapped == 0 && !pulls_) unreachable_ = true;
     }
     return !unreachable_;
   }
 
   /// Copies a piece that is there and that no rank has taken up: to this rank, or, while it waits,
   /// to one whose output it sees.
-  Outcome copy_next(CallContext auto& s, const Call& c) {
+  Outcome copy_next(CallContext auto& ctx, const Call& c) {
     if (kept_) return Outcome::idle;
-    for (int i = 0; i < s.size(); ++i) {
-      const int receiver = (s.rank() + i) % s.size();
-      if (i == 0 ? !takes_ : !gives_ || !helps(s, c, receiver)) continue;
+    for (int i = 0; i < ctx.size(); ++i) {
+      const int receiver = (ctx.rank() + i) % ctx.size();
+      if (i == 0 ? !takes_ : !gives_ || !helps(ctx, c, receiver)) continue;
       // Ranks begin at pieces far from each other.
       const std::uint32_t start =
-          static_cast<std::uint32_t>(s.rank()) * pieces_ / static_cast<std::uint32_t>(s.size());
+          static_cast<std::uint32_t>(ctx.rank()) * pieces_ / static_cast<std::uint32_t>(ctx.size());
       for (std::uint32_t j = 0; j < pieces_; ++j) {
         const std::uint32_t piece = (start + j) % pieces_;
         const std::uint32_t w = word(receiver, piece);
-        const std::uint32_t before = s.work(w);
+        const std::uint32_t before = ctx.work(w);
         const bool is_free = before == 0 || before == closed;
-        if (!is_free || !has_come(s, c, piece) || !s.try_claim(w, before, busy)) continue;
-        if (!s.begin_reading()) {
-          s.unclaim(w, before);
+        if (!is_free || !has_come(ctx, c, piece) || !ctx.try_claim(w, before, busy)) continue;
+        if (!ctx.begin_reading()) {
+          ctx.unclaim(w, before);
           return Outcome::failed;
         }
-        copy(s, c, receiver, piece);
-        if (!s.end_reading()) {
-          s.unclaim(w, before);
+        copy(ctx, c, receiver, piece);
+        if (!ctx.end_reading()) {
+          ctx.unclaim(w, before);
           return Outcome::failed;
         }
-        s.complete(w, copied);
+        ctx.complete(w, copied);
         return Outcome::moved;
       }
     }
     return Outcome::idle;
   }
 
-  bool helps(CallContext auto& s, const Call& c, int receiver) const {
-    return is_there(s, receiver) && (!bcast_ || receiver != c.root) &&
-           s.exposed_by(receiver).out.mapped != 0;
+  bool helps(CallContext auto& ctx, const Call& c, int receiver) const {
+    return is_there(ctx, receiver) && (!bcast_ || receiver != c.root) &&
+           ctx.exposed_by(receiver).out.mapped != 0;
   }
 
   int first_giver(std::uint32_t piece) const noexcept { return static_cast<int>(piece * givers_); }
-  int last_giver(const CallContext auto& s, std::uint32_t piece) const noexcept {
-    return std::min(s.size(), static_cast<int>((piece + 1) * givers_)) - 1;
+  int last_giver(const CallContext auto& ctx, std::uint32_t piece) const noexcept {
+    return std::min(ctx.size(), static_cast<int>((piece + 1) * givers_)) - 1;
   }
 
   /// Returns true if the ranks whose data the piece holds have arrived.
-  bool has_come(CallContext auto& s, const Call& c, std::uint32_t piece) const {
-    if (bcast_) return is_there(s, c.root);
-    for (int r = first_giver(piece); r <= last_giver(s, piece); ++r) {
-      if (!is_there(s, r)) return false;
+  bool has_come(CallContext auto& ctx, const Call& c, std::uint32_t piece) const {
+    if (bcast_) return is_there(ctx, c.root);
+    for (int r = first_giver(piece); r <= last_giver(ctx, piece); ++r) {
+      if (!is_there(ctx, r)) return false;
     }
     return true;
   }
 
-  void copy(CallContext auto& s, const Call& c, int receiver, std::uint32_t piece) {
-    std::byte* const out = receiver == s.rank() ? c.out : s.peers().see(s.exposed_by(receiver).out);
+  void copy(CallContext auto& ctx, const Call& c, int receiver, std::uint32_t piece) {
+    std::byte* const out =
+        receiver == ctx.rank() ? c.out : ctx.peers().see(ctx.exposed_by(receiver).out);
     if (bcast_) {
-      BufferPlace from = s.rank() == c.root ? mine_.in : s.exposed_by(c.root).in;
+      BufferPlace from = ctx.rank() == c.root ? mine_.in : ctx.exposed_by(c.root).in;
       // If the root has closed the piece, this rank sees the pool: it took up the same word.
-      if (s.rank() != c.root && s.stage_reached(c.root, 1)) {
+      if (ctx.rank() != c.root && ctx.stage_reached(c.root, 1)) {
         std::byte place[NodeControlBlock::inline_bytes];
-        s.read(place, s.chunk_buffer(c.root, 0), sizeof from);
+        ctx.read(place, ctx.chunk_buffer(c.root, 0), sizeof from);
         std::memcpy(&from, place, sizeof from);
       }
       const std::size_t at = parts_.offset(piece);
-      copy_from(s, c, receiver, out + at, c.root, from, at, parts_.bytes(piece));
+      copy_from(ctx, c, receiver, out + at, c.root, from, at, parts_.bytes(piece));
       return;
     }
-    for (int r = first_giver(piece); r <= last_giver(s, piece); ++r) {
+    for (int r = first_giver(piece); r <= last_giver(ctx, piece); ++r) {
       std::byte* const to = out + static_cast<std::size_t>(r) * c.bytes();
-      copy_from(s, c, receiver, to, r, r == s.rank() ? mine_.in : s.exposed_by(r).in, 0, c.bytes());
+      copy_from(ctx, c, receiver, to, r, r == ctx.rank() ? mine_.in : ctx.exposed_by(r).in, 0,
+                c.bytes());
     }
   }
 
   /// Copies to a receiver: n bytes of rank r, `at` bytes into the buffer at `place`.
-  static void copy_from(CallContext auto& s, const Call& c, int receiver, std::byte* to, int r,
+  static void copy_from(CallContext auto& ctx, const Call& c, int receiver, std::byte* to, int r,
                         const BufferPlace& place, std::size_t at, std::size_t n) {
-    const std::byte* const from = r == s.rank() ? c.in + at : reach(s, r, place, at, n, to);
+    const std::byte* const from = r == ctx.rank() ? c.in + at : reach(ctx, r, place, at, n, to);
     if (from == to) return;
-    if (receiver == s.rank()) return s.read(to, from, n);
-    s.write(to, from, n);
+    if (receiver == ctx.rank()) return ctx.read(to, from, n);
+    ctx.write(to, from, n);
   }
 
-  bool is_done(CallContext auto& s, const Call& c) const {
-    if (kept_) return none_busy(s);
-    if (bcast_ && gives_) return met_ == s.size() && all_have_all(s, c);
-    if (!has_all(s, s.rank())) return false;
+  bool is_done(CallContext auto& ctx, const Call& c) const {
+    if (kept_) return none_busy(ctx);
+    if (bcast_ && gives_) return met_ == ctx.size() && all_have_all(ctx, c);
+    if (!has_all(ctx, ctx.rank())) return false;
     if (bcast_) return true;
-    const std::uint32_t mine = static_cast<std::uint32_t>(s.rank()) / givers_;
-    for (int r = 0; r < s.size(); ++r) {
-      if (s.work(word(r, mine)) != copied) return false;
+    const std::uint32_t mine = static_cast<std::uint32_t>(ctx.rank()) / givers_;
+    for (int r = 0; r < ctx.size(); ++r) {
+      if (ctx.work(word(r, mine)) != copied) return false;
     }
     return true;
   }
 
-  bool has_all(CallContext auto& s, int receiver) const {
+  bool has_all(CallContext auto& ctx, int receiver) const {
     for (std::uint32_t p = 0; p < pieces_; ++p) {
-      if (s.work(word(receiver, p)) != copied) return false;
+      if (ctx.work(word(receiver, p)) != copied) return false;
     }
     return true;
   }
@@ -202,17 +204,17 @@ class DirectCopies {
   // --- the root of a bcast
 
   /// Returns true if every rank that has arrived has the whole message.
-  bool all_have_all(CallContext auto& s, const Call& c) const {
-    for (int r = 0; r < s.size(); ++r) {
-      if (r != c.root && is_there(s, r) && !has_all(s, r)) return false;
+  bool all_have_all(CallContext auto& ctx, const Call& c) const {
+    for (int r = 0; r < ctx.size(); ++r) {
+      if (r != c.root && is_there(ctx, r) && !has_all(ctx, r)) return false;
     }
     return true;
   }
 
-  bool none_busy(CallContext auto& s) const {
-    for (int r = 0; r < s.size(); ++r) {
+  bool none_busy(CallContext auto& ctx) const {
+    for (int r = 0; r < ctx.size(); ++r) {
       for (std::uint32_t p = 0; p < pieces_; ++p) {
-        if (s.work(word(r, p)) == busy) return false;
+        if (ctx.work(word(r, p)) == busy) return false;
       }
     }
     return true;
@@ -220,20 +222,20 @@ class DirectCopies {
 
   /// Copies the next piece to the pool, for those who have not arrived. False if there is nothing
   /// to do now, or no pool that they could reach.
-  bool pool_next(CallContext auto& s, const Call& c) {
-    if (kept_ || !all_have_all(s, c)) return false;
+  bool pool_next(CallContext auto& ctx, const Call& c) {
+    if (kept_ || !all_have_all(ctx, c)) return false;
     if (pooled_ == 0) {
-      pool_ = s.pool(c.bytes());
-      place_ = s.peers().place(pool_, c.bytes());
-      if ((place_.mapped == 0 && !s.peers().pulls()) || !s.use_pool()) return false;
+      pool_ = ctx.pool(c.bytes());
+      place_ = ctx.peers().place(pool_, c.bytes());
+      if ((place_.mapped == 0 && !ctx.peers().pulls()) || !ctx.use_pool()) return false;
     }
-    s.write(pool_ + parts_.offset(pooled_), c.in + parts_.offset(pooled_), parts_.bytes(pooled_));
+    ctx.write(pool_ + parts_.offset(pooled_), c.in + parts_.offset(pooled_), parts_.bytes(pooled_));
     if (++pooled_ == pieces_) {
-      s.write(s.chunk_buffer(s.rank(), 0), reinterpret_cast<const std::byte*>(&place_),
-              sizeof place_);
-      s.publish_stage(1);
+      ctx.write(ctx.chunk_buffer(ctx.rank(), 0), reinterpret_cast<const std::byte*>(&place_),
+                sizeof place_);
+      ctx.publish_stage(1);
       kept_ = true;
-      close(s);
+      close(ctx);
     }
     return true;
   }
@@ -242,10 +244,10 @@ class DirectCopies {
   /// which the root waits, and whoever does after it sees the pool, since both change one word.
   /// Only to look which are busy would not do: another rank may take one up while what tells of the
   /// pool is on its way.
-  void close(CallContext auto& s) const {
-    for (int r = 0; r < s.size(); ++r) {
-      if (r == s.rank()) continue;
-      for (std::uint32_t p = 0; p < pieces_; ++p) s.try_claim(word(r, p), 0, closed);
+  void close(CallContext auto& ctx) const {
+    for (int r = 0; r < ctx.size(); ++r) {
+      if (r == ctx.rank()) continue;
+      for (std::uint32_t p = 0; p < pieces_; ++p) ctx.try_claim(word(r, p), 0, closed);
     }
   }
 

@@ -43,69 +43,70 @@ inline Range block_of(const Call& c, int r) noexcept {
 ///     overwritten once all flags are above k           it has read all chunks below j
 class FanOut {
  public:
-  bool step(CallContext auto& s, const Call& c) {
-    if (!begun_) begin(s, c);
-    return s.rank() == c.root ? give(s, c) : accept(s, c);
+  bool step(CallContext auto& ctx, const Call& c) {
+    if (!begun_) begin(ctx, c);
+    return ctx.rank() == c.root ? give(ctx, c) : accept(ctx, c);
   }
 
  private:
-  void begin(CallContext auto& s, const Call& c) {
+  void begin(CallContext auto& ctx, const Call& c) {
     begun_ = true;
     const bool scatters = c.collective == Collective::scatter;
-    const std::size_t all = scatters ? c.count * static_cast<std::size_t>(s.size()) : c.count;
-    chunks_ = Chunks{all, c.reducer.size, s.chunk_bytes()};
-    wanted_ = scatters ? block_of(c, s.rank()) : Range{0, all};
+    const std::size_t all = scatters ? c.count * static_cast<std::size_t>(ctx.size()) : c.count;
+    chunks_ = Chunks{all, c.reducer.size, ctx.chunk_bytes()};
+    wanted_ = scatters ? block_of(c, ctx.rank()) : Range{0, all};
     const std::size_t bytes = all * c.reducer.size;
     small_ = bytes <= NodeControlBlock::inline_bytes;
-    if (s.rank() != c.root) {
+    if (ctx.rank() != c.root) {
       // In a scatter this rank needs none of the chunks before its block.
       done_ = static_cast<std::uint32_t>(wanted_.lo / chunks_.per_chunk);
-      s.announce(nullptr, 0, chunks_.count > s.buffers() ? done_ : 0);
+      ctx.announce(nullptr, 0, chunks_.count > ctx.buffers() ? done_ : 0);
     } else if (small_) {
-      s.announce(c.in, bytes, 1);
+      ctx.announce(c.in, bytes, 1);
       done_ = 1;
     } else {
-      s.announce(nullptr, 0, 0);
+      ctx.announce(nullptr, 0, 0);
     }
   }
 
-  bool give(CallContext auto& s, const Call& c) {
+  bool give(CallContext auto& ctx, const Call& c) {
     for (; done_ < chunks_.count; ++done_) {
-      if (done_ >= s.buffers() && !room(s, c)) return false;
-      s.write(s.chunk_buffer(c.root, done_), c.in + chunks_.offset(done_), chunks_.bytes(done_));
-      if (done_ == 0) s.expect_again(0, chunks_.bytes(0));
-      s.publish(done_ + 1, everyone);
+      if (done_ >= ctx.buffers() && !room(ctx, c)) return false;
+      ctx.write(ctx.chunk_buffer(c.root, done_), c.in + chunks_.offset(done_),
+                chunks_.bytes(done_));
+      if (done_ == 0) ctx.expect_again(0, chunks_.bytes(0));
+      ctx.publish(done_ + 1, everyone);
     }
     if (c.collective == Collective::scatter && !c.in_place()) {
-      s.read(c.out, c.in + wanted_.lo * chunks_.size, wanted_.size() * chunks_.size);
+      ctx.read(c.out, c.in + wanted_.lo * chunks_.size, wanted_.size() * chunks_.size);
     }
     return true;
   }
 
   /// Returns true if every rank has read the chunk that chunk done_ overwrites.
-  bool room(CallContext auto& s, const Call& c) {
-    return all_pass(next_, s.size(), [&](int r) {
-      return r == c.root || (s.arrived(r, done_ - s.buffers() + 1) && matched(s, r));
+  bool room(CallContext auto& ctx, const Call& c) {
+    return all_pass(next_, ctx.size(), [&](int r) {
+      return r == c.root || (ctx.arrived(r, done_ - ctx.buffers() + 1) && matched(ctx, r));
     });
   }
 
-  bool accept(CallContext auto& s, const Call& c) {
+  bool accept(CallContext auto& ctx, const Call& c) {
     for (; chunks_.first(done_) < wanted_.hi; ++done_) {
-      if (!s.arrived(c.root, done_ + 1)) {
-        if (!small_) s.expect(c.root, done_, 0, chunks_.bytes(done_));
+      if (!ctx.arrived(c.root, done_ + 1)) {
+        if (!small_) ctx.expect(c.root, done_, 0, chunks_.bytes(done_));
         return false;
       }
-      if (!met_ && !matched(s, c.root)) return false;
+      if (!met_ && !matched(ctx, c.root)) return false;
       met_ = true;
       const std::size_t first = chunks_.first(done_);
       const std::size_t lo = std::max(wanted_.lo, first);
       const std::size_t hi = std::min(wanted_.hi, first + chunks_.length(done_));
-      const std::byte* const chunk = small_ ? s.small(c.root) : s.chunk_buffer(c.root, done_);
-      s.read(c.out + (lo - wanted_.lo) * chunks_.size, chunk + (lo - first) * chunks_.size,
-             (hi - lo) * chunks_.size);
-      if (chunks_.count > s.buffers()) s.publish(done_ + 1, c.root);
+      const std::byte* const chunk = small_ ? ctx.small(c.root) : ctx.chunk_buffer(c.root, done_);
+      ctx.read(c.out + (lo - wanted_.lo) * chunks_.size, chunk + (lo - first) * chunks_.size,
+               (hi - lo) * chunks_.size);
+      if (chunks_.count > ctx.buffers()) ctx.publish(done_ + 1, c.root);
     }
-    if (chunks_.count > s.buffers() && done_ < chunks_.count) s.publish(chunks_.count, c.root);
+    if (chunks_.count > ctx.buffers() && done_ < chunks_.count) ctx.publish(chunks_.count, c.root);
     return true;
   }
 
@@ -143,14 +144,14 @@ class FanOut {
 ///   multi-core architectures: optimized shared memory collectives" (2008).
 class Exchange::Run {
  public:
-  bool step(CallContext auto& s, const Call& c) {
-    if (fans_out(c)) return fan_out_.step(s, c);
-    if (!begun_) begin(s, c);
+  bool step(CallContext auto& ctx, const Call& c) {
+    if (fans_out(c)) return fan_out_.step(ctx, c);
+    if (!begun_) begin(ctx, c);
     const bool reads = !writes_ || !to_root(c);
-    if (small_) return !reads || take_next(s, c);
+    if (small_) return !reads || take_next(ctx, c);
     for (;;) {
-      const bool wrote = writes_ && write_next(s, c);
-      const bool took = reads && take_next(s, c);
+      const bool wrote = writes_ && write_next(ctx, c);
+      const bool took = reads && take_next(ctx, c);
       if (taken_ == chunks_.count || (!reads && written_ == chunks_.count)) return true;
       if (!wrote && !took) return false;
     }
@@ -164,31 +165,31 @@ class Exchange::Run {
     return c.collective == Collective::reduce || c.collective == Collective::gather;
   }
 
-  void begin(CallContext auto& s, const Call& c) {
+  void begin(CallContext auto& ctx, const Call& c) {
     begun_ = true;
     const bool scatters = c.collective == Collective::reduce_scatter;
-    const std::size_t all = scatters ? detail::elements_of_all_blocks(c, s.size()) : c.count;
-    wanted_ = scatters ? detail::block_of(c, s.rank()) : Range{0, all};
+    const std::size_t all = scatters ? detail::elements_of_all_blocks(c, ctx.size()) : c.count;
+    wanted_ = scatters ? detail::block_of(c, ctx.rank()) : Range{0, all};
     const std::size_t bytes = all * c.reducer.size;
     small_ = bytes <= NodeControlBlock::inline_bytes;
     chunks_ =
-        small_ ? Chunks::one(all, c.reducer.size) : Chunks{all, c.reducer.size, s.chunk_bytes()};
+        small_ ? Chunks::one(all, c.reducer.size) : Chunks{all, c.reducer.size, ctx.chunk_bytes()};
     // A root keeps its contribution to itself; its count acknowledges chunks.
-    writes_ = !(to_root(c) && s.rank() == c.root);
+    writes_ = !(to_root(c) && ctx.rank() == c.root);
     // In place, the first combination of a chunk is written over it.
-    own_stays_ = !writes_ || !c.in_place() || (s.rank() < 2 && !scatters);
-    if (scatters && !small_) cut_blocks(s, c);
+    own_stays_ = !writes_ || !c.in_place() || (ctx.rank() < 2 && !scatters);
+    if (scatters && !small_) cut_blocks(ctx, c);
     if (small_) {
-      s.announce(c.in, bytes, 1);
+      ctx.announce(c.in, bytes, 1);
       written_ = 1;
     } else if (!writes_) {
-      s.announce(nullptr, 0, 0);
+      ctx.announce(nullptr, 0, 0);
     }
   }
 
   /// Of a reduce_scatter: chunks with a piece of each block, if they hold an element of each.
-  void cut_blocks(CallContext auto& s, const Call& c) {
-    const auto ranks = static_cast<std::size_t>(s.size());
+  void cut_blocks(CallContext auto& ctx, const Call& c) {
+    const auto ranks = static_cast<std::size_t>(ctx.size());
     const std::size_t longest =
         c.counts != nullptr ? *std::max_element(c.counts, c.counts + ranks) : c.count;
     const std::size_t line = std::max(cache_line / chunks_.size, std::size_t{1});
@@ -207,120 +208,120 @@ class Exchange::Run {
   }
 
   /// Returns true if the peer has room for chunk written_ in this rank's chunk buffers.
-  bool may_write(CallContext auto& s, const Call& c) const {
+  bool may_write(CallContext auto& ctx, const Call& c) const {
     if (to_root(c)) {
-      return written_ < s.buffers() || s.arrived(c.root, written_ - s.buffers() + 1);
+      return written_ < ctx.buffers() || ctx.arrived(c.root, written_ - ctx.buffers() + 1);
     }
     // A count of k means that its rank has read all chunks below k − buffers/2, and this rank read
     // chunk t only when all counts were above t: so all have read what chunk written_ overwrites.
-    return written_ < taken_ + s.buffers() / 2;
+    return written_ < taken_ + ctx.buffers() / 2;
   }
 
-  bool write_next(CallContext auto& s, const Call& c) {
-    if (written_ == chunks_.count || !may_write(s, c)) return false;
-    std::byte* const chunk = s.chunk_buffer(s.rank(), written_);
+  bool write_next(CallContext auto& ctx, const Call& c) {
+    if (written_ == chunks_.count || !may_write(ctx, c)) return false;
+    std::byte* const chunk = ctx.chunk_buffer(ctx.rank(), written_);
     if (piece_ != 0) {
-      write_pieces(s, c, chunk);
+      write_pieces(ctx, c, chunk);
     } else {
-      s.write(chunk, c.in + chunks_.offset(written_), chunks_.bytes(written_));
+      ctx.write(chunk, c.in + chunks_.offset(written_), chunks_.bytes(written_));
     }
-    if (++written_ == 1) s.expect_again(0, bytes_of_chunk(s, 0));
-    detail::show_chunks(s, written_, to_root(c) ? c.root : everyone);
+    if (++written_ == 1) ctx.expect_again(0, bytes_of_chunk(ctx, 0));
+    detail::show_chunks(ctx, written_, to_root(c) ? c.root : everyone);
     return true;
   }
 
-  void write_pieces(CallContext auto& s, const Call& c, std::byte* chunk) {
+  void write_pieces(CallContext auto& ctx, const Call& c, std::byte* chunk) {
     Range block;
-    for (int r = 0; r < s.size(); ++r) {
+    for (int r = 0; r < ctx.size(); ++r) {
       block = {block.hi, block.hi + (c.counts != nullptr ? c.counts[r] : c.count)};
-      if (r == s.rank() && own_stays_) continue;
+      if (r == ctx.rank() && own_stays_) continue;
       with_piece(r, block, written_, [&](std::size_t at, const Range& piece) {
-        s.write(chunk + at, c.in + piece.lo * chunks_.size, piece.size() * chunks_.size);
+        ctx.write(chunk + at, c.in + piece.lo * chunks_.size, piece.size() * chunks_.size);
       });
     }
   }
-  std::size_t bytes_of_chunk(const CallContext auto& s, std::uint32_t k) const noexcept {
+  std::size_t bytes_of_chunk(const CallContext auto& ctx, std::uint32_t k) const noexcept {
     if (piece_ == 0) return chunks_.bytes(k);
-    return static_cast<std::size_t>(s.size()) * piece_ * chunks_.size;
+    return static_cast<std::size_t>(ctx.size()) * piece_ * chunks_.size;
   }
 
-  bool take_next(CallContext auto& s, const Call& c) {
+  bool take_next(CallContext auto& ctx, const Call& c) {
     if (taken_ == chunks_.count) return false;
     // Written out: with all_pass() short calls are slower.
-    for (; next_ < s.size(); ++next_) {
-      if (next_ == s.rank()) continue;  // its own chunk is there: writing comes first
-      if (!s.arrived(next_, taken_ + 1)) {
-        if (!small_) s.expect(next_, taken_, 0, bytes_of_chunk(s, taken_));
+    for (; next_ < ctx.size(); ++next_) {
+      if (next_ == ctx.rank()) continue;  // its own chunk is there: writing comes first
+      if (!ctx.arrived(next_, taken_ + 1)) {
+        if (!small_) ctx.expect(next_, taken_, 0, bytes_of_chunk(ctx, taken_));
         return false;
       }
-      if (taken_ == 0 && !detail::matched(s, next_)) return false;
+      if (taken_ == 0 && !detail::matched(ctx, next_)) return false;
     }
     next_ = 0;
-    s.note_all_arrived();
+    ctx.note_all_arrived();
     if (c.collective == Collective::allgather || c.collective == Collective::gather) {
-      collect(s, c);
+      collect(ctx, c);
     } else if (c.collective != Collective::barrier) {
-      combine(s, c);
+      combine(ctx, c);
     }
     ++taken_;
-    if (!writes_ && chunks_.count > s.buffers()) s.publish(taken_, everyone);
+    if (!writes_ && chunks_.count > ctx.buffers()) ctx.publish(taken_, everyone);
     return true;
   }
 
   /// Returns what rank r brought to chunk taken_, from `at` bytes on. This rank's own it reads
   /// where its caller has it, from element `lo` on: a line that a peer has read may have moved to
   /// the peer.
-  const std::byte* contribution(CallContext auto& s, const Call& c, int r, std::size_t lo,
+  const std::byte* contribution(CallContext auto& ctx, const Call& c, int r, std::size_t lo,
                                 std::size_t at) const {
-    if (r == s.rank() && own_stays_) return c.in + lo * chunks_.size;
-    return (small_ ? s.small(r) : s.chunk_buffer(r, taken_)) + at;
+    if (r == ctx.rank() && own_stays_) return c.in + lo * chunks_.size;
+    return (small_ ? ctx.small(r) : ctx.chunk_buffer(r, taken_)) + at;
   }
 
   /// Combines what this rank wants of the chunk.
-  void combine(CallContext auto& s, const Call& c) {
+  void combine(CallContext auto& ctx, const Call& c) {
     if (piece_ != 0) {
-      return with_piece(s.rank(), wanted_, taken_,
-                        [&](std::size_t at, const Range& piece) { combine(s, c, piece, at); });
+      return with_piece(ctx.rank(), wanted_, taken_,
+                        [&](std::size_t at, const Range& piece) { combine(ctx, c, piece, at); });
     }
     const std::size_t begin = chunks_.first(taken_);
     const std::size_t end = begin + chunks_.length(taken_);
     const Range now{std::max(wanted_.lo, begin), std::min(wanted_.hi, end)};
-    combine(s, c, now, (now.lo - begin) * chunks_.size);
+    combine(ctx, c, now, (now.lo - begin) * chunks_.size);
   }
 
   /// Combines these elements, which are `at` bytes into the chunk. In place, a reduce_scatter
   /// writes them at or below their place in the input, and so not over what has still to go to the
   /// chunk buffers: of every block, all up to that place in the block has gone there.
-  void combine(CallContext auto& s, const Call& c, const Range& now, std::size_t at) {
+  void combine(CallContext auto& ctx, const Call& c, const Range& now, std::size_t at) {
     if (now.lo >= now.hi) return;
     const std::size_t n = now.size();
     std::byte* const out = c.out + (now.lo - wanted_.lo) * chunks_.size;
-    const auto of = [&](int r) { return contribution(s, c, r, now.lo, at); };
-    if (s.size() == 1) {
-      if (of(0) != out) s.read(out, of(0), n * chunks_.size);
+    const auto of = [&](int r) { return contribution(ctx, c, r, now.lo, at); };
+    if (ctx.size() == 1) {
+      if (of(0) != out) ctx.read(out, of(0), n * chunks_.size);
       return;
     }
     // In place, the root of a reduce still has its contribution in `out`: the others' first.
-    if (!writes_ && c.in_place() && s.rank() > 1) {
-      std::byte* const partial = s.chunk_buffer(s.rank(), taken_);
-      s.reduce(partial, of(0), of(1), n);
-      for (int r = 2; r < s.size(); ++r) {
-        s.reduce(r + 1 < s.size() ? partial : out, partial, of(r), n);
+    if (!writes_ && c.in_place() && ctx.rank() > 1) {
+      std::byte* const partial = ctx.chunk_buffer(ctx.rank(), taken_);
+      ctx.reduce(partial, of(0), of(1), n);
+      for (int r = 2; r < ctx.size(); ++r) {
+        ctx.reduce(r + 1 < ctx.size() ? partial : out, partial, of(r), n);
       }
       return;
     }
-    s.reduce(out, of(0), of(1), n);
-    for (int r = 2; r < s.size(); ++r) s.reduce(out, out, of(r), n);
+    ctx.reduce(out, of(0), of(1), n);
+    for (int r = 2; r < ctx.size(); ++r) ctx.reduce(out, out, of(r), n);
   }
 
-  void collect(CallContext auto& s, const Call& c) {
-    for (int r = 0; r < s.size(); ++r) {
-      const bool own = r == s.rank();
+  void collect(CallContext auto& ctx, const Call& c) {
+    for (int r = 0; r < ctx.size(); ++r) {
+      const bool own = r == ctx.rank();
       if (own && c.in == c.out + static_cast<std::size_t>(r) * c.bytes()) continue;
       const std::byte* const from =
-          own ? c.in + chunks_.offset(taken_) : contribution(s, c, r, 0, 0);
-      s.read(c.out + static_cast<std::size_t>(r) * c.bytes() + chunks_.offset(taken_), from,
-             chunks_.bytes(taken_));
+          own ? c.in + chunks_.offset(taken_) : contribution(ctx, c, r, 0, 0);
+      ctx.read(c.out + static_cast<std::size_t>(r) * c.bytes() + chunks_.offset(taken_), from,
+               chunks_.bytes(taken_));
     }
   }
 

@@ -20,11 +20,11 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// matching calls have in common. In two levels each rank of a group has a counterpart in every
 /// other; and only an operator that commutes may combine groups whose ranks do not follow each
 /// other.
-const Groups* groups_of_two_levels(const CallContext auto& s, const Call& c) noexcept {
-  const Groups* const groups = s.groups();
+const Groups* groups_of_two_levels(const CallContext auto& ctx, const Call& c) noexcept {
+  const Groups* const groups = ctx.groups();
   if (groups == nullptr) return nullptr;
   const int each = groups->largest();
-  if (groups->count() < 2 || each < 2 || each * groups->count() != s.size()) return nullptr;
+  if (groups->count() < 2 || each < 2 || each * groups->count() != ctx.size()) return nullptr;
   const bool any_order = c.reducer.commutative && !c.rank_order;
   return any_order || groups->contiguous() ? groups : nullptr;
 }
@@ -112,20 +112,20 @@ class TwoLevelSlices {
 ///   slower level.
 class GroupedLeaders {
  public:
-  GroupedLeaders(const Groups& groups, const CallContext auto& s, const Call& c)
-      : slices_(groups, s.rank()),
-        chunks_(c.count, c.reducer.size, s.chunk_bytes()),
-        window_(s.buffers() / 2),
+  GroupedLeaders(const Groups& groups, const CallContext auto& ctx, const Call& c)
+      : slices_(groups, ctx.rank()),
+        chunks_(c.count, c.reducer.size, ctx.chunk_bytes()),
+        window_(ctx.buffers() / 2),
         ahead_(window_ > 1 ? 1 : 0),
-        streams_(!c.in_place() && s.streams(2 * c.bytes())) {}
+        streams_(!c.in_place() && ctx.streams(2 * c.bytes())) {}
 
   /// Not inlined, so that calls in one level do not pay for it.
-  [[gnu::noinline]] bool step(CallContext auto& s, const Call& c) {
+  [[gnu::noinline]] bool step(CallContext auto& ctx, const Call& c) {
     for (;;) {
-      const bool wrote = write_next(s, c);
-      const bool within = combine_within(s, c);
-      const bool across = combine_across(s, c);
-      const bool took = take_next(s, c);
+      const bool wrote = write_next(ctx, c);
+      const bool within = combine_within(ctx, c);
+      const bool across = combine_across(ctx, c);
+      const bool took = take_next(ctx, c);
       if (taken_ == chunks_.count) return true;
       if (!wrote && !within && !across && !took) return false;
     }
@@ -141,33 +141,34 @@ class GroupedLeaders {
     return 2 * (chunk + ahead_) + 2;
   }
 
-  bool write_next(CallContext auto& s, const Call& c) {
+  bool write_next(CallContext auto& ctx, const Call& c) {
     if (written_ == chunks_.count || written_ >= taken_ + window_) return false;
     const Range own = slices_.slice(slices_.number(), chunks_.length(written_), chunks_.size);
-    write_around(s, written_, c.in + chunks_.offset(written_), chunks_.length(written_),
+    write_around(ctx, written_, c.in + chunks_.offset(written_), chunks_.length(written_),
                  chunks_.size, own);
-    show_chunks(s, ++written_, everyone);
+    show_chunks(ctx, ++written_, everyone);
     return true;
   }
 
-  bool combine_within(CallContext auto& s, const Call& c) {
+  bool combine_within(CallContext auto& ctx, const Call& c) {
     if (within_ == written_ || within_ > across_ + ahead_) return false;
-    const auto is_there = [&](int i) { return has_chunk(s, slices_.member(i), within_); };
+    const auto is_there = [&](int i) { return has_chunk(ctx, slices_.member(i), within_); };
     if (!all_pass(next_member_, slices_.members(), is_there)) return false;
     const Range own = slices_.slice(slices_.number(), chunks_.length(within_), chunks_.size);
     const std::byte* const mine = c.in + chunks_.offset(within_);
     for_each_block(own, chunks_.size, [&](std::size_t at, std::size_t n) {
-      std::byte* const draft = s.scratch(0);
-      combine_in_order(s, draft, slices_.members(), n, [&](int i) -> const std::byte* {
-        return i == slices_.number() ? mine + at : s.chunk_buffer(slices_.member(i), within_) + at;
+      std::byte* const draft = ctx.scratch(0);
+      combine_in_order(ctx, draft, slices_.members(), n, [&](int i) -> const std::byte* {
+        return i == slices_.number() ? mine + at
+                                     : ctx.chunk_buffer(slices_.member(i), within_) + at;
       });
-      s.write(s.chunk_buffer(s.rank(), within_) + at, draft, n * chunks_.size);
+      ctx.write(ctx.chunk_buffer(ctx.rank(), within_) + at, draft, n * chunks_.size);
     });
-    s.publish_stage(after_within(within_++));
+    ctx.publish_stage(after_within(within_++));
     return true;
   }
 
-  bool combine_across(CallContext auto& s, const Call& c) {
+  bool combine_across(CallContext auto& ctx, const Call& c) {
     if (across_ == chunks_.count || within_ < std::min(across_ + ahead_ + 1, chunks_.count)) {
       return false;
     }
@@ -175,49 +176,49 @@ class GroupedLeaders {
     // if that matches, too, all do: until then no output is touched.
     const bool all_did = all_pass(next_partner_, slices_.groups(), [&](int g) {
       const int r = slices_.partner(g);
-      return r == s.rank() ||
-             ((across_ != 0 || has_chunk(s, r, 0)) && s.stage_reached(r, after_within(across_)));
+      return r == ctx.rank() || ((across_ != 0 || has_chunk(ctx, r, 0)) &&
+                                 ctx.stage_reached(r, after_within(across_)));
     });
     if (!all_did) return false;
-    s.note_all_arrived();
+    ctx.note_all_arrived();
     const Range own = share(slices_.group(), slices_.number(), across_);
     std::byte* const result = c.out + chunks_.offset(across_);
     for_each_block(own, chunks_.size, [&](std::size_t at, std::size_t n) {
-      std::byte* const to = streams_ ? s.scratch(0) : result + at;
-      combine_in_order(s, to, slices_.groups(), n, [&](int g) -> const std::byte* {
-        return s.chunk_buffer(slices_.partner(g), across_) + at;
+      std::byte* const to = streams_ ? ctx.scratch(0) : result + at;
+      combine_in_order(ctx, to, slices_.groups(), n, [&](int g) -> const std::byte* {
+        return ctx.chunk_buffer(slices_.partner(g), across_) + at;
       });
-      if (streams_) s.stream(result + at, to, n * chunks_.size);
-      s.write(s.chunk_buffer(s.rank(), across_) + at, to, n * chunks_.size);
+      if (streams_) ctx.stream(result + at, to, n * chunks_.size);
+      ctx.write(ctx.chunk_buffer(ctx.rank(), across_) + at, to, n * chunks_.size);
     });
-    s.publish_stage(after_across(across_++));
+    ctx.publish_stage(after_across(across_++));
     return true;
   }
 
-  bool take_next(CallContext auto& s, const Call& c) {
+  bool take_next(CallContext auto& ctx, const Call& c) {
     if (taken_ == across_) return false;
     const auto is_there = [&](int r) {
-      return r == s.rank() || s.stage_reached(r, after_across(taken_));
+      return r == ctx.rank() || ctx.stage_reached(r, after_across(taken_));
     };
-    if (!all_pass(next_to_take_, s.size(), is_there)) return false;
+    if (!all_pass(next_to_take_, ctx.size(), is_there)) return false;
     for (int d = 0; d < slices_.members(); ++d) {
       const int i = (slices_.number() + d) % slices_.members();
-      for (int g = 0; g < slices_.groups(); ++g) take_share(s, c, g, i);
+      for (int g = 0; g < slices_.groups(); ++g) take_share(ctx, c, g, i);
     }
     ++taken_;
     return true;
   }
 
   /// Copies the share of slice i that its owner in a group has combined.
-  void take_share(CallContext auto& s, const Call& c, int group, int i) {
+  void take_share(CallContext auto& ctx, const Call& c, int group, int i) {
     const int owner = slices_.owner(group, i);
     const Range theirs = share(group, i, taken_);
-    if (owner == s.rank() || theirs.empty()) return;
+    if (owner == ctx.rank() || theirs.empty()) return;
     const std::size_t at = theirs.lo * chunks_.size;
     std::byte* const to = c.out + chunks_.offset(taken_) + at;
-    const std::byte* const from = s.chunk_buffer(owner, taken_) + at;
+    const std::byte* const from = ctx.chunk_buffer(owner, taken_) + at;
     const std::size_t n = theirs.size() * chunks_.size;
-    streams_ ? s.stream(to, from, n) : s.read(to, from, n);
+    streams_ ? ctx.stream(to, from, n) : ctx.read(to, from, n);
   }
 
   Range share(int group, int i, std::uint32_t chunk) const noexcept {
@@ -287,92 +288,92 @@ class GroupedLeaders {
 ///   IPDPS 2018, for reading peers' buffers.
 class GroupedPeers {
  public:
-  GroupedPeers(const Groups& groups, const CallContext auto& s, const Call& c)
-      : slices_(groups, s.rank()), streams_(!c.in_place() && s.streams(2 * c.bytes())) {}
+  GroupedPeers(const Groups& groups, const CallContext auto& ctx, const Call& c)
+      : slices_(groups, ctx.rank()), streams_(!c.in_place() && ctx.streams(2 * c.bytes())) {}
 
   /// Not inlined, so that calls in one level do not pay for it.
-  [[gnu::noinline]] bool step(CallContext auto& s, const Call& c) {
-    if (phase_ == 0 && !run(s, [&] { combine_within(s, c); })) return false;
+  [[gnu::noinline]] bool step(CallContext auto& ctx, const Call& c) {
+    if (phase_ == 0 && !run(ctx, [&] { combine_within(ctx, c); })) return false;
     if (phase_ == 1) {
-      if (!partners_at(s, 1) || !run(s, [&] { combine_across(s, c); })) return false;
+      if (!partners_at(ctx, 1) || !run(ctx, [&] { combine_across(ctx, c); })) return false;
     }
     if (phase_ == 2) {
-      if (!partners_at(s, 2) || !run(s, [&] { hand_out(s, c); })) return false;
+      if (!partners_at(ctx, 2) || !run(ctx, [&] { hand_out(ctx, c); })) return false;
     }
-    return partners_at(s, 3) && members_at(s, 3);
+    return partners_at(ctx, 3) && members_at(ctx, 3);
   }
 
  private:
   /// Runs a phase on peers' buffers, and notifies all ranks; false if the call has failed.
-  bool run(CallContext auto& s, auto&& phase) {
-    if (!s.begin_reading()) return false;
+  bool run(CallContext auto& ctx, auto&& phase) {
+    if (!ctx.begin_reading()) return false;
     phase();
-    if (!s.end_reading()) return false;
-    s.publish_stage(++phase_);
+    if (!ctx.end_reading()) return false;
+    ctx.publish_stage(++phase_);
     return true;
   }
 
-  bool partners_at(CallContext auto& s, std::uint32_t phase) {
+  bool partners_at(CallContext auto& ctx, std::uint32_t phase) {
     return all_pass(next_partner_, slices_.groups(), [&](int g) {
-      return g == slices_.group() || s.stage_reached(slices_.partner(g), phase);
+      return g == slices_.group() || ctx.stage_reached(slices_.partner(g), phase);
     });
   }
 
-  bool members_at(CallContext auto& s, std::uint32_t phase) {
+  bool members_at(CallContext auto& ctx, std::uint32_t phase) {
     return all_pass(next_member_, slices_.members(), [&](int i) {
-      return i == slices_.number() || s.stage_reached(slices_.member(i), phase);
+      return i == slices_.number() || ctx.stage_reached(slices_.member(i), phase);
     });
   }
 
-  void combine_within(CallContext auto& s, const Call& c) {
+  void combine_within(CallContext auto& ctx, const Call& c) {
     const std::size_t size = c.reducer.size;
     for_each_block(
         slices_.slice(slices_.number(), c.count, size), size, [&](std::size_t at, std::size_t n) {
-          combine_in_order(s, c.out + at, slices_.members(), n,
-                           [&](int i) { return input_of(s, c, slices_.member(i)) + at; });
+          combine_in_order(ctx, c.out + at, slices_.members(), n,
+                           [&](int i) { return input_of(ctx, c, slices_.member(i)) + at; });
         });
   }
 
-  void combine_across(CallContext auto& s, const Call& c) {
+  void combine_across(CallContext auto& ctx, const Call& c) {
     const std::size_t size = c.reducer.size;
     for_each_block(slices_.share(slices_.group(), slices_.number(), c.count, size), size,
                    [&](std::size_t at, std::size_t n) {
-                     combine_in_order(s, c.out + at, slices_.groups(), n, [&](int g) {
-                       return output_of(s, c, slices_.partner(g)) + at;
+                     combine_in_order(ctx, c.out + at, slices_.groups(), n, [&](int g) {
+                       return output_of(ctx, c, slices_.partner(g)) + at;
                      });
-                     give_to_group(s, at, c.out + at, n * size);
+                     give_to_group(ctx, at, c.out + at, n * size);
                    });
   }
 
-  void hand_out(CallContext auto& s, const Call& c) {
+  void hand_out(CallContext auto& ctx, const Call& c) {
     const std::size_t size = c.reducer.size;
     for (int g = 0; g < slices_.groups(); ++g) {
       if (g == slices_.group()) continue;
-      const std::byte* const theirs = output_of(s, c, slices_.partner(g));
+      const std::byte* const theirs = output_of(ctx, c, slices_.partner(g));
       for_each_block(slices_.share(g, slices_.number(), c.count, size), size,
                      [&](std::size_t at, std::size_t n) {
-                       std::byte* const home = streams_ ? s.scratch(0) : c.out + at;
-                       s.read(home, theirs + at, n * size);
-                       if (streams_) s.stream(c.out + at, home, n * size);
-                       give_to_group(s, at, home, n * size);
+                       std::byte* const home = streams_ ? ctx.scratch(0) : c.out + at;
+                       ctx.read(home, theirs + at, n * size);
+                       if (streams_) ctx.stream(c.out + at, home, n * size);
+                       give_to_group(ctx, at, home, n * size);
                      });
     }
   }
 
   /// Copies n bytes to the outputs of the others of this rank's group, `at` bytes into each.
-  void give_to_group(CallContext auto& s, std::size_t at, const std::byte* from, std::size_t n) {
+  void give_to_group(CallContext auto& ctx, std::size_t at, const std::byte* from, std::size_t n) {
     for (int i = 0; i < slices_.members(); ++i) {
       if (i == slices_.number()) continue;
-      std::byte* const to = s.peers().see(s.exposed_by(slices_.member(i)).out) + at;
-      streams_ ? s.stream(to, from, n) : s.write(to, from, n);
+      std::byte* const to = ctx.peers().see(ctx.exposed_by(slices_.member(i)).out) + at;
+      streams_ ? ctx.stream(to, from, n) : ctx.write(to, from, n);
     }
   }
 
-  static const std::byte* input_of(CallContext auto& s, const Call& c, int r) {
-    return r == s.rank() ? c.in : s.peers().see(s.exposed_by(r).in);
+  static const std::byte* input_of(CallContext auto& ctx, const Call& c, int r) {
+    return r == ctx.rank() ? c.in : ctx.peers().see(ctx.exposed_by(r).in);
   }
-  static const std::byte* output_of(CallContext auto& s, const Call& c, int r) {
-    return r == s.rank() ? c.out : s.peers().see(s.exposed_by(r).out);
+  static const std::byte* output_of(CallContext auto& ctx, const Call& c, int r) {
+    return r == ctx.rank() ? c.out : ctx.peers().see(ctx.exposed_by(r).out);
   }
 
   TwoLevelSlices slices_;

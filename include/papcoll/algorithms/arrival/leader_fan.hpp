@@ -47,12 +47,12 @@ class LeaderFanRun {
   /// `dynamic`: the first to arrive leads.
   explicit LeaderFanRun(bool dynamic) noexcept : dynamic_(dynamic) {}
 
-  bool step(CallContext auto& s, const Call& c) {
+  bool step(CallContext auto& ctx, const Call& c) {
     // Only the root of a bcast has the data, so it leads, whichever rank arrives first.
-    if (c.collective == Collective::bcast) return fan_out_.step(s, c);
-    if (!begun_) begin(s, c);
-    if (c.collective == Collective::allgather) return gather(s, c);
-    return leads_ ? lead(s, c) : follow(s, c);
+    if (c.collective == Collective::bcast) return fan_out_.step(ctx, c);
+    if (!begun_) begin(ctx, c);
+    if (c.collective == Collective::allgather) return gather(ctx, c);
+    return leads_ ? lead(ctx, c) : follow(ctx, c);
   }
 
  private:
@@ -61,121 +61,122 @@ class LeaderFanRun {
   /// out who leads.
   static constexpr std::size_t copied_before_claim = 2048;
 
-  void begin(CallContext auto& s, const Call& c) {
+  void begin(CallContext auto& ctx, const Call& c) {
     begun_ = true;
-    chunks_ = Chunks{c.count, c.reducer.size, s.chunk_bytes()};
+    chunks_ = Chunks{c.count, c.reducer.size, ctx.chunk_bytes()};
     small_ = c.bytes() <= NodeControlBlock::inline_bytes;
     gathers_ = is_reduction(c.collective);
     const bool contributes = c.bytes() != 0;
     if (small_ && contributes) {
-      s.announce(c.in, c.bytes(), 1);
+      ctx.announce(c.in, c.bytes(), 1);
       written_ = 1;
     } else if (dynamic_ && gathers_ && contributes && chunks_.count == 1 &&
                c.bytes() <= copied_before_claim) {
-      write_chunk(s, c, everyone);
+      write_chunk(ctx, c, everyone);
     }
     if (dynamic_) {
-      leads_ = s.claim();
-      leader_ = leads_ ? s.rank() : s.leader();
+      leads_ = ctx.claim();
+      leader_ = leads_ ? ctx.rank() : ctx.leader();
     } else {
       leader_ = is_rooted(c.collective) ? c.root : 0;  // the root wants the result
-      leads_ = s.rank() == leader_;
+      leads_ = ctx.rank() == leader_;
     }
     if (!contributes) {
-      s.announce(nullptr, 0, 1);  // the flag alone is the contribution
+      ctx.announce(nullptr, 0, 1);  // the flag alone is the contribution
       written_ = chunks_.count;
     } else if (written_ == 0 && leads_ && gathers_) {
-      s.announce(nullptr, 0, 0);  // a leader that combines needs no chunk buffer
+      ctx.announce(nullptr, 0, 0);  // a leader that combines needs no chunk buffer
     }
-    if (leads_) reset_pending(s);
-    takes_ = c.collective != Collective::reduce || s.rank() == c.root;
+    if (leads_) reset_pending(ctx);
+    takes_ = c.collective != Collective::reduce || ctx.rank() == c.root;
   }
 
   // --- the leader
 
-  void reset_pending(CallContext auto& s) {
+  void reset_pending(CallContext auto& ctx) {
     left_ = 0;
-    for (int r = 0; r < s.size(); ++r) {
-      if (r != s.rank()) s.pending()[left_++] = r;
+    for (int r = 0; r < ctx.size(); ++r) {
+      if (r != ctx.rank()) ctx.pending()[left_++] = r;
     }
     position_ = 0;
     sum_ = nullptr;
   }
 
-  bool lead(CallContext auto& s, const Call& c) {
+  bool lead(CallContext auto& ctx, const Call& c) {
     while (taken_ < chunks_.count) {
       const bool in_order = c.rank_order || !dynamic_;
-      if (!(in_order ? collect_in_order(s, c) : collect(s, c))) return false;
-      s.note_all_arrived();
-      const std::size_t n = is_shared(s, c) ? chunks_.bytes(taken_) : 0;
-      if (!small_ && n != 0) s.write(s.result_buffer(taken_), sum_, n);
-      s.release(taken_ + 1, sum_, small_ ? n : 0);
+      if (!(in_order ? collect_in_order(ctx, c) : collect(ctx, c))) return false;
+      ctx.note_all_arrived();
+      const std::size_t n = is_shared(ctx, c) ? chunks_.bytes(taken_) : 0;
+      if (!small_ && n != 0) ctx.write(ctx.result_buffer(taken_), sum_, n);
+      ctx.release(taken_ + 1, sum_, small_ ? n : 0);
       ++taken_;
-      reset_pending(s);
+      reset_pending(ctx);
     }
     return true;
   }
 
   /// Returns true if any other rank wants the result.
-  bool is_shared(CallContext auto& s, const Call& c) const {
-    return s.size() != 1 && !(c.collective == Collective::reduce && takes_);
+  bool is_shared(CallContext auto& ctx, const Call& c) const {
+    return ctx.size() != 1 && !(c.collective == Collective::reduce && takes_);
   }
 
   /// Combines the contributions that are there, in the order of arrival.
-  bool collect(CallContext auto& s, const Call& c) {
+  bool collect(CallContext auto& ctx, const Call& c) {
     int i = 0;
     while (i < left_) {
-      const int r = s.pending()[i];
-      if (!s.arrived(r, taken_ + 1)) {
+      const int r = ctx.pending()[i];
+      if (!ctx.arrived(r, taken_ + 1)) {
         ++i;
         continue;
       }
-      if (!accept(s, r)) return false;
-      if (gathers_) combine(s, c, own(c), r, left_ == 1);
-      s.pending()[i] = s.pending()[--left_];
+      if (!accept(ctx, r)) return false;
+      if (gathers_) combine(ctx, c, own(c), r, left_ == 1);
+      ctx.pending()[i] = ctx.pending()[--left_];
     }
-    if (left_ == 0 && s.size() == 1) alone(s, c);
+    if (left_ == 0 && ctx.size() == 1) alone(ctx, c);
     return left_ == 0;
   }
 
   /// Combines in rank order; a static leader waits for all before it starts.
-  bool collect_in_order(CallContext auto& s, const Call& c) {
+  bool collect_in_order(CallContext auto& ctx, const Call& c) {
     if (!dynamic_) {
       for (; left_ != 0; --left_) {
-        if (!has_chunk(s, s.pending()[left_ - 1], taken_)) return false;
+        if (!has_chunk(ctx, ctx.pending()[left_ - 1], taken_)) return false;
       }
     }
-    for (; position_ < s.size(); ++position_) {
+    for (; position_ < ctx.size(); ++position_) {
       const int r = position_;
-      if (!has_chunk(s, r, taken_)) return false;
+      if (!has_chunk(ctx, r, taken_)) return false;
       if (!gathers_) continue;
-      const std::byte* const mine = r == s.rank() ? own(c) : source(s, r);
+      const std::byte* const mine = r == ctx.rank() ? own(c) : source(ctx, r);
       if (sum_ == nullptr) {
         sum_ = mine;
       } else {
-        std::byte* const to = target(s, c, r + 1 == s.size());
-        s.reduce(to, sum_, mine, chunks_.length(taken_));
+        std::byte* const to = target(ctx, c, r + 1 == ctx.size());
+        ctx.reduce(to, sum_, mine, chunks_.length(taken_));
         sum_ = to;
       }
     }
-    if (s.size() == 1) alone(s, c);
+    if (ctx.size() == 1) alone(ctx, c);
     return true;
   }
 
-  void alone(CallContext auto& s, const Call& c) {
+  void alone(CallContext auto& ctx, const Call& c) {
     if (c.collective != Collective::barrier) {
-      s.read(c.out + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
+      ctx.read(c.out + chunks_.offset(taken_), own(c), chunks_.bytes(taken_));
     }
   }
 
   /// False, and all ranks throw, if r's call is not the same as this rank's.
-  bool accept(CallContext auto& s, int r) { return taken_ != 0 || matched(s, r); }
+  bool accept(CallContext auto& ctx, int r) { return taken_ != 0 || matched(ctx, r); }
 
-  void combine(CallContext auto& s, const Call& c, const std::byte* mine, int r, bool last) {
+  void combine(CallContext auto& ctx, const Call& c, const std::byte* mine, int r, bool last) {
     if (sum_ == nullptr) sum_ = mine;
-    std::byte* const to = target(s, c, last);
-    const bool lower = r < s.rank();
-    s.reduce(to, lower ? source(s, r) : sum_, lower ? sum_ : source(s, r), chunks_.length(taken_));
+    std::byte* const to = target(ctx, c, last);
+    const bool lower = r < ctx.rank();
+    ctx.reduce(to, lower ? source(ctx, r) : sum_, lower ? sum_ : source(ctx, r),
+               chunks_.length(taken_));
     sum_ = to;
   }
 
@@ -183,27 +184,27 @@ class LeaderFanRun {
   /// combination writes the leader's output: in place, its input is then not needed any more. From
   /// there the result is copied for the others; that all have published this chunk says that they
   /// have taken the one whose buffer that reuses.
-  std::byte* target(CallContext auto& s, const Call& c, bool last) {
+  std::byte* target(CallContext auto& ctx, const Call& c, bool last) {
     if (last && takes_) return c.out + chunks_.offset(taken_);
-    return small_ ? partial_ : s.chunk_buffer(s.rank(), taken_);
+    return small_ ? partial_ : ctx.chunk_buffer(ctx.rank(), taken_);
   }
 
   const std::byte* own(const Call& c) const { return c.in + chunks_.offset(taken_); }
-  const std::byte* source(CallContext auto& s, int r) const {
-    return small_ ? s.small(r) : s.chunk_buffer(r, taken_);
+  const std::byte* source(CallContext auto& ctx, int r) const {
+    return small_ ? ctx.small(r) : ctx.chunk_buffer(r, taken_);
   }
 
   // --- the others
 
-  bool follow(CallContext auto& s, const Call& c) {
+  bool follow(CallContext auto& ctx, const Call& c) {
     for (;;) {
-      bool moved = write_next(s, c);
+      bool moved = write_next(ctx, c);
       if (!takes_ && written_ == chunks_.count) return true;
-      if (taken_ < chunks_.count && s.released(taken_ + 1)) {
-        s.note_all_arrived();                        // says the leader
+      if (taken_ < chunks_.count && ctx.released(taken_ + 1)) {
+        ctx.note_all_arrived();                      // says the leader
         if (takes_ && chunks_.bytes(taken_) != 0) {  // else there may be no buffer of a result
-          s.read(c.out + chunks_.offset(taken_),
-                 small_ ? s.small_result() : s.result_buffer(taken_), chunks_.bytes(taken_));
+          ctx.read(c.out + chunks_.offset(taken_),
+                   small_ ? ctx.small_result() : ctx.result_buffer(taken_), chunks_.bytes(taken_));
         }
         ++taken_;
         moved = true;
@@ -213,44 +214,44 @@ class LeaderFanRun {
     }
   }
 
-  bool write_next(CallContext auto& s, const Call& c) {
-    if (written_ == chunks_.count || written_ >= taken_ + s.buffers()) return false;
-    write_chunk(s, c, leader_);
+  bool write_next(CallContext auto& ctx, const Call& c) {
+    if (written_ == chunks_.count || written_ >= taken_ + ctx.buffers()) return false;
+    write_chunk(ctx, c, leader_);
     return true;
   }
 
-  void write_chunk(CallContext auto& s, const Call& c, int audience) {
-    s.write(s.chunk_buffer(s.rank(), written_), c.in + chunks_.offset(written_),
-            chunks_.bytes(written_));
-    show_chunks(s, ++written_, audience);
+  void write_chunk(CallContext auto& ctx, const Call& c, int audience) {
+    ctx.write(ctx.chunk_buffer(ctx.rank(), written_), c.in + chunks_.offset(written_),
+              chunks_.bytes(written_));
+    show_chunks(ctx, ++written_, audience);
   }
 
   // --- allgather: the leader only counts the flags, all ranks read the chunk buffers
 
-  bool gather(CallContext auto& s, const Call& c) {
+  bool gather(CallContext auto& ctx, const Call& c) {
     for (;;) {
       bool moved = false;
       // A release of chunk t means that all have published it, so all had read those below t + 1 −
       // buffers/2: what chunk written_ overwrites has been read by all.
-      if (written_ < chunks_.count && written_ < taken_ + s.buffers() / 2) {
-        write_chunk(s, c, leader_);
+      if (written_ < chunks_.count && written_ < taken_ + ctx.buffers() / 2) {
+        write_chunk(ctx, c, leader_);
         moved = true;
       }
       if (leads_ && counted_ < chunks_.count && counted_ < written_) {
-        while (left_ != 0 && s.arrived(s.pending()[left_ - 1], counted_ + 1)) {
-          if (counted_ == 0 && !matched(s, s.pending()[left_ - 1])) return false;
+        while (left_ != 0 && ctx.arrived(ctx.pending()[left_ - 1], counted_ + 1)) {
+          if (counted_ == 0 && !matched(ctx, ctx.pending()[left_ - 1])) return false;
           --left_;
         }
         if (left_ == 0) {
-          s.note_all_arrived();
-          s.release(++counted_, nullptr, 0);
-          reset_pending(s);
+          ctx.note_all_arrived();
+          ctx.release(++counted_, nullptr, 0);
+          reset_pending(ctx);
           moved = true;
         }
       }
-      if (taken_ < chunks_.count && s.released(taken_ + 1)) {
-        s.note_all_arrived();  // says the leader
-        read_all(s, c);
+      if (taken_ < chunks_.count && ctx.released(taken_ + 1)) {
+        ctx.note_all_arrived();  // says the leader
+        read_all(ctx, c);
         ++taken_;
         moved = true;
       }
@@ -259,12 +260,13 @@ class LeaderFanRun {
     }
   }
 
-  void read_all(CallContext auto& s, const Call& c) {
-    for (int r = 0; r < s.size(); ++r) {
+  void read_all(CallContext auto& ctx, const Call& c) {
+    for (int r = 0; r < ctx.size(); ++r) {
       std::byte* const to = c.out + static_cast<std::size_t>(r) * c.bytes();
-      const bool is_own = r == s.rank();
+      const bool is_own = r == ctx.rank();
       if (is_own && c.in == to) continue;
-      s.read(to + chunks_.offset(taken_), is_own ? own(c) : source(s, r), chunks_.bytes(taken_));
+      ctx.read(to + chunks_.offset(taken_), is_own ? own(c) : source(ctx, r),
+               chunks_.bytes(taken_));
     }
   }
 

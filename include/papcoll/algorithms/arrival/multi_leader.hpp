@@ -45,107 +45,109 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   multi-leader design", SC 2017, with all ranks as leaders.
 class MultiLeader::Run {
  public:
-  bool step(CallContext auto& s, const Call& c) {
-    if (!begun_) begin(s, c);
-    return grouped_ ? grouped_->step(s, c) : step_in_one_level(s, c);
+  bool step(CallContext auto& ctx, const Call& c) {
+    if (!begun_) begin(ctx, c);
+    return grouped_ ? grouped_->step(ctx, c) : step_in_one_level(ctx, c);
   }
 
  private:
   /// Not inlined, so that GCC compiles it as well as without groups.
-  [[gnu::noinline]] bool step_in_one_level(CallContext auto& s, const Call& c) {
+  [[gnu::noinline]] bool step_in_one_level(CallContext auto& ctx, const Call& c) {
     for (;;) {
-      const bool wrote = write_next(s, c);
-      const bool combined = combine_next(s, c);
-      const bool took = take_next(s, c);
+      const bool wrote = write_next(ctx, c);
+      const bool combined = combine_next(ctx, c);
+      const bool took = take_next(ctx, c);
       if (taken_ == chunks_.count) return true;
       if (!wrote && !combined && !took) return false;
     }
   }
 
-  void begin(CallContext auto& s, const Call& c) {
+  void begin(CallContext auto& ctx, const Call& c) {
     begun_ = true;
-    if (s.groups() != nullptr) begin_in_groups(s, c);
+    if (ctx.groups() != nullptr) begin_in_groups(ctx, c);
     // Two ranks are faster with two buffers to a chunk; more ranks need the chunks to work ahead.
-    together_ = s.size() == 2 ? 2 : 1;
-    chunks_ = Chunks{c.count, c.reducer.size, together_ * s.chunk_bytes()};
-    streams_ = !c.in_place() && s.streams(2 * c.bytes());
+    together_ = ctx.size() == 2 ? 2 : 1;
+    chunks_ = Chunks{c.count, c.reducer.size, together_ * ctx.chunk_bytes()};
+    streams_ = !c.in_place() && ctx.streams(2 * c.bytes());
   }
 
-  [[gnu::noinline]] void begin_in_groups(CallContext auto& s, const Call& c) {
-    const Groups* const groups = detail::groups_of_two_levels(s, c);
-    if (groups != nullptr) grouped_.emplace(*groups, s, c);
+  [[gnu::noinline]] void begin_in_groups(CallContext auto& ctx, const Call& c) {
+    const Groups* const groups = detail::groups_of_two_levels(ctx, c);
+    if (groups != nullptr) grouped_.emplace(*groups, ctx, c);
   }
 
   /// Chunks in flight. A chunk overwrites, in this rank's chunk buffers, the one that many before
   /// it, of which others have read contributions and results. With two ranks only this rank reads
   /// that result: it has taken it. With more, a rank has taken a chunk t when all have combined it,
   /// and so have published it and taken those below t − window: twice the window is needed.
-  std::uint32_t window(const CallContext auto& s) const {
-    return s.size() == 2 ? s.buffers() / together_ : s.buffers() / 2;
+  std::uint32_t window(const CallContext auto& ctx) const {
+    return ctx.size() == 2 ? ctx.buffers() / together_ : ctx.buffers() / 2;
   }
 
   /// Rank r's memory for a chunk.
-  std::byte* chunk_buffer(CallContext auto& s, int r, std::uint32_t chunk) const {
-    return s.chunk_buffer(r, chunk * together_);
+  std::byte* chunk_buffer(CallContext auto& ctx, int r, std::uint32_t chunk) const {
+    return ctx.chunk_buffer(r, chunk * together_);
   }
 
   /// Returns the rank whose chunk buffers hold the result of rank r's slice.
-  static int keeper(const CallContext auto& s, int r) { return r + 1 < s.size() ? r + 1 : 0; }
+  static int keeper(const CallContext auto& ctx, int r) { return r + 1 < ctx.size() ? r + 1 : 0; }
 
   /// Rank r's slice of a chunk, in elements of the chunk.
-  Range slice(const CallContext auto& s, std::uint32_t chunk, int r) const {
-    return detail::slice_of(chunks_.length(chunk), chunks_.size, r, s.size());
+  Range slice(const CallContext auto& ctx, std::uint32_t chunk, int r) const {
+    return detail::slice_of(chunks_.length(chunk), chunks_.size, r, ctx.size());
   }
 
-  bool write_next(CallContext auto& s, const Call& c) {
-    if (written_ == chunks_.count || written_ >= taken_ + window(s)) return false;
-    const Range own = slice(s, written_, s.rank());
-    detail::write_around(s, written_ * together_, c.in + chunks_.offset(written_),
+  bool write_next(CallContext auto& ctx, const Call& c) {
+    if (written_ == chunks_.count || written_ >= taken_ + window(ctx)) return false;
+    const Range own = slice(ctx, written_, ctx.rank());
+    detail::write_around(ctx, written_ * together_, c.in + chunks_.offset(written_),
                          chunks_.length(written_), chunks_.size, own);
-    detail::show_chunks(s, ++written_, everyone);
+    detail::show_chunks(ctx, ++written_, everyone);
     return true;
   }
 
-  bool combine_next(CallContext auto& s, const Call& c) {
+  bool combine_next(CallContext auto& ctx, const Call& c) {
     if (combined_ == chunks_.count || combined_ == written_) return false;
-    const auto is_there = [&](int r) { return detail::has_chunk(s, r, combined_); };
-    if (!detail::all_pass(next_, s.size(), is_there)) return false;
-    s.note_all_arrived();
-    detail::for_each_block(slice(s, combined_, s.rank()), chunks_.size,
-                           [&](std::size_t at, std::size_t n) { combine_block(s, c, at, n); });
-    s.publish_stage(++combined_);
+    const auto is_there = [&](int r) { return detail::has_chunk(ctx, r, combined_); };
+    if (!detail::all_pass(next_, ctx.size(), is_there)) return false;
+    ctx.note_all_arrived();
+    detail::for_each_block(slice(ctx, combined_, ctx.rank()), chunks_.size,
+                           [&](std::size_t at, std::size_t n) { combine_block(ctx, c, at, n); });
+    ctx.publish_stage(++combined_);
     return true;
   }
 
   /// Combines n elements, `at` bytes into the chunk, in rank order. Only the last combination
   /// writes to this rank's output: in place, it is one of the inputs.
-  void combine_block(CallContext auto& s, const Call& c, std::size_t at, std::size_t n) {
+  void combine_block(CallContext auto& ctx, const Call& c, std::size_t at, std::size_t n) {
     const std::size_t offset = chunks_.offset(combined_) + at;
-    if (s.size() == 1) {
-      if (c.in != c.out) s.read(c.out + offset, c.in + offset, n * chunks_.size);
+    if (ctx.size() == 1) {
+      if (c.in != c.out) ctx.read(c.out + offset, c.in + offset, n * chunks_.size);
       return;
     }
-    std::byte* const to = streams_ ? s.scratch(0) : c.out + offset;
-    detail::combine_in_order(s, to, s.size(), n, [&](int r) {
-      return r == s.rank() ? c.in + offset : chunk_buffer(s, r, combined_) + at;
+    std::byte* const to = streams_ ? ctx.scratch(0) : c.out + offset;
+    detail::combine_in_order(ctx, to, ctx.size(), n, [&](int r) {
+      return r == ctx.rank() ? c.in + offset : chunk_buffer(ctx, r, combined_) + at;
     });
-    if (streams_) s.stream(c.out + offset, to, n * chunks_.size);
-    s.write(chunk_buffer(s, keeper(s, s.rank()), combined_) + at, to, n * chunks_.size);
+    if (streams_) ctx.stream(c.out + offset, to, n * chunks_.size);
+    ctx.write(chunk_buffer(ctx, keeper(ctx, ctx.rank()), combined_) + at, to, n * chunks_.size);
   }
 
-  bool take_next(CallContext auto& s, const Call& c) {
+  bool take_next(CallContext auto& ctx, const Call& c) {
     if (taken_ == combined_) return false;
-    const auto is_there = [&](int r) { return r == s.rank() || s.stage_reached(r, taken_ + 1); };
-    if (!detail::all_pass(next_to_take_, s.size(), is_there)) return false;
-    for (int r = 0; r < s.size(); ++r) {
-      if (r == s.rank()) continue;
-      const Range theirs = slice(s, taken_, r);
+    const auto is_there = [&](int r) {
+      return r == ctx.rank() || ctx.stage_reached(r, taken_ + 1);
+    };
+    if (!detail::all_pass(next_to_take_, ctx.size(), is_there)) return false;
+    for (int r = 0; r < ctx.size(); ++r) {
+      if (r == ctx.rank()) continue;
+      const Range theirs = slice(ctx, taken_, r);
       if (theirs.empty()) continue;  // its keeper's buffer has not been written
       const std::size_t at = theirs.lo * chunks_.size;
       std::byte* const to = c.out + chunks_.offset(taken_) + at;
-      const std::byte* const from = chunk_buffer(s, keeper(s, r), taken_) + at;
+      const std::byte* const from = chunk_buffer(ctx, keeper(ctx, r), taken_) + at;
       const std::size_t n = theirs.size() * chunks_.size;
-      streams_ ? s.stream(to, from, n) : s.read(to, from, n);
+      streams_ ? ctx.stream(to, from, n) : ctx.read(to, from, n);
     }
     ++taken_;
     return true;

@@ -58,17 +58,17 @@ namespace papcoll::inline PAPCOLL_ABI {
 /// The same phases serve all collectives, each with its own slices.
 class PeerSlices::Run {
  public:
-  bool step(CallContext auto& s, const Call& c) {
-    if (!begun_) begin(s, c);
+  bool step(CallContext auto& ctx, const Call& c) {
+    if (!begun_) begin(ctx, c);
     if (way_ == Way::copies) {
-      if (without_slices_.copies.step(s, c)) return true;
+      if (without_slices_.copies.step(ctx, c)) return true;
       if (!without_slices_.copies.unreachable()) return false;
       stage(c);
     }
-    if (way_ == Way::unknown && !choose_way(s, c)) return false;
-    if (way_ == Way::staged) return run_staged(s, c);
-    if (grouped_) return grouped_->step(s, c);
-    return c.collective == Collective::reduce_scatter ? scatter(s, c) : reduce(s, c);
+    if (way_ == Way::unknown && !choose_way(ctx, c)) return false;
+    if (way_ == Way::staged) return run_staged(ctx, c);
+    if (grouped_) return grouped_->step(ctx, c);
+    return c.collective == Collective::reduce_scatter ? scatter(ctx, c) : reduce(ctx, c);
   }
 
  private:
@@ -79,37 +79,38 @@ class PeerSlices::Run {
   /// wait at the end of each.
   static constexpr std::size_t block_bytes = 8192;
 
-  void begin(CallContext auto& s, const Call& c) {
+  void begin(CallContext auto& ctx, const Call& c) {
     begun_ = true;
     const bool scatters = c.collective == Collective::reduce_scatter;
-    bytes_in_ = scatters ? detail::elements_of_all_blocks(c, s.size()) * c.reducer.size : c.bytes();
-    if (bytes_in_ <= NodeControlBlock::inline_bytes && s.size() > 1) {
+    bytes_in_ =
+        scatters ? detail::elements_of_all_blocks(c, ctx.size()) * c.reducer.size : c.bytes();
+    if (bytes_in_ <= NodeControlBlock::inline_bytes && ctx.size() > 1) {
       return stage(c);  // it travels with the flag
     }
-    may_copy_ = pulls_first(s, c);
+    may_copy_ = pulls_first(ctx, c);
     if (!is_reduction(c.collective)) {
       way_ = Way::copies;
       new (&without_slices_.copies) detail::DirectCopies;
-      return without_slices_.copies.begin(s, c, may_copy_);
+      return without_slices_.copies.begin(ctx, c, may_copy_);
     }
-    mine_ = buffers_to_expose(s, c);
-    s.expose(mine_, 0);
-    if (s.size() == 1) {
+    mine_ = buffers_to_expose(ctx, c);
+    ctx.expose(mine_, 0);
+    if (ctx.size() == 1) {
       way_ = Way::direct;
-    } else if (!good(c, s.rank(), mine_)) {
+    } else if (!good(c, ctx.rank(), mine_)) {
       stage(c);  // whatever the others expose
     }
   }
 
   /// Returns what peers may need of this rank. A buffer that no rank reaches for counts as seen by
   /// all.
-  BufferDescriptor buffers_to_expose(CallContext auto& s, const Call& c) const {
-    BufferDescriptor o{s.peers().place(c.in, bytes_in_), {0, 1}};
-    if (c.collective == Collective::reduce && s.rank() != c.root) {
-      const std::size_t n = slice(s, c, s.rank()).size();
-      o.out = s.peers().place(s.pool(n), n);
+  BufferDescriptor buffers_to_expose(CallContext auto& ctx, const Call& c) const {
+    BufferDescriptor o{ctx.peers().place(c.in, bytes_in_), {0, 1}};
+    if (c.collective == Collective::reduce && ctx.rank() != c.root) {
+      const std::size_t n = slice(ctx, c, ctx.rank()).size();
+      o.out = ctx.peers().place(ctx.pool(n), n);
     } else if (c.collective != Collective::reduce_scatter) {
-      o.out = s.peers().place(c.out, c.bytes());
+      o.out = ctx.peers().place(c.out, c.bytes());
     }
     return o;
   }
@@ -123,15 +124,15 @@ class PeerSlices::Run {
 
   /// Returns true if every rank's buffers are reached in place; all ranks get the same answer.
   /// Returns false until all have arrived, and if the call has failed.
-  bool choose_way(CallContext auto& s, const Call& c) {
-    const bool all_came = detail::all_pass(next_, s.size(), [&](int r) {
-      if (r == s.rank()) return true;
-      if (!s.arrived(r, 0) || !detail::matched(s, r)) return false;
-      all_good_ = all_good_ && good(c, r, s.exposed_by(r));
+  bool choose_way(CallContext auto& ctx, const Call& c) {
+    const bool all_came = detail::all_pass(next_, ctx.size(), [&](int r) {
+      if (r == ctx.rank()) return true;
+      if (!ctx.arrived(r, 0) || !detail::matched(ctx, r)) return false;
+      all_good_ = all_good_ && good(c, r, ctx.exposed_by(r));
       return true;
     });
     if (!all_came) return false;
-    s.note_all_arrived();
+    ctx.note_all_arrived();
     if (!all_good_) {
       stage(c);
       return true;
@@ -140,8 +141,8 @@ class PeerSlices::Run {
     // Not where the kernel may copy, even if there is nothing for it to copy: the bits of a
     // result must not depend on where buffers lie.
     if (c.collective == Collective::allreduce && !may_copy_) {
-      if (const Groups* const groups = detail::groups_of_two_levels(s, c)) {
-        grouped_.emplace(*groups, s, c);
+      if (const Groups* const groups = detail::groups_of_two_levels(ctx, c)) {
+        grouped_.emplace(*groups, ctx, c);
       }
     }
     return true;
@@ -159,134 +160,135 @@ class PeerSlices::Run {
     }
   }
 
-  bool run_staged(CallContext auto& s, const Call& c) {
+  bool run_staged(CallContext auto& ctx, const Call& c) {
     switch (c.collective) {
-      case Collective::allreduce: return without_slices_.multi_leader.step(s, c);
-      case Collective::bcast: return without_slices_.fan_out.step(s, c);
+      case Collective::allreduce: return without_slices_.multi_leader.step(ctx, c);
+      case Collective::bcast: return without_slices_.fan_out.step(ctx, c);
       case Collective::allgather:
-      case Collective::reduce_scatter: return without_slices_.exchange.step(s, c);
-      default: return without_slices_.leader.step(s, c);
+      case Collective::reduce_scatter: return without_slices_.exchange.step(ctx, c);
+      default: return without_slices_.leader.step(ctx, c);
     }
   }
 
   /// Waits until all ranks' second counter shows n.
-  bool all_at(CallContext auto& s, std::uint32_t n) {
-    return detail::all_pass(next_, s.size(),
-                            [&](int r) { return r == s.rank() || s.stage_reached(r, n); });
+  bool all_at(CallContext auto& ctx, std::uint32_t n) {
+    return detail::all_pass(next_, ctx.size(),
+                            [&](int r) { return r == ctx.rank() || ctx.stage_reached(r, n); });
   }
 
   // --- reduce_scatter: each its block
 
-  bool scatter(CallContext auto& s, const Call& c) {
-    const Range elements = detail::block_of(c, s.rank());
+  bool scatter(CallContext auto& ctx, const Call& c) {
+    const Range elements = detail::block_of(c, ctx.rank());
     const Range own{elements.lo * c.reducer.size, elements.hi * c.reducer.size};
-    if (s.size() == 1) {
-      if (c.in != c.out) s.read(c.out, c.in, own.size());
+    if (ctx.size() == 1) {
+      if (c.in != c.out) ctx.read(c.out, c.in, own.size());
       return true;
     }
     // In place, the block is written to where others may still read another.
-    std::byte* const home = c.in_place() ? s.pool(own.size()) : c.out;
+    std::byte* const home = c.in_place() ? ctx.pool(own.size()) : c.out;
     if (stage_ == 0) {
-      if (c.in_place() && !s.use_pool()) return false;
-      if (!s.begin_reading()) return false;
-      combine(s, c, own, home);
-      if (!s.end_reading()) return false;
-      s.publish_stage(++stage_);
+      if (c.in_place() && !ctx.use_pool()) return false;
+      if (!ctx.begin_reading()) return false;
+      combine(ctx, c, own, home);
+      if (!ctx.end_reading()) return false;
+      ctx.publish_stage(++stage_);
     }
-    if (!all_at(s, 1)) return false;
-    if (home != c.out) s.read(c.out, home, own.size());
+    if (!all_at(ctx, 1)) return false;
+    if (home != c.out) ctx.read(c.out, home, own.size());
     return true;
   }
 
   // --- allreduce and reduce: a slice each
 
-  bool reduce(CallContext auto& s, const Call& c) {
+  bool reduce(CallContext auto& ctx, const Call& c) {
     const bool to_root = c.collective == Collective::reduce;
-    if (s.size() == 1) {
-      if (c.in != c.out) s.read(c.out, c.in, c.bytes());
+    if (ctx.size() == 1) {
+      if (c.in != c.out) ctx.read(c.out, c.in, c.bytes());
       return true;
     }
     if (stage_ == 0) {
       // The root copies slices from its peers' pools where they do not see its output.
-      pooled_ = to_root && s.rank() != c.root && s.exposed_by(c.root).out.mapped == 0;
-      if (pooled_ && !s.use_pool()) return false;
-      if (!combine_slice(s, c)) return false;
-      s.publish_stage(++stage_);
+      pooled_ = to_root && ctx.rank() != c.root && ctx.exposed_by(c.root).out.mapped == 0;
+      if (pooled_ && !ctx.use_pool()) return false;
+      if (!combine_slice(ctx, c)) return false;
+      ctx.publish_stage(++stage_);
     }
     if (stage_ == 1) {
-      if (!all_at(s, 1)) return false;
-      const bool takes = !to_root || s.rank() == c.root;
-      if (takes && mine_.out.mapped == 0 && !take_slices(s, c)) return false;
-      s.publish_stage(++stage_);
+      if (!all_at(ctx, 1)) return false;
+      const bool takes = !to_root || ctx.rank() == c.root;
+      if (takes && mine_.out.mapped == 0 && !take_slices(ctx, c)) return false;
+      ctx.publish_stage(++stage_);
     }
     // Others may still be copying from this rank's output.
     if (to_root) return true;
-    return detail::all_pass(next_, s.size(), [&](int r) {
-      return r == s.rank() || s.exposed_by(r).out.mapped != 0 || s.stage_reached(r, 2);
+    return detail::all_pass(next_, ctx.size(), [&](int r) {
+      return r == ctx.rank() || ctx.exposed_by(r).out.mapped != 0 || ctx.stage_reached(r, 2);
     });
   }
 
   /// Rank r's slice in bytes.
-  static Range slice(const CallContext auto& s, const Call& c, int r) {
+  static Range slice(const CallContext auto& ctx, const Call& c, int r) {
     const std::size_t size = c.reducer.size;
-    const Range own = detail::slice_of(c.count, size, r, s.size());
+    const Range own = detail::slice_of(c.count, size, r, ctx.size());
     return {own.lo * size, own.hi * size};
   }
 
-  bool combine_slice(CallContext auto& s, const Call& c) {
-    if (!s.begin_reading()) return false;
-    const Range own = slice(s, c, s.rank());
-    combine(s, c, own, home_of_slice(s, c, own));
-    return s.end_reading();
+  bool combine_slice(CallContext auto& ctx, const Call& c) {
+    if (!ctx.begin_reading()) return false;
+    const Range own = slice(ctx, c, ctx.rank());
+    combine(ctx, c, own, home_of_slice(ctx, c, own));
+    return ctx.end_reading();
   }
 
   /// Combines the slice `own`, written to `home` and, of an allreduce, to the outputs it sees.
-  void combine(CallContext auto& s, const Call& c, const Range& own, std::byte* home) {
+  void combine(CallContext auto& ctx, const Call& c, const Range& own, std::byte* home) {
     const bool to_all = c.collective == Collective::allreduce;
     // In place, outputs are inputs that this rank has just read.
-    const bool streams = to_all && !c.in_place() && s.streams(2 * c.bytes());
-    const std::size_t most = may_copy_ || streams ? s.scratch_bytes() : block_bytes;
+    const bool streams = to_all && !c.in_place() && ctx.streams(2 * c.bytes());
+    const std::size_t most = may_copy_ || streams ? ctx.scratch_bytes() : block_bytes;
     const std::size_t block = std::max(most / c.reducer.size, std::size_t{1}) * c.reducer.size;
     for (std::size_t at = own.lo; at < own.hi; at += block) {
       const std::size_t n = std::min(block, own.hi - at);
-      std::byte* const to = streams ? s.scratch(0) : home + (at - own.lo);
-      combine_block(s, c, to, at, n);
-      if (streams) s.stream(home + (at - own.lo), to, n);
-      for (int r = 0; to_all && r < s.size(); ++r) {
-        const BufferPlace out = s.exposed_by(r).out;
-        if (r == s.rank() || out.mapped == 0) continue;
-        std::byte* const theirs = s.peers().see(out) + at;
-        streams ? s.stream(theirs, to, n) : s.write(theirs, to, n);
+      std::byte* const to = streams ? ctx.scratch(0) : home + (at - own.lo);
+      combine_block(ctx, c, to, at, n);
+      if (streams) ctx.stream(home + (at - own.lo), to, n);
+      for (int r = 0; to_all && r < ctx.size(); ++r) {
+        const BufferPlace out = ctx.exposed_by(r).out;
+        if (r == ctx.rank() || out.mapped == 0) continue;
+        std::byte* const theirs = ctx.peers().see(out) + at;
+        streams ? ctx.stream(theirs, to, n) : ctx.write(theirs, to, n);
       }
     }
   }
 
   /// Returns where this rank writes its slice: its output, the root's, or its pool.
-  std::byte* home_of_slice(CallContext auto& s, const Call& c, const Range& own) {
-    if (c.collective != Collective::reduce || s.rank() == c.root) return c.out + own.lo;
-    return pooled_ ? s.pool(own.size()) : s.peers().see(s.exposed_by(c.root).out) + own.lo;
+  std::byte* home_of_slice(CallContext auto& ctx, const Call& c, const Range& own) {
+    if (c.collective != Collective::reduce || ctx.rank() == c.root) return c.out + own.lo;
+    return pooled_ ? ctx.pool(own.size()) : ctx.peers().see(ctx.exposed_by(c.root).out) + own.lo;
   }
 
   /// Combines n bytes, `at` bytes into the message, in rank order. Only the last combination
   /// writes to `to`, which in place is one of the inputs.
-  void combine_block(CallContext auto& s, const Call& c, std::byte* to, std::size_t at,
+  void combine_block(CallContext auto& ctx, const Call& c, std::byte* to, std::size_t at,
                      std::size_t n) {
-    detail::combine_in_order(s, to, s.size(), n / c.reducer.size, [&](int r) {
-      std::byte* const scratch = s.scratch(r == 0 ? 0 : 1);
-      return r == s.rank() ? c.in + at : detail::reach(s, r, s.exposed_by(r).in, at, n, scratch);
+    detail::combine_in_order(ctx, to, ctx.size(), n / c.reducer.size, [&](int r) {
+      std::byte* const scratch = ctx.scratch(r == 0 ? 0 : 1);
+      return r == ctx.rank() ? c.in + at
+                             : detail::reach(ctx, r, ctx.exposed_by(r).in, at, n, scratch);
     });
   }
 
   /// Copies the others' slices to this rank's output, which they do not see.
-  bool take_slices(CallContext auto& s, const Call& c) {
-    if (!s.begin_reading()) return false;
-    for (int i = 1; i < s.size(); ++i) {
-      const int r = (s.rank() + i) % s.size();
-      const Range theirs = slice(s, c, r);
+  bool take_slices(CallContext auto& ctx, const Call& c) {
+    if (!ctx.begin_reading()) return false;
+    for (int i = 1; i < ctx.size(); ++i) {
+      const int r = (ctx.rank() + i) % ctx.size();
+      const Range theirs = slice(ctx, c, r);
       const std::size_t at = c.collective == Collective::reduce ? 0 : theirs.lo;
-      detail::fetch(s, c.out + theirs.lo, r, s.exposed_by(r).out, at, theirs.size());
+      detail::fetch(ctx, c.out + theirs.lo, r, ctx.exposed_by(r).out, at, theirs.size());
     }
-    return s.end_reading();
+    return ctx.end_reading();
   }
 
   /// What runs if ranks have no slices, which depends on the way and the collective: constructed

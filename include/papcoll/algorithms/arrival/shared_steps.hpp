@@ -17,15 +17,15 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Returns true if the call of rank r, which has arrived, matches this rank's. If not, every rank
 /// throws.
-[[gnu::always_inline]] inline bool matched(CallContext auto& s, int r) {
-  if (s.matches(r)) return true;
-  s.fail(r);
+[[gnu::always_inline]] inline bool matched(CallContext auto& ctx, int r) {
+  if (ctx.matches(r)) return true;
+  ctx.fail(r);
   return false;
 }
 
 /// Returns true if rank r has written chunk k of a matching call; always true for this rank itself.
-[[gnu::always_inline]] inline bool has_chunk(CallContext auto& s, int r, std::uint32_t k) {
-  return r == s.rank() || (s.arrived(r, k + 1) && (k != 0 || matched(s, r)));
+[[gnu::always_inline]] inline bool has_chunk(CallContext auto& ctx, int r, std::uint32_t k) {
+  return r == ctx.rank() || (ctx.arrived(r, k + 1) && (k != 0 || matched(ctx, r)));
 }
 
 /// Returns true if the predicate holds for 0…end−1. Begins at `next`, and stores there where the
@@ -39,24 +39,24 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 }
 
 /// Tells `audience` that this rank's first `written` chunks are in its chunk buffers.
-void show_chunks(CallContext auto& s, std::uint32_t written, int audience) {
-  written == 1 ? s.announce(nullptr, 0, 1) : s.publish(written, audience);
+void show_chunks(CallContext auto& ctx, std::uint32_t written, int audience) {
+  written == 1 ? ctx.announce(nullptr, 0, 1) : ctx.publish(written, audience);
 }
 
 /// n bytes of rank r, `at` bytes into what it has at `place`; copied to `scratch` by the kernel if
 /// they are not seen.
-const std::byte* reach(CallContext auto& s, int r, const BufferPlace& place, std::size_t at,
+const std::byte* reach(CallContext auto& ctx, int r, const BufferPlace& place, std::size_t at,
                        std::size_t n, std::byte* scratch) {
-  if (place.mapped != 0) return s.peers().see(place) + at;
-  s.peers().pull(scratch, r, place.at + at, n);
+  if (place.mapped != 0) return ctx.peers().see(place) + at;
+  ctx.peers().pull(scratch, r, place.at + at, n);
   return scratch;
 }
 
 /// Copies them to this rank's memory.
-void fetch(CallContext auto& s, std::byte* to, int r, const BufferPlace& place, std::size_t at,
+void fetch(CallContext auto& ctx, std::byte* to, int r, const BufferPlace& place, std::size_t at,
            std::size_t n) {
-  if (place.mapped != 0) return s.read(to, s.peers().see(place) + at, n);
-  s.peers().pull(to, r, place.at + at, n);
+  if (place.mapped != 0) return ctx.read(to, ctx.peers().see(place) + at, n);
+  ctx.peers().pull(to, r, place.at + at, n);
 }
 
 /// Returns what `choose` makes of the cache lines that n elements of `size` bytes fill, in
@@ -84,23 +84,24 @@ void for_each_block(Range elements, std::size_t size, auto&& f) {
 
 /// Writes n elements of `size` bytes, but for those of a slice, to this rank's chunk buffer of that
 /// number; where the slice is all, the buffer takes no pages.
-void write_around(CallContext auto& s, std::uint32_t buffer, const std::byte* from, std::size_t n,
+void write_around(CallContext auto& ctx, std::uint32_t buffer, const std::byte* from, std::size_t n,
                   std::size_t size, Range slice) {
   if (slice.empty()) slice = {n, n};
   for (const Range& r : {Range{0, slice.lo}, Range{slice.hi, n}}) {
     if (r.empty()) continue;
-    s.write(s.chunk_buffer(s.rank(), buffer) + r.lo * size, from + r.lo * size, r.size() * size);
+    ctx.write(ctx.chunk_buffer(ctx.rank(), buffer) + r.lo * size, from + r.lo * size,
+              r.size() * size);
   }
 }
 
 /// Combines n elements of operand(0) … operand(count − 1), 2 or more, in this order. Only the last
 /// combination writes to `to`, which may be one of them.
-void combine_in_order(CallContext auto& s, std::byte* to, int count, std::size_t n,
+void combine_in_order(CallContext auto& ctx, std::byte* to, int count, std::size_t n,
                       auto&& operand) {
   const std::byte* low = operand(0);
   for (int i = 1; i < count; ++i) {
-    std::byte* const into = i + 1 == count ? to : s.scratch(0);
-    s.reduce(into, low, operand(i), n);
+    std::byte* const into = i + 1 == count ? to : ctx.scratch(0);
+    ctx.reduce(into, low, operand(i), n);
     low = into;
   }
 }

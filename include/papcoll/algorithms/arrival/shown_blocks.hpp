@@ -112,22 +112,22 @@ class ShownBlocks {
   static constexpr std::size_t inline_bytes = NodeControlBlock::inline_bytes;
 
   /// Shows this rank's blocks, or begins to.
-  void begin(CallContext auto& s, const Call& c) {
+  void begin(CallContext auto& ctx, const Call& c) {
     begun_ = true;
-    blocks_ = ExchangedBlocks{c, s.rank(), s.size()};
+    blocks_ = ExchangedBlocks{c, ctx.rank(), ctx.size()};
     irregular_ =
         c.counts != nullptr && c.collective != Collective::allgather;  // where all know all
-    for_one_ = irregular_ && (c.collective == Collective::gather || s.size() == 2);
-    std::fill_n(s.pending(), s.size(), 0);
-    for (int r = 0; r < s.size(); ++r) {
-      if (r == s.rank()) continue;
-      if (blocks_.gives(r, s.rank())) ++to_take_;
-      if (blocks_.gives(s.rank(), r)) ++takers_;
+    for_one_ = irregular_ && (c.collective == Collective::gather || ctx.size() == 2);
+    std::fill_n(ctx.pending(), ctx.size(), 0);
+    for (int r = 0; r < ctx.size(); ++r) {
+      if (r == ctx.rank()) continue;
+      if (blocks_.gives(r, ctx.rank())) ++to_take_;
+      if (blocks_.gives(ctx.rank(), r)) ++takers_;
     }
-    in_line_ = !irregular_ && line_bytes(c, s.rank(), s.size()) <= inline_bytes;
-    piece_ = s.chunk_bytes() /
-             static_cast<std::size_t>(blocks_.shares_one() ? 1 : std::max(1, s.size() - 1));
-    show(s, c);
+    in_line_ = !irregular_ && line_bytes(c, ctx.rank(), ctx.size()) <= inline_bytes;
+    piece_ = ctx.chunk_bytes() /
+             static_cast<std::size_t>(blocks_.shares_one() ? 1 : std::max(1, ctx.size() - 1));
+    show(ctx, c);
   }
 
   /// All that rank r shows, where all know the lengths.
@@ -137,99 +137,99 @@ class ShownBlocks {
     return c.bytes() * static_cast<std::size_t>(one ? 1 : ranks - 1);
   }
   /// Returns true if rank r's blocks are in the cache line of its flag.
-  bool in_line(const CallContext auto& s, const Call& c, int r) const noexcept {
+  bool in_line(const CallContext auto& ctx, const Call& c, int r) const noexcept {
     if (c.counts == nullptr || irregular_) return in_line_;
-    return line_bytes(c, r, s.size()) <= inline_bytes;
+    return line_bytes(c, r, ctx.size()) <= inline_bytes;
   }
 
   /// The number of a block among those that this rank shows: the next rank's is the first.
-  static int turn(const CallContext auto& s, int giver, int taker) noexcept {
-    return (taker - giver - 1 + s.size()) % s.size();
+  static int turn(const CallContext auto& ctx, int giver, int taker) noexcept {
+    return (taker - giver - 1 + ctx.size()) % ctx.size();
   }
-  static int taker(const CallContext auto& s, int i) noexcept {
-    return (s.rank() + 1 + i) % s.size();
+  static int taker(const CallContext auto& ctx, int i) noexcept {
+    return (ctx.rank() + 1 + i) % ctx.size();
   }
 
-  void show(CallContext auto& s, const Call& c) {
+  void show(CallContext auto& ctx, const Call& c) {
     shown_bytes_ = 0;
     if (takers_ == 0) {
       way_ = in_line_ ? Way::line : Way::chunk_buffer;  // as what others have is expected to come
-      return s.announce(nullptr, 0, all);
+      return ctx.announce(nullptr, 0, all);
     }
-    if (blocks_.shares_one()) shown_bytes_ = blocks_.given(s.rank()).n;
-    for (int i = 0; !blocks_.shares_one() && i + 1 < s.size(); ++i) {
-      shown_bytes_ += blocks_.given(taker(s, i)).n;
+    if (blocks_.shares_one()) shown_bytes_ = blocks_.given(ctx.rank()).n;
+    for (int i = 0; !blocks_.shares_one() && i + 1 < ctx.size(); ++i) {
+      shown_bytes_ += blocks_.given(taker(ctx, i)).n;
     }
-    if (in_line_) return show_in_line(s, c);
-    if (for_one_ && shown_bytes_ <= std::min(chunk_buffer_most, window(s) * s.chunk_bytes())) {
-      return show_with_length(s, c);
+    if (in_line_) return show_in_line(ctx, c);
+    if (for_one_ && shown_bytes_ <= std::min(chunk_buffer_most, window(ctx) * ctx.chunk_bytes())) {
+      return show_with_length(ctx, c);
     }
     BufferDescriptor exposed;  // of what it shows, with the way where an output would be
-    way_ = choose_way(s, c, exposed.in);
+    way_ = choose_way(ctx, c, exposed.in);
     exposed.out.at = static_cast<std::uint64_t>(way_);
-    if (irregular_) write_table(s);
+    if (irregular_) write_table(ctx);
     std::uint32_t at_once = 0;
     if (way_ == Way::chunk_buffer) {
-      area_ = s.chunk_buffer(s.rank(), first_chunk_buffer(s)) + table_bytes(s);
-      fill(s, c, area_, 0, shown_bytes_);
+      area_ = ctx.chunk_buffer(ctx.rank(), first_chunk_buffer(ctx)) + table_bytes(ctx);
+      fill(ctx, c, area_, 0, shown_bytes_);
       filled_ = shown_bytes_;
       at_once = all;
-      const std::size_t from = first_chunk_buffer(s) * s.chunk_bytes();
-      s.expect_again(from, table_bytes(s) + shown_bytes_);
+      const std::size_t from = first_chunk_buffer(ctx) * ctx.chunk_bytes();
+      ctx.expect_again(from, table_bytes(ctx) + shown_bytes_);
     } else if (exposes(way_)) {
       filled_ = shown_bytes_;
       at_once = all;
     } else if (way_ == Way::pieces) {
-      static_cast<void>(s.chunk_buffer(s.rank(), window(s)));  // takes its pages, or throws
+      static_cast<void>(ctx.chunk_buffer(ctx.rank(), window(ctx)));  // takes its pages, or throws
     }
-    s.expose(exposed, at_once);
+    ctx.expose(exposed, at_once);
   }
 
   /// Shows it with its flag.
-  void show_in_line(CallContext auto& s, const Call& c) {
+  void show_in_line(CallContext auto& ctx, const Call& c) {
     std::byte line[inline_bytes];
-    if (shown_bytes_ != 0) fill(s, c, line, 0, shown_bytes_);
+    if (shown_bytes_ != 0) fill(ctx, c, line, 0, shown_bytes_);
     filled_ = shown_bytes_;
-    s.announce(line, shown_bytes_, 1);
+    ctx.announce(line, shown_bytes_, 1);
   }
 
   /// Shows the one block, whose length only this rank and the taker know.
-  void show_with_length(CallContext auto& s, const Call& c) {
+  void show_with_length(CallContext auto& ctx, const Call& c) {
     std::byte line[inline_bytes];
     const std::uint64_t length = shown_bytes_;
     std::memcpy(line, &length, length_bytes);
     const bool fits = fits_behind_length(shown_bytes_);
     if (shown_bytes_ != 0) {
-      fill(s, c, fits ? line + length_bytes : s.chunk_buffer(s.rank(), 0), 0, shown_bytes_);
+      fill(ctx, c, fits ? line + length_bytes : ctx.chunk_buffer(ctx.rank(), 0), 0, shown_bytes_);
     }
     filled_ = shown_bytes_;
-    if (!fits) s.expect_again(0, shown_bytes_);
-    s.announce(line, length_bytes + (fits ? shown_bytes_ : 0), with_length);
+    if (!fits) ctx.expect_again(0, shown_bytes_);
+    ctx.announce(line, length_bytes + (fits ? shown_bytes_ : 0), with_length);
   }
   static bool fits_behind_length(std::size_t bytes) noexcept {
     return length_bytes + bytes <= inline_bytes;
   }
 
-  Way choose_way(CallContext auto& s, const Call& c, BufferPlace& place) {
-    const bool is_long = shown_bytes_ > std::min(exposed_from, 2 * s.chunk_bytes());
+  Way choose_way(CallContext auto& ctx, const Call& c, BufferPlace& place) {
+    const bool is_long = shown_bytes_ > std::min(exposed_from, 2 * ctx.chunk_bytes());
     const bool stays = is_long && !blocks_in_place(c);
-    const BufferPlace input = stays ? s.peers().place(c.in, extent(s)) : BufferPlace{};
-    const bool may_pull = stays && s.peers().pulls() && mean_block() >= pulled_from;
+    const BufferPlace input = stays ? ctx.peers().place(c.in, extent(ctx)) : BufferPlace{};
+    const bool may_pull = stays && ctx.peers().pulls() && mean_block() >= pulled_from;
     if (input.mapped != 0) {
       place = input;
       return Way::exposed;
     }
-    if (may_pull && pulls_first(s, c)) {
+    if (may_pull && pulls_first(ctx, c)) {
       place = input;
       return Way::pulled;
     }
     if (c.reach == PeerReach::chunked && shown_bytes_ >= BlockCopies::chunked_from)
       return Way::pieces;
-    const std::size_t room = window(s) * s.chunk_bytes();
-    if (shown_bytes_ <= chunk_buffer_most && table_bytes(s) + shown_bytes_ <= room)
+    const std::size_t room = window(ctx) * ctx.chunk_bytes();
+    if (shown_bytes_ <= chunk_buffer_most && table_bytes(ctx) + shown_bytes_ <= room)
       return Way::chunk_buffer;
-    if (std::byte* const pool = s.shared_pool(shown_bytes_)) {
-      place = s.peers().place(pool, shown_bytes_);
+    if (std::byte* const pool = ctx.shared_pool(shown_bytes_)) {
+      place = ctx.peers().place(pool, shown_bytes_);
       area_ = pool;
       return Way::pool;
     }
@@ -244,13 +244,13 @@ class ShownBlocks {
 
   /// Chunk buffers for blocks that go in pieces: the second half of a rank's. Where counts
   /// differ, the first has the lengths.
-  static std::uint32_t window(const CallContext auto& s) noexcept { return s.buffers() / 2; }
+  static std::uint32_t window(const CallContext auto& ctx) noexcept { return ctx.buffers() / 2; }
   /// The first chunk buffer of blocks that fit a rank's.
-  std::uint32_t first_chunk_buffer(const CallContext auto& s) const noexcept {
-    return irregular_ ? 0 : window(s);
+  std::uint32_t first_chunk_buffer(const CallContext auto& ctx) const noexcept {
+    return irregular_ ? 0 : window(ctx);
   }
-  std::size_t table_bytes(const CallContext auto& s) const noexcept {
-    return irregular_ ? static_cast<std::size_t>(s.size()) * sizeof(Entry) : 0;
+  std::size_t table_bytes(const CallContext auto& ctx) const noexcept {
+    return irregular_ ? static_cast<std::size_t>(ctx.size()) * sizeof(Entry) : 0;
   }
 
   /// Returns true if peers read a rank's input in place.
@@ -262,79 +262,80 @@ class ShownBlocks {
   }
 
   /// Bytes from the beginning of the input to the end of the last block for others.
-  std::size_t extent(const CallContext auto& s) const noexcept {
-    if (blocks_.shares_one()) return blocks_.given(s.rank()).n;
+  std::size_t extent(const CallContext auto& ctx) const noexcept {
+    if (blocks_.shares_one()) return blocks_.given(ctx.rank()).n;
     std::size_t end = 0;
-    for (int r = 0; r < s.size(); ++r) {
+    for (int r = 0; r < ctx.size(); ++r) {
       const auto b = blocks_.given(r);
-      if (r != s.rank()) end = std::max(end, b.at + b.n);
+      if (r != ctx.rank()) end = std::max(end, b.at + b.n);
     }
     return end;
   }
 
-  void write_table(CallContext auto& s) {
-    std::byte* const table = s.chunk_buffer(s.rank(), 0);
+  void write_table(CallContext auto& ctx) {
+    std::byte* const table = ctx.chunk_buffer(ctx.rank(), 0);
     std::size_t at = 0;
-    for (int i = 0; i + 1 < s.size(); ++i) {
-      const int r = taker(s, i);
+    for (int i = 0; i + 1 < ctx.size(); ++i) {
+      const int r = taker(ctx, i);
       const auto b = blocks_.given(r);
       const Entry e{exposes(way_) ? b.at : at, b.n};
       if (!blocks_.shares_one()) at += b.n;
-      s.write(table + static_cast<std::size_t>(r) * sizeof e,
-              reinterpret_cast<const std::byte*>(&e), sizeof e);
+      ctx.write(table + static_cast<std::size_t>(r) * sizeof e,
+                reinterpret_cast<const std::byte*>(&e), sizeof e);
     }
   }
 
   /// Copies bytes [from, to) of what this rank shows, its blocks one after the other.
-  void fill(CallContext auto& s, const Call& c, std::byte* area, std::size_t from, std::size_t to) {
-    if (blocks_.shares_one()) return s.write(area + from, c.in + from, to - from);
+  void fill(CallContext auto& ctx, const Call& c, std::byte* area, std::size_t from,
+            std::size_t to) {
+    if (blocks_.shares_one()) return ctx.write(area + from, c.in + from, to - from);
     std::size_t at = 0;
     for (int i = 0; at < to; ++i) {
-      const auto b = blocks_.given(taker(s, i));
+      const auto b = blocks_.given(taker(ctx, i));
       const std::size_t lo = std::max(at, from);
       const std::size_t hi = std::min(at + b.n, to);
-      if (lo < hi) s.write(area + lo, c.in + b.at + (lo - at), hi - lo);
+      if (lo < hi) ctx.write(area + lo, c.in + b.at + (lo - at), hi - lo);
       at += b.n;
     }
   }
 
   /// Shows the next part of this rank's blocks. False if there is nothing to do now.
-  bool give_next(CallContext auto& s, const Call& c) {
+  bool give_next(CallContext auto& ctx, const Call& c) {
     if (filled_ == shown_bytes_) return false;
-    if (way_ == Way::pieces) return give_piece(s, c);
-    if (filled_ == 0 && !s.use_pool()) return false;
+    if (way_ == Way::pieces) return give_piece(ctx, c);
+    if (filled_ == 0 && !ctx.use_pool()) return false;
     const std::size_t to = std::min(filled_ + part_bytes, shown_bytes_);
-    fill(s, c, area_, filled_, to);
+    fill(ctx, c, area_, filled_, to);
     filled_ = to;
     const auto parts = static_cast<std::uint32_t>((to + part_bytes - 1) / part_bytes);
-    s.publish(to == shown_bytes_ ? all : parts, everyone);
+    ctx.publish(to == shown_bytes_ ? all : parts, everyone);
     return true;
   }
 
   /// The next piece of every block, where all have copied the one before the last.
-  bool give_piece(CallContext auto& s, const Call& c) {
-    if (given_ >= window(s)) {
-      if (!all_took(s, given_ - window(s) + 1)) return false;
+  bool give_piece(CallContext auto& ctx, const Call& c) {
+    if (given_ >= window(ctx)) {
+      if (!all_took(ctx, given_ - window(ctx) + 1)) return false;
     }
-    std::byte* const buffer = s.chunk_buffer(s.rank(), window(s) + given_ % window(s));
+    std::byte* const buffer = ctx.chunk_buffer(ctx.rank(), window(ctx) + given_ % window(ctx));
     const std::size_t from = given_ * piece_;
-    const int n = blocks_.shares_one() ? 1 : s.size() - 1;
+    const int n = blocks_.shares_one() ? 1 : ctx.size() - 1;
     for (int i = 0; i < n; ++i) {
-      const auto b = blocks_.given(taker(s, i));
+      const auto b = blocks_.given(taker(ctx, i));
       if (b.n <= from) continue;
       const std::size_t bytes = std::min(piece_, b.n - from);
-      s.write(buffer + static_cast<std::size_t>(i) * piece_, c.in + b.at + from, bytes);
+      ctx.write(buffer + static_cast<std::size_t>(i) * piece_, c.in + b.at + from, bytes);
       filled_ += bytes;
     }
     ++given_;
-    s.publish(filled_ == shown_bytes_ ? all : given_, everyone);
+    ctx.publish(filled_ == shown_bytes_ ? all : given_, everyone);
     return true;
   }
 
   /// Returns true if every receiver has copied that many pieces of its blocks.
-  bool all_took(CallContext auto& s, std::uint32_t pieces) {
-    return all_pass(next_taker_, s.size(), [&](int r) {
-      return r == s.rank() || !blocks_.gives(s.rank(), r) || s.stage_reached(r, pieces);
+  bool all_took(CallContext auto& ctx, std::uint32_t pieces) {
+    return all_pass(next_taker_, ctx.size(), [&](int r) {
+      return r == ctx.rank() || !blocks_.gives(ctx.rank(), r) || ctx.stage_reached(r, pieces);
     });
   }
 

@@ -42,9 +42,9 @@ namespace papcoll::inline PAPCOLL_ABI {
 ///   is. Sharing what is left when the last one comes is papcoll's own.
 class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
  public:
-  bool step(CallContext auto& s, const Call& c) {
-    if (!begun_) begin(s, c);
-    return go_on(s, c, start_);
+  bool step(CallContext auto& ctx, const Call& c) {
+    if (!begun_) begin(ctx, c);
+    return go_on(ctx, c, start_);
   }
 
  private:
@@ -53,86 +53,86 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
   using Chunk = detail::ChunkWord<SplitTail, 10, 10, words>;
   static_assert(most_ranks == Chunk::most_count);
 
-  void begin(CallContext auto& s, const Call& c) {
+  void begin(CallContext auto& ctx, const Call& c) {
     begun_ = true;
-    ChunkReduction::begin(s, c);
-    ticket_ = s.draw_ticket();
+    ChunkReduction::begin(ctx, c);
+    ticket_ = ctx.draw_ticket();
     // Ranks begin at chunks far from each other.
     start_ =
-        static_cast<std::uint32_t>(static_cast<std::size_t>(s.rank()) * buffers_.chunks().count /
-                                   static_cast<std::size_t>(s.size()));
+        static_cast<std::uint32_t>(static_cast<std::size_t>(ctx.rank()) * buffers_.chunks().count /
+                                   static_cast<std::size_t>(ctx.size()));
   }
 
   /// Returns false, and makes all ranks throw, if a rank's call does not match this one's.
-  bool learn(CallContext auto& s) {
-    while (known_ < s.size()) {
-      const int r = s.holder(known_);
+  bool learn(CallContext auto& ctx) {
+    while (known_ < ctx.size()) {
+      const int r = ctx.holder(known_);
       if (r < 0) return true;
-      if (!detail::matched(s, r)) return false;
-      s.pending()[known_++] = r;
-      if (known_ == s.size()) s.note_all_arrived();
+      if (!detail::matched(ctx, r)) return false;
+      ctx.pending()[known_++] = r;
+      if (known_ == ctx.size()) ctx.note_all_arrived();
     }
     return true;
   }
-  bool looks_again(const CallContext auto& s) const { return known_ < s.size(); }
+  bool looks_again(const CallContext auto& ctx) const { return known_ < ctx.size(); }
 
-  bool is_in(const CallContext auto& s, std::uint32_t k) const {
-    return Chunk::of(s.work(k % words), k).count > ticket_;
+  bool is_in(const CallContext auto& ctx, std::uint32_t k) const {
+    return Chunk::of(ctx.work(k % words), k).count > ticket_;
   }
 
   /// Takes the result of chunk k, or adds what has come, if either can be done.
-  Outcome work_on(CallContext auto& s, const Call& c, std::uint32_t k, bool& combined) {
-    const std::uint32_t state = s.work(k % words);
+  Outcome work_on(CallContext auto& ctx, const Call& c, std::uint32_t k, bool& combined) {
+    const std::uint32_t state = ctx.work(k % words);
     const Chunk chunk = Chunk::of(state, k);
     if (chunk.busy) return Outcome::waiting;
-    if (takes() ? chunk.count == s.size() : chunk.count > ticket_) {
-      return !takes() || take(s, c, k, chunk.who) ? Outcome::done : Outcome::failed;
+    if (takes() ? chunk.count == ctx.size() : chunk.count > ticket_) {
+      return !takes() || take(ctx, c, k, chunk.who) ? Outcome::done : Outcome::failed;
     }
-    const int joined = mergeable(s, c, k, chunk);
+    const int joined = mergeable(ctx, c, k, chunk);
     if (joined == chunk.count) return Outcome::waiting;
-    if (!s.try_claim(k % words, state, Chunk{true, chunk.who, chunk.count}.state(k))) {
+    if (!ctx.try_claim(k % words, state, Chunk{true, chunk.who, chunk.count}.state(k))) {
       return Outcome::waiting;
     }
-    if (!add(s, c, k, chunk, joined)) {
-      s.unclaim(k % words, chunk.state(k));
+    if (!add(ctx, c, k, chunk, joined)) {
+      ctx.unclaim(k % words, chunk.state(k));
       return Outcome::failed;
     }
-    s.complete(k % words, Chunk{false, s.rank(), joined}.state(k));
+    ctx.complete(k % words, Chunk{false, ctx.rank(), joined}.state(k));
     combined = true;
-    if (joined != s.size() || !takes()) return Outcome::waiting;
+    if (joined != ctx.size() || !takes()) return Outcome::waiting;
     keep();
     return Outcome::done;
   }
 
   /// Returns the ticket up to which the chunk can be completed; the one that it has reached if
   /// there is nothing to do.
-  int mergeable(CallContext auto& s, const Call& c, std::uint32_t k, const Chunk& chunk) {
+  int mergeable(CallContext auto& ctx, const Call& c, std::uint32_t k, const Chunk& chunk) {
     int end = chunk.count;
-    while (end < known_ && buffers_.has_input(s, s.pending()[end], k)) ++end;
+    while (end < known_ && buffers_.has_input(ctx, ctx.pending()[end], k)) ++end;
     // In place, the sum is written over this rank's contribution, which must be part of it.
     // (Earlier tickets may be drawn and not show their holders, or their chunks, yet.)
     if (end <= ticket_ && c.in_place() && buffers_.exposes_output()) return chunk.count;
-    const bool lonely = end == 1 && s.size() > 1;  // nothing to combine it with
-    return lonely || (end != chunk.count && !buffers_.may_combine(s)) ? chunk.count : end;
+    const bool lonely = end == 1 && ctx.size() > 1;  // nothing to combine it with
+    return lonely || (end != chunk.count && !buffers_.may_combine(ctx)) ? chunk.count : end;
   }
 
   /// Adds tickets chunk.count…end−1 to chunk k, in this rank's buffer.
-  bool add(CallContext auto& s, const Call& c, std::uint32_t k, const Chunk& chunk, int end) {
-    if (!s.begin_reading()) return false;
-    std::byte* const to = buffers_.target(s, k);
+  bool add(CallContext auto& ctx, const Call& c, std::uint32_t k, const Chunk& chunk, int end) {
+    if (!ctx.begin_reading()) return false;
+    std::byte* const to = buffers_.target(ctx, k);
     const std::size_t size = c.reducer.size;
-    const std::size_t block = s.scratch_bytes() / size * size;
+    const std::size_t block = ctx.scratch_bytes() / size * size;
     const std::size_t bytes = buffers_.chunks().bytes(k);
-    std::byte* const out = end == s.size() && takes() && !buffers_.exposes_output()
+    std::byte* const out = end == ctx.size() && takes() && !buffers_.exposes_output()
                                ? c.out + buffers_.chunks().offset(k)
                                : nullptr;  // it is the result, which this rank wants, too
     std::byte* const destination = out != nullptr ? out : to;
-    int lowest_before = s.size();  // of the ranks in what the chunk holds
-    for (int t = 0; t < chunk.count; ++t) lowest_before = std::min(lowest_before, s.pending()[t]);
+    int lowest_before = ctx.size();  // of the ranks in what the chunk holds
+    for (int t = 0; t < chunk.count; ++t) lowest_before = std::min(lowest_before, ctx.pending()[t]);
     for (std::size_t at = 0; at < bytes; at += block) {
       const std::size_t n = std::min(block, bytes - at);
       const std::byte* acc = nullptr;
-      int lowest = s.size();
+      int lowest = ctx.size();
       int parts = end - chunk.count + (chunk.count != 0 ? 1 : 0);
       const auto join = [&](const std::byte* x, int rank) {
         --parts;
@@ -142,27 +142,27 @@ class SplitTail::Run : detail::ChunkReduction<SplitTail::Run, 64> {
           const bool before = rank < lowest;  // the lower rank's is the first operand
           const std::byte* const low = before ? x : acc;
           const std::byte* const high = before ? acc : x;
-          std::byte* const into = parts != 0 ? s.scratch(2) : destination + at;
+          std::byte* const into = parts != 0 ? ctx.scratch(2) : destination + at;
           if (into == to + at) {
-            buffers_.combine(s, into, low, high, n / size);
+            buffers_.combine(ctx, into, low, high, n / size);
           } else {
-            s.reduce(into, low, high, n / size);
+            ctx.reduce(into, low, high, n / size);
           }
           acc = into;
         }
         lowest = std::min(lowest, rank);
       };
       if (chunk.count != 0) {
-        join(buffers_.partial(s, chunk.who, k, at, n, s.scratch(0)), lowest_before);
+        join(buffers_.partial(ctx, chunk.who, k, at, n, ctx.scratch(0)), lowest_before);
       }
       for (int t = chunk.count; t < end; ++t) {
-        const int r = s.pending()[t];
-        join(buffers_.input(s, c, r, k, at, n, s.scratch(acc == nullptr ? 0 : 1)), r);
+        const int r = ctx.pending()[t];
+        join(buffers_.input(ctx, c, r, k, at, n, ctx.scratch(acc == nullptr ? 0 : 1)), r);
       }
-      if (acc != to + at) s.write(to + at, acc, n);
-      if (out != nullptr && acc != out + at) s.read(out + at, acc, n);
+      if (acc != to + at) ctx.write(to + at, acc, n);
+      if (out != nullptr && acc != out + at) ctx.read(out + at, acc, n);
     }
-    return s.end_reading();
+    return ctx.end_reading();
   }
 
   std::uint32_t start_ = 0;  ///< the chunk where it begins to look

@@ -25,7 +25,7 @@ class HierarchicalPhases {
         me_(team.rank()),
         group_(groups_.group_of(me_)),
         number_(groups_.number_of(me_)),
-        straight_(groups_.contiguous()) {}
+        groups_are_contiguous_(groups_.contiguous()) {}
 
   template <Collective C> void run() {
     if constexpr (C == Collective::allreduce) {
@@ -262,13 +262,13 @@ class HierarchicalPhases {
     std::byte* all = nullptr;
     std::byte* part = nullptr;
     if (representative()) {
-      all = straight_ ? out : team_.memory(0, bytes(p.total));
+      all = groups_are_contiguous_ ? out : team_.memory(0, bytes(p.total));
       part = all + bytes(p.before);
     }
     team_.intra(parted(Collective::gather, call_.in, part, p.members));
     if (representative()) {
       team_.inter(parted(Collective::allgather, part, all, p.groups, true));
-      if (!straight_) permute(out, all, p.ranks, true);
+      if (!groups_are_contiguous_) permute(out, all, p.ranks, true);
     }
     if (!alone()) team_.intra(whole(Collective::bcast, out, out, p.total));
     finish_output(out, p.total);
@@ -281,7 +281,7 @@ class HierarchicalPhases {
     std::byte* part = nullptr;
     std::byte* const out = is_root() ? contiguous_output(2, p.total) : nullptr;
     if (representative() && first) {
-      all = is_root() && straight_ ? out : team_.memory(0, bytes(p.total));
+      all = is_root() && groups_are_contiguous_ ? out : team_.memory(0, bytes(p.total));
       part = all + bytes(p.before);
     } else if (representative()) {
       part = team_.memory(0, bytes(p.groups[static_cast<std::size_t>(group_)]));
@@ -290,7 +290,7 @@ class HierarchicalPhases {
     if (representative())
       team_.inter(parted(Collective::gather, part, all, p.groups, first, root_group()));
     if (!first) return;
-    if (representative() && !straight_) {
+    if (representative() && !groups_are_contiguous_) {
       std::byte* const ordered = is_root() ? out : team_.memory(1, bytes(p.total));
       permute(ordered, all, p.ranks, true);
       all = ordered;
@@ -317,7 +317,7 @@ class HierarchicalPhases {
     }
     std::byte* part = nullptr;
     if (representative() && first) {
-      if (!straight_) {
+      if (!groups_are_contiguous_) {
         std::byte* const grouped = team_.memory(1, bytes(p.total));
         permute(grouped, all, p.ranks, false);
         all = grouped;
@@ -341,13 +341,13 @@ class HierarchicalPhases {
 
   void reduce_scatter() {
     const Parts p = parts();
-    if (alone() && straight_) {
+    if (alone() && groups_are_contiguous_) {
       return team_.inter(parted(Collective::reduce_scatter, call_.in, call_.out, p.groups, false));
     }
     std::byte* part = representative() ? team_.memory(0, bytes(p.total)) : nullptr;
     team_.intra(whole(Collective::reduce, call_.in, part, p.total));
     if (representative()) {
-      if (!straight_) {
+      if (!groups_are_contiguous_) {
         std::byte* const grouped = team_.memory(1, bytes(p.total));
         permute(grouped, part, p.ranks, false);
         part = grouped;
@@ -362,8 +362,8 @@ class HierarchicalPhases {
   const Groups& groups_;
   int me_;
   int group_;
-  int number_;     ///< in the group
-  bool straight_;  ///< the groups' ranks follow each other
+  int number_;                  ///< in the group
+  bool groups_are_contiguous_;  ///< the groups' ranks follow each other
 };
 
 /// Runs one rank's call of a hierarchical collective C.

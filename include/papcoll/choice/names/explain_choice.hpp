@@ -113,7 +113,7 @@ struct Unmet {
                                           const TeamFacts& team, CallFacts call,
                                           const Call& whole) {
   call.irregular = call.local_counts = false;  // what a part does not serve is chosen for it
-  const SelectionInputs& s = team.inputs;
+  const SelectionInputs& inputs = team.inputs;
   for (const AlgorithmSpec* part : {&hierarchical.intra, &hierarchical.inter}) {
     const bool inner = part == &hierarchical.intra;
     if (!inner && part->hierarchical != nullptr) {
@@ -121,8 +121,8 @@ struct Unmet {
     }
     auto [needs, name] = needs_of_named(*part, whole);
     needs.serves = true;
-    Unmet unmet =
-        unmet_by(needs, team, call, inner ? s.largest_node : s.nodes, inner || team.on_one_node);
+    Unmet unmet = unmet_by(needs, team, call, inner ? inputs.largest_node : inputs.nodes,
+                           inner || team.on_one_node);
     unmet.details.algorithm = name + " within Hierarchical";
     if (unmet.why != nullptr) return unmet;
   }
@@ -216,20 +216,20 @@ struct Unmet {
 /// `describe(i)` gives the name and the nanoseconds that are expected.
 template <class Describe>
 [[gnu::cold]] void explain_candidates(Explanation& e, const Shortlist& list, const CallTrial& trial,
-                                      const SelectionInputs& s, const char* model,
+                                      const SelectionInputs& inputs, const char* model,
                                       Describe&& describe) {
   std::array<CallLearner::Tried, 16> tried{};
   unsigned met = 0;  // bit i: candidate i was tried
-  if (s.learner != nullptr) {
-    s.learner->each_tried(trial.kind, [&](const CallLearner::Tried& t) {
+  if (inputs.learner != nullptr) {
+    inputs.learner->each_tried(trial.kind, [&](const CallLearner::Tried& t) {
       tried[t.candidate] = t;
       met |= 1U << t.candidate;
     });
   }
   // What was the quickest may be unable to run this call.
   const bool is_best = tried[trial.candidate].is_best;
-  const bool was_given = is_best && s.learner->was_given(trial.kind);
-  const bool is_settled = is_best && s.learner->is_settled(trial.kind);
+  const bool was_given = is_best && inputs.learner->was_given(trial.kind);
+  const bool is_settled = is_best && inputs.learner->is_settled(trial.kind);
   e.reason += list.count == 1 ? "no other candidate is promising"
               : was_given     ? "from the file: it was the quickest before"
               : is_settled    ? "it was the quickest when candidates were tried"
@@ -252,11 +252,12 @@ template <class Describe>
 }
 
 [[gnu::cold]] inline void explain_on_node(Explanation& e, const Call& call, const CallTrial& trial,
-                                          const SelectionInputs& s, const Chooser& chooser) {
-  explain_candidates(e, shortlist(chooser.on_node, call, s), trial, s, "node", [&](std::size_t i) {
-    const NodeCandidate& c = chooser.on_node[i];
-    return std::pair{name_of(c), static_cast<std::uint64_t>(prior_of(c, call, s))};
-  });
+                                          const SelectionInputs& inputs, const Chooser& chooser) {
+  explain_candidates(
+      e, shortlist(chooser.on_node, call, inputs), trial, inputs, "node", [&](std::size_t i) {
+        const NodeCandidate& c = chooser.on_node[i];
+        return std::pair{name_of(c), static_cast<std::uint64_t>(prior_of(c, call, inputs))};
+      });
 }
 
 [[gnu::cold]] inline std::string name_by_nodes(const HierarchicalSpec& spec) {
@@ -265,23 +266,23 @@ template <class Describe>
 }
 
 [[gnu::cold]] inline void explain_by_messages(Explanation& e, const Call& call,
-                                              const CallTrial& trial, const SelectionInputs& s,
+                                              const CallTrial& trial, const SelectionInputs& inputs,
                                               const Chooser& chooser) {
-  const MessageLoad load{call, s};
+  const MessageLoad load{call, inputs};
   explain_candidates(
-      e, shortlist(chooser.by_messages, load), trial, s, "network", [&](std::size_t i) {
+      e, shortlist(chooser.by_messages, load), trial, inputs, "network", [&](std::size_t i) {
         const MessageCandidate& c = chooser.by_messages[i];
         return std::pair{
-            c.by_nodes != nullptr ? name_by_nodes(c.by_nodes(s)) : c.schedule(load).name(),
+            c.by_nodes != nullptr ? name_by_nodes(c.by_nodes(inputs)) : c.schedule(load).name(),
             nanoseconds(prior_of(c, load))};
       });
-  e.candidates += joined({"; by ", the_network(*s.thresholds)});
+  e.candidates += joined({"; by ", the_network(*inputs.thresholds)});
 }
 
 /// What is chosen for a call that names no algorithm, but may be the order of the ranks, and why.
 [[gnu::cold]] inline void explain_automatic(Explanation& e, const TeamFacts& team, const Call& call,
                                             const OrderSource& order = {}) {
-  const SelectionInputs& s = team.inputs;
+  const SelectionInputs& inputs = team.inputs;
   const std::string over = joined({"+", team.transport->name});
   AlgorithmSpec chosen;
   chosen.transport = team.transport;
@@ -290,40 +291,40 @@ template <class Describe>
   Call picked = call;
   std::string passed;
   const SelectionRule* const rule =
-      s.rules != nullptr ? choose_by_rules(chosen, picked, s, chooser, &passed) : nullptr;
-  if (rule == nullptr) choose(chosen, picked, s, chooser);
+      inputs.rules != nullptr ? choose_by_rules(chosen, picked, inputs, chooser, &passed) : nullptr;
+  if (rule == nullptr) choose(chosen, picked, inputs, chooser);
   if (chosen.hierarchical != nullptr && chosen.hierarchical->by_caches) {
     e.algorithm = "Hierarchical:DynamicLeader,auto";
     const auto& all = chooser.on_node;
-    const NodeCandidate& other = all[shortlist(all, call, s).ids[0]];
+    const NodeCandidate& other = all[shortlist(all, call, inputs).ids[0]];
     const auto time = [](double ns) { return shown_time(static_cast<std::uint64_t>(ns)); };
-    e.reason = joined({"one node of ", s.cache_groups, " groups that share a cache: expected ",
-                       time(prior_by_caches(all, call, s)), " by them, ",
-                       time(prior_of(other, call, s)), " by ", name_of(other)});
+    e.reason = joined({"one node of ", inputs.cache_groups, " groups that share a cache: expected ",
+                       time(prior_by_caches(all, call, inputs)), " by them, ",
+                       time(prior_of(other, call, inputs)), " by ", name_of(other)});
   } else if (chosen.hierarchical != nullptr) {
     e.algorithm = name_by_nodes(*chosen.hierarchical);
     e.reason = "several nodes of several ranks, ";
-    if (has_late_node(call, s)) {
-      e.reason += joined({"node ", s.imbalance.late_node, " is always late by more than ",
-                          with_value(threshold("late_percent"), *s.thresholds),
+    if (has_late_node(call, inputs)) {
+      e.reason += joined({"node ", inputs.imbalance.late_node, " is always late by more than ",
+                          with_value(threshold("late_percent"), *inputs.thresholds),
                           " % of the call's own time; "});
     }
-    if (rule == nullptr) explain_by_messages(e, call, picked.trial, s, chooser);
+    if (rule == nullptr) explain_by_messages(e, call, picked.trial, inputs, chooser);
   } else if (chosen.arrival != nullptr) {
     e.algorithm = joined({chosen.arrival->name, over});
-    if (rule == nullptr) explain_on_node(e, call, picked.trial, s, chooser);
+    if (rule == nullptr) explain_on_node(e, call, picked.trial, inputs, chooser);
   } else {
     e.algorithm = chosen.schedule.name() + over;
     if (chosen.order) e.algorithm = joined({chosen.order.name(), "+", e.algorithm});
-    if (s.orders != nullptr || chosen.order) {
+    if (inputs.orders != nullptr || chosen.order) {
       e.order = explain_order(team.machine, chosen.schedule, chosen.order, call);
     }
     e.reason = "ranks pass messages: ";
-    if (rule == nullptr) explain_by_messages(e, call, picked.trial, s, chooser);
+    if (rule == nullptr) explain_by_messages(e, call, picked.trial, inputs, chooser);
   }
-  if (s.size == 1) e.reason = "a rank alone exchanges nothing";
+  if (inputs.size == 1) e.reason = "a rank alone exchanges nothing";
   if (rule != nullptr) {
-    e.reason = joined({"rule ", rule - s.rules->data() + 1, " of the tuning file says so"});
+    e.reason = joined({"rule ", rule - inputs.rules->data() + 1, " of the tuning file says so"});
   }
   if (!passed.empty()) e.reason += joined({"; ", passed, " cannot run it"});
 }

@@ -109,9 +109,9 @@ class Algorithm {
 namespace detail {
 
 /// Tells the call what its contract asks of algorithms.
-inline void apply_contract(Call& call, const AlgorithmSpec& s) noexcept {
-  call.contract = s.contract;
-  call.rank_order = !call.reducer.commutative || needs_rank_order(s.contract);
+inline void apply_contract(Call& call, const AlgorithmSpec& spec) noexcept {
+  call.contract = spec.contract;
+  call.rank_order = !call.reducer.commutative || needs_rank_order(spec.contract);
 }
 
 }  // namespace detail

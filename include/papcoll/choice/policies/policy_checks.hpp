@@ -249,22 +249,22 @@ template <class... Ps> struct NamedPolicies {
 
   /// Returns what they name; empty where no such algorithm exists, which the caller has refused.
   static AlgorithmSpec spec() {
-    AlgorithmSpec s;
-    s.order = OrderSource::of<Arrival>();
+    AlgorithmSpec spec;
+    spec.order = OrderSource::of<Arrival>();
     if constexpr (has_transport) {
-      s.transport = &table_of_transport<Transport>();
+      spec.transport = &table_of_transport<Transport>();
     } else {
-      s.find_transport = &find_transport;
+      spec.find_transport = &find_transport;
     }
     if constexpr (!has_schedule) {
     } else if constexpr (draws_tickets) {
-      s.follow_tickets(ticketed_algorithm<ArrivalDriven<Arrival, Named>>);
+      spec.follow_tickets(ticketed_algorithm<ArrivalDriven<Arrival, Named>>);
     } else if constexpr (StaticSchedule<Schedule>) {
-      s.schedule = AnySchedule::of<Schedule>();
+      spec.schedule = AnySchedule::of<Schedule>();
     } else if constexpr (IsArrivalDriven<Arrival, Named>) {
-      s.arrival = &algorithm_under<Arrival, Named, typename ContextOver<Transport>::type>();
+      spec.arrival = &algorithm_under<Arrival, Named, typename ContextOver<Transport>::type>();
     }
-    return s;
+    return spec;
   }
 
  private:
@@ -276,13 +276,13 @@ template <class... Ps> struct NamedPolicies {
 /// Checks a set of policies for one collective, with one sentence for each fault, and returns what
 /// they name. `Commutes`: the call's operator is known to commute (true without operator).
 template <class Tag, bool NonBlocking, bool Commutes, class... Ps> AlgorithmSpec select() {
-  AlgorithmSpec s;
+  AlgorithmSpec spec;
   if constexpr ((detail::is_hierarchical<Ps> || ...)) {
     if constexpr (!detail::hierarchical_is_included<Tag, Ps...>::ok) {
     } else if constexpr (!detail::well_formed<Ps...>) {
       detail::refuse_malformed<Tag, Ps...>();
     } else {
-      s = detail::HierarchicalPolicies<Tag, NonBlocking, Commutes, Ps...>::get();
+      spec = detail::HierarchicalPolicies<Tag, NonBlocking, Commutes, Ps...>::get();
     }
   } else if constexpr (!detail::well_formed<Ps...>) {
     detail::refuse_malformed<Tag, Ps...>();
@@ -296,11 +296,11 @@ template <class Tag, bool NonBlocking, bool Commutes, class... Ps> AlgorithmSpec
     if constexpr (why != nullptr) {
       detail::refuse_policies<why->bit, Tag, Ps...>();
     } else {
-      s = Policies::spec();
+      spec = Policies::spec();
     }
-    s.contract = Policies::Contract::value;
+    spec.contract = Policies::Contract::value;
   }
-  return s;
+  return spec;
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI

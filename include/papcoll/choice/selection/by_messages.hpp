@@ -31,31 +31,32 @@ inline constexpr std::size_t watched_across_nodes_above = 65536;
 
 /// Returns true if the algorithm of a call on several nodes may depend on arrivals, and the call
 /// lets every rank observe them.
-inline bool watches_across_nodes(const Call& call, const SelectionInputs& s) noexcept {
-  return s.grouped && !s.by_messages && call.collective == Collective::allreduce &&
+inline bool watches_across_nodes(const Call& call, const SelectionInputs& inputs) noexcept {
+  return inputs.grouped && !inputs.must_pass_messages && call.collective == Collective::allreduce &&
          call.bytes() > watched_across_nodes_above;
 }
 
 /// Returns true if the nodes of an allreduce wait so long for the last one that going by nodes
 /// pays, and, if it is the same one again, combining what the others have meanwhile. Compared per
 /// byte, since calls of all sizes are watched together.
-inline bool waits_for_a_node(const Call& call, const SelectionInputs& s) noexcept {
-  const std::uint64_t own = s.imbalance.own_ps_a_byte * call.bytes() / 1000;
+inline bool waits_for_a_node(const Call& call, const SelectionInputs& inputs) noexcept {
+  const std::uint64_t own = inputs.imbalance.own_ps_a_byte * call.bytes() / 1000;
   return call.collective == Collective::allreduce && call.by_arrivals() &&
-         s.imbalance.lead * 100 > own * s.thresholds->network.late_percent;
+         inputs.imbalance.lead * 100 > own * inputs.thresholds->network.late_percent;
 }
 
 /// Returns true if one node of an allreduce is expected to come last again, and StragglAR serves
 /// the call.
-inline bool has_late_node(const Call& call, const SelectionInputs& s) noexcept {
-  return s.late_node != nullptr && s.imbalance.late_node >= 0 &&
+inline bool has_late_node(const Call& call, const SelectionInputs& inputs) noexcept {
+  return inputs.late_node != nullptr && inputs.imbalance.late_node >= 0 &&
          call.bytes() > watched_across_nodes_above && call.reducer.commutative &&
-         waits_for_a_node(call, s);
+         waits_for_a_node(call, inputs);
 }
 
 /// Returns true if a call on several nodes may go through representatives of the nodes.
-inline bool may_go_by_nodes(const Call& call, const SelectionInputs& s) noexcept {
-  if (!s.grouped || s.by_messages || call.is_irregular() || !s.nodes_in_order) return false;
+inline bool may_go_by_nodes(const Call& call, const SelectionInputs& inputs) noexcept {
+  if (!inputs.grouped || inputs.must_pass_messages || call.is_irregular() || !inputs.nodes_in_order)
+    return false;
   return call.collective != Collective::reduce_scatter && call.collective != Collective::gather &&
          call.collective != Collective::scatter;
 }
@@ -63,26 +64,26 @@ inline bool may_go_by_nodes(const Call& call, const SelectionInputs& s) noexcept
 /// A call as candidates see it; times are in seconds.
 struct MessageLoad {
   const Call& call;
-  const SelectionInputs& s;
+  const SelectionInputs& inputs;
   HockneyWithGap link;  ///< between two nodes
   HockneyWithGap flat;  ///< as `link`, if the ranks of a node send at the same time
   bool late;            ///< what counts is the time after the last arrival
 
-  MessageLoad(const Call& c, const SelectionInputs& inputs) noexcept
+  MessageLoad(const Call& c, const SelectionInputs& given) noexcept
       : call(c),
-        s(inputs),
-        link(link_of(*inputs.thresholds)),
+        inputs(given),
+        link(link_of(*given.thresholds)),
         flat(link),
         late(is_imbalanced(c, inputs) || waits_for_a_node(c, inputs)) {
     flat.alpha += (ranks_of_node() - 1) * link.gap;
     flat.gap *= ranks_of_node();
   }
 
-  double ranks_of_node() const noexcept { return s.grouped ? s.largest_node : 1; }
+  double ranks_of_node() const noexcept { return inputs.grouped ? inputs.largest_node : 1; }
   /// Bytes of the whole vector, as in closed_forms.hpp.
   double bytes() const noexcept {
     const bool is_whole = traits_of(call.collective).vector == VectorOf::one_block;
-    return static_cast<double>(call.bytes()) * (is_whole ? 1 : s.size);
+    return static_cast<double>(call.bytes()) * (is_whole ? 1 : inputs.size);
   }
   bool commutes() const noexcept { return call.reducer.commutative; }
 
@@ -92,7 +93,7 @@ struct MessageLoad {
   double within(double phases, double in, double out) const noexcept {
     constexpr double nano = 1e-9;
     constexpr double pico = 1e-12;
-    const PeerCosts& c = *s.costs;
+    const PeerCosts& c = *inputs.costs;
     const double copies = (in + out) * (c.write_ps + c.read_ps) + in * c.combine_ps;
     return phases * (c.call_ns + 2.0 * c.signal_ns) * nano + (late ? 0 : copies * pico);
   }
@@ -127,10 +128,10 @@ constexpr MessageCandidate by_nodes(
 
 /// A closed form's time among all ranks, if the ranks of a node send at the same time, and if not.
 template <auto form> double by_flat(const MessageLoad& l) noexcept {
-  return form(l.flat, l.s.size, l.bytes());
+  return form(l.flat, l.inputs.size, l.bytes());
 }
 template <auto form> double by_link(const MessageLoad& l) noexcept {
-  return form(l.link, l.s.size, l.bytes());
+  return form(l.link, l.inputs.size, l.bytes());
 }
 template <auto seconds> double if_commutative(const MessageLoad& l) noexcept {
   return l.commutes() ? seconds(l) : never;
@@ -140,14 +141,14 @@ template <auto seconds> double if_commutative(const MessageLoad& l) noexcept {
 inline constexpr double pipeline_overhead = 1.15;
 
 /// Between 16 nodes or more, of which a grid of 4 × 4 makes a difference.
-inline bool is_between_many_nodes(const SelectionInputs& s) noexcept {
-  return s.between_nodes && s.size >= 16;
+inline bool is_between_many_nodes(const SelectionInputs& inputs) noexcept {
+  return inputs.between_nodes && inputs.size >= 16;
 }
 
 template <auto form> double two_trees(const MessageLoad& l) noexcept {
-  if (!is_between_many_nodes(l.s) || !l.commutes()) return never;
-  const double chunk = two_tree_chunk(l.call, l.s.size);
-  return pipeline_overhead * form(l.link, l.s.size, l.bytes(), chunk);
+  if (!is_between_many_nodes(l.inputs) || !l.commutes()) return never;
+  const double chunk = two_tree_chunk(l.call, l.inputs.size);
+  return pipeline_overhead * form(l.link, l.inputs.size, l.bytes(), chunk);
 }
 
 /// Returns the seconds of an allreduce among n ranks or nodes by the quicker algorithm.
@@ -158,7 +159,7 @@ inline double allreduce_seconds(const HockneyWithGap& h, int n, double m) noexce
 
 /// The time by two levels with a ring among the nodes.
 inline double ring_of_nodes(const MessageLoad& l) noexcept {
-  return l.commutes() ? closed_form::ring_allreduce(l.link, l.s.nodes, l.bytes()) : never;
+  return l.commutes() ? closed_form::ring_allreduce(l.link, l.inputs.nodes, l.bytes()) : never;
 }
 /// Return the seconds of a reduce and of a bcast by the quicker algorithm.
 inline double reduce_seconds(const HockneyWithGap& h, int n, double m) noexcept {
@@ -179,7 +180,7 @@ inline double bruck_allgather_seconds(const HockneyWithGap& h, int n, double m) 
 inline WeighedAlltoall flat_alltoall(const MessageLoad& l) noexcept {
   HockneyWithGap h = l.flat;
   h.beta *= l.ranks_of_node();
-  return weigh_alltoall(static_cast<double>(l.call.bytes()), l.s.size, h);
+  return weigh_alltoall(static_cast<double>(l.call.bytes()), l.inputs.size, h);
 }
 
 /// Returns the seconds of an alltoall in which all blocks of a node go as one; its representative
@@ -188,12 +189,12 @@ inline double alltoall_by_nodes_seconds(const MessageLoad& l) noexcept {
   const double of_node = l.ranks_of_node() * l.bytes();
   const double block = l.ranks_of_node() * l.ranks_of_node() * static_cast<double>(l.call.bytes());
   constexpr double phase = 0.5e-6;
-  const double copies = 2 * of_node * (l.s.costs->write_ps + l.s.costs->read_ps) * 2e-12;
-  return 2 * phase + copies + weigh_alltoall(block, l.s.nodes, l.link).seconds();
+  const double copies = 2 * of_node * (l.inputs.costs->write_ps + l.inputs.costs->read_ps) * 2e-12;
+  return 2 * phase + copies + weigh_alltoall(block, l.inputs.nodes, l.link).seconds();
 }
 
 inline WeighedScan flat_scan(const MessageLoad& l) noexcept {
-  return weigh_scan(l.call.collective, l.bytes(), l.s.size, l.link);
+  return weigh_scan(l.call.collective, l.bytes(), l.inputs.size, l.link);
 }
 
 /// The candidates of a collective, in the order of their numbers, by which the list for a kind of
@@ -214,21 +215,21 @@ requires(C == Collective::allreduce) inline constexpr auto candidates_by_message
     flat(
         AnySuara::name,
         [](const MessageLoad& l) {
-          return is_between_many_nodes(l.s) && l.call.bytes() >= suara_from
-                     ? pipeline_overhead * best_suara(l.call, l.s).seconds
+          return is_between_many_nodes(l.inputs) && l.call.bytes() >= suara_from
+                     ? pipeline_overhead * best_suara(l.call, l.inputs).seconds
                      : never;
         },
-        [](const MessageLoad& l) { return best_suara(l.call, l.s).schedule; }),
+        [](const MessageLoad& l) { return best_suara(l.call, l.inputs).schedule; }),
     by_nodes([](const MessageLoad& l) {
       return l.within(2, l.bytes(), l.bytes()) +
-             std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
+             std::min(allreduce_seconds(l.link, l.inputs.nodes, l.bytes()), ring_of_nodes(l));
     }),
     // Where Ring is expected to be the quickest among the nodes, the candidate above runs it.
     by_nodes(
         [](const MessageLoad& l) {
           const double ring = ring_of_nodes(l);
-          const bool is_chosen = ring < allreduce_seconds(l.link, l.s.nodes, l.bytes());
-          if (l.s.late_node == nullptr || is_chosen) return never;
+          const bool is_chosen = ring < allreduce_seconds(l.link, l.inputs.nodes, l.bytes());
+          if (l.inputs.late_node == nullptr || is_chosen) return never;
           return l.within(2, l.bytes(), l.bytes()) + ring;
         },
         "Hierarchical of Ring",
@@ -236,14 +237,14 @@ requires(C == Collective::allreduce) inline constexpr auto candidates_by_message
     // Half of the work is done when the late node comes.
     by_nodes(
         [](const MessageLoad& l) {
-          if (!has_late_node(l.call, l.s)) return never;
+          if (!has_late_node(l.call, l.inputs)) return never;
           const double among =
-              std::min(allreduce_seconds(l.link, l.s.nodes, l.bytes()), ring_of_nodes(l));
+              std::min(allreduce_seconds(l.link, l.inputs.nodes, l.bytes()), ring_of_nodes(l));
           return l.within(1, 0, l.bytes()) + among / 2;
         },
         "Hierarchical of StragglAR",
-        [](const SelectionInputs& s) -> const HierarchicalSpec& {
-          return s.late_node->of(s.imbalance.late_node);
+        [](const SelectionInputs& inputs) -> const HierarchicalSpec& {
+          return inputs.late_node->of(inputs.imbalance.late_node);
         }),
 };
 
@@ -253,7 +254,7 @@ requires(C == Collective::reduce) inline constexpr auto candidates_by_messages<C
     flat<ReduceScatterGather>(by_flat<closed_form::reduce_scatter_gather_reduce>),
     flat<TwoTreeComplete>(two_trees<closed_form::two_tree_reduce>),
     by_nodes([](const MessageLoad& l) {
-      return l.within(1, l.bytes(), 0) + reduce_seconds(l.link, l.s.nodes, l.bytes());
+      return l.within(1, l.bytes(), 0) + reduce_seconds(l.link, l.inputs.nodes, l.bytes());
     }),
 };
 
@@ -263,7 +264,7 @@ requires(C == Collective::bcast) inline constexpr auto candidates_by_messages<C>
     flat<ScatterAllgather>(by_flat<closed_form::scatter_allgather_bcast>),
     flat<TwoTreeComplete>(two_trees<closed_form::two_tree_bcast>),
     by_nodes([](const MessageLoad& l) {
-      return l.within(1, 0, l.bytes()) + bcast_seconds(l.link, l.s.nodes, l.bytes());
+      return l.within(1, 0, l.bytes()) + bcast_seconds(l.link, l.inputs.nodes, l.bytes());
     }),
 };
 
@@ -272,13 +273,13 @@ requires(C == Collective::allgather) inline constexpr auto candidates_by_message
     flat<Ring>(by_link<closed_form::ring_allgather>),
     flat<Bruck>([](const MessageLoad& l) {
       return l.call.counts != nullptr ? never
-                                      : bruck_allgather_seconds(l.flat, l.s.size, l.bytes());
+                                      : bruck_allgather_seconds(l.flat, l.inputs.size, l.bytes());
     }),
     by_nodes([](const MessageLoad& l) {
       const double m = l.bytes();
-      return l.within(2, m / l.s.nodes, m) +
-             std::min(closed_form::ring_allgather(l.link, l.s.nodes, m),
-                      bruck_allgather_seconds(l.link, l.s.nodes, m));
+      return l.within(2, m / l.inputs.nodes, m) +
+             std::min(closed_form::ring_allgather(l.link, l.inputs.nodes, m),
+                      bruck_allgather_seconds(l.link, l.inputs.nodes, m));
     }),
 };
 
@@ -288,7 +289,8 @@ requires(C ==
     flat<Pairwise>(if_commutative<by_flat<closed_form::pairwise_reduce_scatter>>),
     flat<RecursiveHalving>(if_commutative<by_flat<closed_form::recursive_halving_reduce_scatter>>),
     flat<Linear>([](const MessageLoad& l) {
-      return l.commutes() ? never : closed_form::linear_reduce_scatter(l.flat, l.s.size, l.bytes());
+      return l.commutes() ? never
+                          : closed_form::linear_reduce_scatter(l.flat, l.inputs.size, l.bytes());
     }),
 };
 
@@ -301,7 +303,7 @@ requires(C == Collective::alltoall) inline constexpr auto candidates_by_messages
         [](const MessageLoad& l) {
           return l.call.is_irregular() ? never : flat_alltoall(l).unforwarded;
         },
-        [](const MessageLoad& l) { return unforwarded_alltoall(flat_alltoall(l), l.s.size); }),
+        [](const MessageLoad& l) { return unforwarded_alltoall(flat_alltoall(l), l.inputs.size); }),
     flat(
         Bruck::name,
         [](const MessageLoad& l) { return l.call.is_irregular() ? never : flat_alltoall(l).bruck; },
@@ -318,17 +320,17 @@ requires(C == Collective::scan ||
         [](const MessageLoad& l) { return chain_of_segment(flat_scan(l).segment_bits); }),
     by_nodes([](const MessageLoad& l) {
       return l.within(3, l.bytes(), l.bytes()) +
-             weigh_scan(C, l.bytes(), l.s.nodes, l.link).seconds();
+             weigh_scan(C, l.bytes(), l.inputs.nodes, l.link).seconds();
     }),
 };
 
 template <Collective C>
 requires(C == Collective::barrier) inline constexpr auto candidates_by_messages<C> = std::array{
     flat<Dissemination>([](const MessageLoad& l) {
-      return closed_form::dissemination_barrier(l.flat, l.s.size);
+      return closed_form::dissemination_barrier(l.flat, l.inputs.size);
     }),
     by_nodes([](const MessageLoad& l) {
-      return l.within(2, 0, 0) + closed_form::dissemination_barrier(l.link, l.s.nodes);
+      return l.within(2, 0, 0) + closed_form::dissemination_barrier(l.link, l.inputs.nodes);
     }),
 };
 
@@ -337,14 +339,14 @@ requires(C == Collective::gather ||
          C == Collective::scatter) inline constexpr auto candidates_by_messages<C> = std::array{
     flat<Binomial>([](const MessageLoad& l) {
       return l.call.is_irregular() ? never
-                                   : closed_form::binomial_gather(l.link, l.s.size, l.bytes());
+                                   : closed_form::binomial_gather(l.link, l.inputs.size, l.bytes());
     }),
     flat<Linear>(by_link<closed_form::linear_gather>),
 };
 
 /// Returns what a candidate takes by the model, in seconds.
 inline double prior_of(const MessageCandidate& c, const MessageLoad& load) noexcept {
-  if (c.by_nodes != nullptr && !may_go_by_nodes(load.call, load.s)) return never;
+  if (c.by_nodes != nullptr && !may_go_by_nodes(load.call, load.inputs)) return never;
   return c.seconds(load);
 }
 

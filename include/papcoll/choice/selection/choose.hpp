@@ -52,23 +52,24 @@ constexpr bool may_go_by_caches(Collective c) noexcept {
 /// and lines from within a cache are taken to cost a quarter (`papcoll-bench --measure
 /// node-costs`). Phases wait for each other, so a call of several chunks costs as much for each.
 inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& call,
-                              const SelectionInputs& s) noexcept {
+                              const SelectionInputs& inputs) noexcept {
   Call chunk = call;
-  if (call.bytes() > s.near_chunk_bytes) chunk.count = s.near_chunk_bytes / call.reducer.size;
+  if (call.bytes() > inputs.near_chunk_bytes)
+    chunk.count = inputs.near_chunk_bytes / call.reducer.size;
   const auto bytes = static_cast<double>(chunk.bytes());
   const double chunks = bytes == 0 ? 1 : static_cast<double>(call.bytes()) / bytes;
-  PeerCosts near = *s.costs;
+  PeerCosts near = *inputs.costs;
   near.signal_ns /= 4;
   near.line_ns /= 4;
-  const double members = static_cast<double>(s.size) / s.cache_groups;
+  const double members = static_cast<double>(inputs.size) / inputs.cache_groups;
   const NodeLoad group{near,
                        bytes,
                        members,
-                       static_cast<double>(s.chunk_bytes),
-                       is_in_arena(call, s),
-                       goes_by_arrivals(call, s)};
-  SelectionInputs among = s;
-  among.size = s.cache_groups;
+                       static_cast<double>(inputs.chunk_bytes),
+                       is_in_arena(call, inputs),
+                       goes_by_arrivals(call, inputs)};
+  SelectionInputs among = inputs;
+  among.size = inputs.cache_groups;
   among.cache_groups = 0;
   among.imbalance.in_arena = false;
   const Shortlist leaders = shortlist(all, chunk, among);
@@ -80,10 +81,10 @@ inline double prior_by_caches(std::span<const NodeCandidate> all, const Call& ca
 /// Returns true if a call on one node is to go by the groups of ranks that share a cache, instead
 /// of by one of these candidates.
 inline bool goes_by_caches(std::span<const NodeCandidate> all, const Shortlist& list,
-                           const Call& call, const SelectionInputs& s) noexcept {
-  return s.cache_groups > 1 && !s.oversubscribed && call.by_arrivals() &&
-         call.reducer.size <= s.near_chunk_bytes &&
-         prior_by_caches(all, call, s) < prior_of(all[list.ids[0]], call, s);
+                           const Call& call, const SelectionInputs& inputs) noexcept {
+  return inputs.cache_groups > 1 && !inputs.oversubscribed && call.by_arrivals() &&
+         call.reducer.size <= inputs.near_chunk_bytes &&
+         prior_by_caches(all, call, inputs) < prior_of(all[list.ids[0]], call, inputs);
 }
 
 }  // namespace papcoll::inline PAPCOLL_ABI::detail
@@ -120,16 +121,17 @@ namespace detail {
 /// The order of a schedule that was chosen: along the machine, where that takes clearly less of the
 /// heaviest link between nodes.
 inline OrderSource choose_order(const AnySchedule& schedule, const Call& call,
-                                const SelectionInputs& s) {
+                                const SelectionInputs& inputs) {
   const Collective c = call.collective;
   const bool keeps_rank_order =
       is_prefix_reduction(c) || (is_reduction(c) && call.rank_order) || c == Collective::barrier;
-  if (s.orders == nullptr || keeps_rank_order) return {};
-  if (is_rooted(c) && !s.orders->repeats_root(c, call.root)) return {};
-  const AnySchedule played = schedule.resolved(s.size, call.bytes());
+  if (inputs.orders == nullptr || keeps_rank_order) return {};
+  if (is_rooted(c) && !inputs.orders->repeats_root(c, call.root)) return {};
+  const AnySchedule played = schedule.resolved(inputs.size, call.bytes());
   const int root = is_rooted(c) ? call.root : 0;
-  const MappedOrder& m = s.orders->of(played, c, root, AlongMachine::by(map_positions), *s.plans);
-  const auto percent = static_cast<double>(s.thresholds->network.order_percent);
+  const MappedOrder& m =
+      inputs.orders->of(played, c, root, AlongMachine::by(map_positions), *inputs.plans);
+  const auto percent = static_cast<double>(inputs.thresholds->network.order_percent);
   const bool gains = m.verdict == MappedOrder::Verdict::mapped &&
                      m.in_rank_order.heaviest_link * 100 >= m.arranged.heaviest_link * percent;
   return gains ? OrderSource::machine() : OrderSource{};
@@ -169,17 +171,17 @@ namespace detail {
 
 /// Completes a spec by what reads peers' memory: by caches, or as the learner picks for the call of
 /// that number. False: nothing there serves the call, and it passes messages.
-inline bool choose_on_node(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
+inline bool choose_on_node(AlgorithmSpec& spec, Call& call, const SelectionInputs& inputs,
                            const Chooser& chooser) {
   // The algorithms to choose among are compiled for NodeContext; they want all ranks there.
-  if (inputs.by_messages || !s.transport->takes_node_context() ||
+  if (inputs.must_pass_messages || !spec.transport->takes_node_context() ||
       call.reducer.size > inputs.chunk_bytes) {
     return false;
   }
   const Shortlist list = shortlist(chooser.on_node, call, inputs);
   if (list.count == 0) return false;
   if (chooser.by_caches != nullptr && goes_by_caches(chooser.on_node, list, call, inputs)) {
-    s.hierarchical = &chooser.by_caches();
+    spec.hierarchical = &chooser.by_caches();
     return true;
   }
   call.trial.candidate = list.ids[0];
@@ -192,12 +194,12 @@ inline bool choose_on_node(AlgorithmSpec& s, Call& call, const SelectionInputs& 
   }
   const NodeCandidate& picked = chooser.on_node[call.trial.candidate];
   call.reach = picked.reach;
-  s.arrival = picked.algorithm;
+  spec.arrival = picked.algorithm;
   return true;
 }
 
 /// Chooses for a call that passes messages: flat, or by nodes.
-inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
+inline void choose_by_messages(AlgorithmSpec& spec, Call& call, const SelectionInputs& inputs,
                                const Chooser& chooser) {
   const MessageLoad load{call, inputs};
   const Shortlist list = shortlist(chooser.by_messages, load);
@@ -206,16 +208,16 @@ inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInpu
     CallKind kind;
     kind.imbalanced = load.late;
     kind.by_messages = true;
-    kind.non_blocking = inputs.by_messages;  // or in predicted order
+    kind.non_blocking = inputs.must_pass_messages;  // or in predicted order
     call.trial = inputs.learner->pick(kind.key(call), list, inputs.epoch);
   }
   const MessageCandidate& picked = chooser.by_messages[call.trial.candidate];
   if (picked.by_nodes != nullptr) {
-    s.hierarchical = &picked.by_nodes(inputs);
+    spec.hierarchical = &picked.by_nodes(inputs);
     return;
   }
-  s.schedule = picked.schedule(load);
-  if (!s.order) s.order = choose_order(s.schedule, call, inputs);
+  spec.schedule = picked.schedule(load);
+  if (!spec.order) spec.order = choose_order(spec.schedule, call, inputs);
 }
 
 }  // namespace detail
@@ -227,12 +229,12 @@ inline void choose_by_messages(AlgorithmSpec& s, Call& call, const SelectionInpu
 /// (arrival/arrival_monitor.hpp) or sent to the others (arrival/remote_arrival_monitor.hpp), so all
 /// choose alike. On one node automatic.hpp keeps the choice (SelectionCache) until the call or the
 /// agreed arrivals change.
-inline void choose(AlgorithmSpec& s, Call& call, const SelectionInputs& inputs,
+inline void choose(AlgorithmSpec& spec, Call& call, const SelectionInputs& inputs,
                    const Chooser& chooser) {
   call.trial = {};
   call.reach = PeerReach::by_option;
-  if (detail::choose_on_node(s, call, inputs, chooser)) return;
-  detail::choose_by_messages(s, call, inputs, chooser);
+  if (detail::choose_on_node(spec, call, inputs, chooser)) return;
+  detail::choose_by_messages(spec, call, inputs, chooser);
 }
 
 #define PAPCOLL_ONCE_FOR(c) PAPCOLL_COMPILE_ONCE(struct ChooserOf<Collective::c>)
@@ -244,32 +246,32 @@ PAPCOLL_FOR_EACH_COLLECTIVE(PAPCOLL_ONCE_FOR)
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Completes a spec by an algorithm's name in rules. False: it cannot run the call.
-[[gnu::cold, gnu::noinline]] inline bool choose_named(AlgorithmSpec& s, Call& call,
+[[gnu::cold, gnu::noinline]] inline bool choose_named(AlgorithmSpec& spec, Call& call,
                                                       const SelectionInputs& inputs,
                                                       const Chooser& chooser,
                                                       std::string_view name) {
-  const bool reads = !inputs.by_messages && s.transport->takes_node_context() &&
+  const bool reads = !inputs.must_pass_messages && spec.transport->takes_node_context() &&
                      call.reducer.size <= inputs.chunk_bytes;
   for (const NodeCandidate& c : chooser.on_node) {
     if (!reads || name_of(c) != name || !may_run(c, call, inputs)) continue;
     call.reach = c.reach;
-    s.arrival = c.algorithm;
+    spec.arrival = c.algorithm;
     return true;
   }
   const MessageLoad load{call, inputs};
-  const CallFacts facts = facts_of(call, inputs.by_messages);
+  const CallFacts facts = facts_of(call, inputs.must_pass_messages);
   for (const MessageCandidate& c : chooser.by_messages) {
     if (c.by_nodes != nullptr) {
       // The others suit some calls only, and are found by trying.
       if (name != hierarchical_name || c.name != name || !may_go_by_nodes(call, inputs)) continue;
       if (why_not(hierarchical_needs(call.collective), facts, {}) != nullptr) continue;
-      s.hierarchical = &c.by_nodes(inputs);
+      spec.hierarchical = &c.by_nodes(inputs);
       return true;
     }
     const AnySchedule schedule = c.schedule(load);
     if (!schedule || schedule.base_name() != name) continue;
     if (why_not(needs_in_call(schedule, call), facts, {}) != nullptr) continue;
-    s.schedule = schedule;
+    spec.schedule = schedule;
     return true;
   }
   return false;
@@ -278,7 +280,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 /// Completes a spec by the first rule that fits the call and can run it; null: there is none.
 /// Appends to `passed`, unless it is null, the rules that fit and cannot run it.
 [[gnu::cold, gnu::noinline]] inline const SelectionRule* choose_by_rules(
-    AlgorithmSpec& s, Call& call, const SelectionInputs& inputs, const Chooser& chooser,
+    AlgorithmSpec& spec, Call& call, const SelectionInputs& inputs, const Chooser& chooser,
     std::string* passed = nullptr) {
   call.trial = {};
   call.reach = PeerReach::by_option;
@@ -286,7 +288,7 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
   for (const SelectionRule& rule : *inputs.rules) {
     ++number;
     if (!rule.fits(call, inputs.size, inputs.ranks_per_node)) continue;
-    if (choose_named(s, call, inputs, chooser, kept_algorithms[rule.algorithm])) return &rule;
+    if (choose_named(spec, call, inputs, chooser, kept_algorithms[rule.algorithm])) return &rule;
     if (passed == nullptr) continue;
     *passed += joined({(passed->empty() ? "" : ", "), "rule ", number, " (",
                        kept_algorithms[rule.algorithm], ")"});

@@ -188,23 +188,24 @@ inline double two_tree_chunk(const Call& call, int size) noexcept {
 /// No grid is better for less, and a search takes long beside such a call.
 inline constexpr std::size_t suara_from = 8192;
 
-[[gnu::cold]] inline SuaraOfLength search_for_suara(const Call& call, const SelectionInputs& s) {
-  const SuaraModel model = suara_model(*s.thresholds, call.reducer.commutative);
+[[gnu::cold]] inline SuaraOfLength search_for_suara(const Call& call,
+                                                    const SelectionInputs& inputs) {
+  const SuaraModel model = suara_model(*inputs.thresholds, call.reducer.commutative);
   const auto m = static_cast<double>(call.bytes());
-  const SuaraChoice choice = choose_suara(model, s.size, m);
+  const SuaraChoice choice = choose_suara(model, inputs.size, m);
   if (choice.dimensions < 2) return {};  // no grid is better
-  return {schedule_of(model, choice, s.size, m), choice.seconds};
+  return {schedule_of(model, choice, inputs.size, m), choice.seconds};
 }
 
 /// Returns the Suara that an allreduce may run by. Depends on bytes, operator, number of ranks and
 /// thresholds alone, so all ranks get the same.
-inline SuaraOfLength best_suara(const Call& call, const SelectionInputs& s) {
-  if (s.suara == nullptr) return search_for_suara(call, s);
+inline SuaraOfLength best_suara(const Call& call, const SelectionInputs& inputs) {
+  if (inputs.suara == nullptr) return search_for_suara(call, inputs);
   const std::size_t bytes = call.bytes();
   const bool commutative = call.reducer.commutative;
-  if (const SuaraOfLength* const known = s.suara->find(bytes, commutative)) return *known;
-  SuaraOfLength found = search_for_suara(call, s);
-  s.suara->keep(bytes, commutative, found);
+  if (const SuaraOfLength* const known = inputs.suara->find(bytes, commutative)) return *known;
+  SuaraOfLength found = search_for_suara(call, inputs);
+  inputs.suara->keep(bytes, commutative, found);
   return found;
 }
 

@@ -22,19 +22,20 @@ namespace papcoll::inline PAPCOLL_ABI::detail {
 
 /// Returns true if ranks wait so long for the last one that beginning without it pays. Always false
 /// if bits, and so the algorithm, may not depend on arrivals.
-inline bool is_imbalanced(const Call& call, const SelectionInputs& s) noexcept {
-  return call.by_arrivals() && s.imbalance.waiting > s.imbalanced_from(call.bytes());
+inline bool is_imbalanced(const Call& call, const SelectionInputs& inputs) noexcept {
+  return call.by_arrivals() && inputs.imbalance.waiting > inputs.imbalanced_from(call.bytes());
 }
 
 /// As is_imbalanced(), for a call on one node; false for an allreduce of two ranks, one of which
 /// has nothing to combine until the other comes.
-inline bool goes_by_arrivals(const Call& call, const SelectionInputs& s) noexcept {
-  return is_imbalanced(call, s) && (s.size > 2 || call.collective != Collective::allreduce);
+inline bool goes_by_arrivals(const Call& call, const SelectionInputs& inputs) noexcept {
+  return is_imbalanced(call, inputs) &&
+         (inputs.size > 2 || call.collective != Collective::allreduce);
 }
 
 /// Returns true if all buffers were in the arena, and the choice may depend on that.
-inline bool is_in_arena(const Call& call, const SelectionInputs& s) noexcept {
-  return call.by_conditions() && s.imbalance.in_arena;
+inline bool is_in_arena(const Call& call, const SelectionInputs& inputs) noexcept {
+  return call.by_conditions() && inputs.imbalance.in_arena;
 }
 
 /// One of the ways in which calls of a collective may run on a node.
@@ -272,61 +273,65 @@ inline constexpr std::size_t unknown_block_bytes = 65536;
 
 /// Returns the bytes of a block, in the mean if lengths differ. If lengths are known to their own
 /// ranks only: as in earlier calls, or a default if there were none.
-inline std::size_t bytes_of(const Call& call, const SelectionInputs& s) noexcept {
+inline std::size_t bytes_of(const Call& call, const SelectionInputs& inputs) noexcept {
   if (!call.is_irregular()) return call.bytes();
-  if (!call.local_counts) return call.bytes() / static_cast<std::size_t>(s.size);
-  const std::size_t before = s.learner != nullptr ? s.learner->block_bytes(call.collective) : 0;
+  if (!call.local_counts) return call.bytes() / static_cast<std::size_t>(inputs.size);
+  const std::size_t before =
+      inputs.learner != nullptr ? inputs.learner->block_bytes(call.collective) : 0;
   return before != 0 ? before : unknown_block_bytes;
 }
 
 /// Returns true if the candidate may run the call, with the same bits as any other that may.
-inline bool may_run(const NodeCandidate& c, const Call& call, const SelectionInputs& s) noexcept {
+inline bool may_run(const NodeCandidate& c, const Call& call,
+                    const SelectionInputs& inputs) noexcept {
   const ArrivalAlgorithm& a = *c.algorithm;
-  if (c.for_late && !goes_by_arrivals(call, s)) return false;
+  if (c.for_late && !goes_by_arrivals(call, inputs)) return false;
   if (call.is_irregular() && !a.takes_counts) return false;
-  if (s.size > a.most_ranks) return false;
+  if (inputs.size > a.most_ranks) return false;
   const bool pulls = c.reach == PeerReach::pulled;
-  const bool may_pull = s.pulls && bytes_of(call, s) > pulled_above;
-  if (pulls ? !may_pull || is_in_arena(call, s) : may_pull && s.prefers_pulls && a.exposes_buffers)
+  const bool may_pull = inputs.pulls && bytes_of(call, inputs) > pulled_above;
+  if (pulls ? !may_pull || is_in_arena(call, inputs)
+            : may_pull && inputs.prefers_pulls && a.exposes_buffers)
     return false;
   const bool may_be_long = call.is_irregular() || call.bytes() >= BlockCopies::chunked_from;
-  if (c.reach == PeerReach::chunked && (is_in_arena(call, s) || !may_be_long)) return false;
+  if (c.reach == PeerReach::chunked && (is_in_arena(call, inputs) || !may_be_long)) return false;
   // Where each rank has a place in each chunk, a chunk must be long enough.
-  if (a.takes_counts && s.chunk_bytes < chunk_bytes_for_blocks(s.size)) return false;
+  if (a.takes_counts && inputs.chunk_bytes < chunk_bytes_for_blocks(inputs.size)) return false;
   if (!is_reduction(call.collective) || is_prefix_reduction(call.collective)) return true;
   if (!keeps(a.contract, call.contract)) return false;
   if (!call.by_conditions()) {
-    return !a.exposes_results && !(a.combines_in_groups && s.cache_groups > 1);
+    return !a.exposes_results && !(a.combines_in_groups && inputs.cache_groups > 1);
   }
   return !call.rank_order || a.keeps_order_on_request;
 }
 
 /// Returns what a candidate costs by the model, in nanoseconds.
 inline double prior_of(const NodeCandidate& c, const Call& call,
-                       const SelectionInputs& s) noexcept {
-  const auto bytes = static_cast<double>(bytes_of(call, s));
-  const bool in_groups = s.cache_groups > 1 && s.size % s.cache_groups == 0;
-  const double groups = in_groups ? s.cache_groups : 1;
-  const NodeLoad load{*s.costs,
+                       const SelectionInputs& inputs) noexcept {
+  const auto bytes = static_cast<double>(bytes_of(call, inputs));
+  const bool in_groups = inputs.cache_groups > 1 && inputs.size % inputs.cache_groups == 0;
+  const double groups = in_groups ? inputs.cache_groups : 1;
+  const NodeLoad load{*inputs.costs,
                       bytes,
-                      static_cast<double>(s.size),
-                      static_cast<double>(s.chunk_bytes),
-                      is_in_arena(call, s),
-                      goes_by_arrivals(call, s),
+                      static_cast<double>(inputs.size),
+                      static_cast<double>(inputs.chunk_bytes),
+                      is_in_arena(call, inputs),
+                      goes_by_arrivals(call, inputs),
                       groups};
-  return load.nanoseconds(c.work(load), s.oversubscribed ? std::max(s.processors, 1) : s.size);
+  return load.nanoseconds(c.work(load),
+                          inputs.oversubscribed ? std::max(inputs.processors, 1) : inputs.size);
 }
 
 /// Returns the candidates that are tried for a call, by their numbers.
 inline Shortlist shortlist(std::span<const NodeCandidate> all, const Call& call,
-                           const SelectionInputs& s) noexcept {
+                           const SelectionInputs& inputs) noexcept {
   std::array<double, CallTrial::most_candidates> priors{};
   Shortlist list;
   for (std::size_t i = 0; i < all.size(); ++i) {
     priors[i] = std::numeric_limits<double>::infinity();
-    if (!may_run(all[i], call, s)) continue;
+    if (!may_run(all[i], call, inputs)) continue;
     list.allowed |= static_cast<std::uint16_t>(1U << i);
-    priors[i] = prior_of(all[i], call, s);
+    priors[i] = prior_of(all[i], call, inputs);
   }
   list.add_promising({priors.data(), all.size()});
   return list;

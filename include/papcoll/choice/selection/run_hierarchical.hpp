@@ -44,8 +44,8 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   const OrderSource none;
   const OrderSource& orders = part.schedule ? none : part.order;
   const bool differ = call.counts != nullptr;
-  const bool by_messages = !reads || (differ && call.displacements == nullptr) || orders;
-  if (!by_messages && part.arrival != nullptr && part.arrival->context == t.context &&
+  const bool must_pass_messages = !reads || (differ && call.displacements == nullptr) || orders;
+  if (!must_pass_messages && part.arrival != nullptr && part.arrival->context == t.context &&
       part.arrival->serves(call.collective) && (!differ || part.arrival->takes_counts)) {
     return team.run(*part.arrival, t, call);
   }
@@ -57,7 +57,7 @@ inline void run_part(TeamCore& team, const AlgorithmSpec& part, const Call& call
   chosen.order = orders;
   Call picked = call;
   learn_from_call(team, call, chooser, false);
-  choose(chosen, picked, inputs_of(team, call, by_messages, false), chooser);
+  choose(chosen, picked, inputs_of(team, call, must_pass_messages, false), chooser);
   if (chosen.arrival != nullptr) return team.run(*chosen.arrival, picked);
   team.run(chosen.schedule, t, picked, chosen.order);
 }
@@ -166,7 +166,7 @@ class HierarchicalCheck {
   void check(const HierarchicalSpec& hierarchical) const {
     if (const Requirement* const why =
             why_not(hierarchical_needs(call_.collective), facts_of(call_, false), {})) {
-      refuse_call(team_, called_, *why, {.algorithm = std::string(hierarchical_name)});
+      refuse_call(team_, label_, *why, {.algorithm = std::string(hierarchical_name)});
     }
     const Hierarchy* const hierarchy = hierarchy_for(team_, hierarchical);
     const std::size_t depth = hierarchy == nullptr ? 0 : hierarchy->levels.size();
@@ -186,10 +186,10 @@ class HierarchicalCheck {
 
  private:
   /// `ranks`: of the largest team that runs the part.
-  void part(const AlgorithmSpec& s, bool shares, int ranks) const {
-    const TransportTable* t = s.transport;
+  void part(const AlgorithmSpec& spec, bool shares, int ranks) const {
+    const TransportTable* t = spec.transport;
     try {
-      if (!s.transport_name.empty()) t = &named_transport(team_, s);
+      if (!spec.transport_name.empty()) t = &named_transport(team_, spec);
       if (t != nullptr && (t->offers & capability::node_memory) == 0) team_.connections.require(*t);
     } catch (const transport_unavailable& problem) {
       team_.invalid.notify_peers(false, problem.what());
@@ -197,11 +197,11 @@ class HierarchicalCheck {
     }
     const bool reads = t == nullptr ? shares : (t->offers & capability::node_memory) != 0;
     AlgorithmNeeds needs;
-    if (s.arrival != nullptr) {
-      needs = needs_of_algorithm(*s.arrival);
+    if (spec.arrival != nullptr) {
+      needs = needs_of_algorithm(*spec.arrival);
       if (!is_reduction(call_.collective)) needs.most_ranks = ranks;
     } else {
-      if (s.schedule) needs = needs_in_call(s.schedule, call_);
+      if (spec.schedule) needs = needs_in_call(spec.schedule, call_);
       needs.serves = true;  // what a part does not serve runs by what is chosen for it
       if (reads) needs.bits |= requirement::common_memory;
     }
@@ -213,17 +213,17 @@ class HierarchicalCheck {
     const Requirement* const why = why_not(needs, facts, offers);
     if (why == nullptr) return;
     RefusalDetails details = details_of(*why, needs, facts, offers);
-    details.algorithm = s.arrival != nullptr ? std::string(s.arrival->name)
-                        : s.schedule         ? s.schedule.name()
-                                             : std::string(t->name);
+    details.algorithm = spec.arrival != nullptr ? std::string(spec.arrival->name)
+                        : spec.schedule         ? spec.schedule.name()
+                                                : std::string(t->name);
     if (t != nullptr) details.transport = t->name;
     if (why->bit == requirement::common_memory) details.algorithm += " within Hierarchical";
-    refuse_call(team_, called_, *why, std::move(details));
+    refuse_call(team_, label_, *why, std::move(details));
   }
 
   TeamCore& team_;
   const Call& call_;
-  const Called called_{call_.collective, false, call_.counts != nullptr};
+  const CallLabel label_{call_.collective, false, call_.counts != nullptr};
 };
 
 [[gnu::noinline]] inline void run_hierarchical(TeamCore& team, const HierarchicalSpec& hierarchical,

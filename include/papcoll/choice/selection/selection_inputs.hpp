@@ -96,10 +96,10 @@ struct SelectionInputs {
   int largest_node = 1;         ///< of them: ranks of the largest
   bool nodes_in_order = true;   ///< of a scan: ranks of each are consecutive
   int cache_groups = 0;         ///< on one node: groups that share caches; 0: all do, or unknown
-  bool by_messages = false;     ///< non-blocking, or in predicted order
-  bool between_nodes = false;   ///< every rank is on a node of its own
-  bool pulls = false;           ///< ranks may copy from each other's memory by the kernel
-  bool prefers_pulls = false;   ///< and do, wherever that serves
+  bool must_pass_messages = false;  ///< non-blocking, or in predicted order
+  bool between_nodes = false;       ///< every rank is on a node of its own
+  bool pulls = false;               ///< ranks may copy from each other's memory by the kernel
+  bool prefers_pulls = false;       ///< and do, wherever that serves
   std::size_t chunk_bytes = 0;
   std::size_t near_chunk_bytes = 0;      ///< of calls that go by cache_groups; 0: none may
   const CallLearner* learner = nullptr;  ///< null: nothing is tried

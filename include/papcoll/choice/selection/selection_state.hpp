@@ -190,62 +190,62 @@ inline bool counts_calls(const TeamCore& team) noexcept {
   return !team.on_one_node() && !team.is_inner() && team.size() > 1;
 }
 
-/// Returns what decides how the team's next call runs if no algorithm is named. `by_messages`: it
+/// Returns what decides how the team's next call runs if no algorithm is named. `must_pass_messages`: it
 /// can only pass them. `any_transport`: none is named either.
-inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool by_messages,
+inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool must_pass_messages,
                                  bool any_transport) {
   SelectionState& state = selection_of(team);
-  SelectionInputs s;
+  SelectionInputs inputs;
   const bool is_repeatable = team.options().selection == Selection::repeatable;
-  s.size = team.size();
-  s.oversubscribed = call.by_conditions() && !is_repeatable ? team.waiter().oversubscribed
-                                                            : team.was_oversubscribed();
+  inputs.size = team.size();
+  inputs.oversubscribed = call.by_conditions() && !is_repeatable ? team.waiter().oversubscribed
+                                                                 : team.was_oversubscribed();
   const Hierarchy* const hierarchy = hierarchy_of(team);
-  s.grouped = any_transport && team.has_groups();
+  inputs.grouped = any_transport && team.has_groups();
   if (any_transport && hierarchy != nullptr && hierarchy->by_caches) {
-    s.near_chunk_bytes = hierarchy->plans->chunk_bytes();
+    inputs.near_chunk_bytes = hierarchy->plans->chunk_bytes();
   }
-  s.by_messages = by_messages;
-  s.between_nodes = !team.on_one_node() && !team.has_groups();
-  if (s.grouped) {
-    s.largest_node = hierarchy->levels.front().largest;
-    s.nodes = hierarchy->groups.count();
-    s.nodes_in_order = !is_prefix_reduction(call.collective) || hierarchy->groups.contiguous();
+  inputs.must_pass_messages = must_pass_messages;
+  inputs.between_nodes = !team.on_one_node() && !team.has_groups();
+  if (inputs.grouped) {
+    inputs.largest_node = hierarchy->levels.front().largest;
+    inputs.nodes = hierarchy->groups.count();
+    inputs.nodes_in_order = !is_prefix_reduction(call.collective) || hierarchy->groups.contiguous();
   }
-  if (s.grouped && hierarchy->levels.size() == 1) s.late_node = &state.late_node;
-  s.suara = &state.suara;
+  if (inputs.grouped && hierarchy->levels.size() == 1) inputs.late_node = &state.late_node;
+  inputs.suara = &state.suara;
   const MachineOnDemand* const machine = team.environment().machine.get();
   if (!team.on_one_node() && machine != nullptr && machine->get().network().nodes() > 1) {
-    s.orders = &team.plan_runs.machine_orders();
-    s.plans = &team.plan_runs.plans();
+    inputs.orders = &team.plan_runs.machine_orders();
+    inputs.plans = &team.plan_runs.plans();
   }
   if (team.on_one_node()) {
     const Node& node = *team.environment().node;
     const PeerMemory& peers = node.peers;
-    if (node.groups != nullptr) s.cache_groups = node.groups->count();
-    if (!is_repeatable) s.processors = processors_of(team);
-    s.pulls = peers.pulls();
-    s.prefers_pulls = peers.prefers_pulls();
-    s.epoch = by_messages ? team.calls.next() : team.next_epoch();
-    s.ranks_per_node = team.size();
+    if (node.groups != nullptr) inputs.cache_groups = node.groups->count();
+    if (!is_repeatable) inputs.processors = processors_of(team);
+    inputs.pulls = peers.pulls();
+    inputs.prefers_pulls = peers.prefers_pulls();
+    inputs.epoch = must_pass_messages ? team.calls.next() : team.next_epoch();
+    inputs.ranks_per_node = team.size();
   } else {
-    s.epoch = team.calls.next();
-    if (s.grouped) s.ranks_per_node = s.largest_node;
+    inputs.epoch = team.calls.next();
+    if (inputs.grouped) inputs.ranks_per_node = inputs.largest_node;
   }
   // Across nodes measurements count only if ranks exchange them: see counts_calls().
-  const bool learns =
-      team.on_one_node() ? !by_messages || any_transport : counts_calls(team) && any_transport;
-  if (learns && team.options().selection == Selection::learned) s.learner = &state.learner;
-  if (!state.rules.empty()) s.rules = &state.rules;
-  s.chunk_bytes = team.options().chunk_bytes;
-  if (!is_repeatable) s.imbalance = team.imbalance_of(call);
-  s.thresholds = &state.thresholds;
+  const bool learns = team.on_one_node() ? !must_pass_messages || any_transport
+                                         : counts_calls(team) && any_transport;
+  if (learns && team.options().selection == Selection::learned) inputs.learner = &state.learner;
+  if (!state.rules.empty()) inputs.rules = &state.rules;
+  inputs.chunk_bytes = team.options().chunk_bytes;
+  if (!is_repeatable) inputs.imbalance = team.imbalance_of(call);
+  inputs.thresholds = &state.thresholds;
   if (state.costs) {
-    s.costs = &*state.costs;
+    inputs.costs = &*state.costs;
   } else if (team.on_one_node() && !is_repeatable && call.by_conditions()) {
-    s.costs = &team.node.peer_costs();
+    inputs.costs = &team.node.peer_costs();
   }
-  return s;
+  return inputs;
 }
 
 /// The transport that a part names, or the default one.

@@ -87,9 +87,10 @@ struct ArenaPart final : TeamPart {
 inline const Shared<Arena>& arena_of(TeamCore& core) {
   Shared<Arena>& arena = core.parts.get<ArenaPart>().arena;
   if (arena == nullptr) {
-    const TeamEnvironment& s = core.environment();
-    arena = detail::make_shared<Arena>(s.node != nullptr ? s.node : s.partial_node,
-                                       core.buffer_watch());
+    const TeamEnvironment& environment = core.environment();
+    arena = detail::make_shared<Arena>(
+        environment.node != nullptr ? environment.node : environment.partial_node,
+        core.buffer_watch());
   }
   return arena;
 }

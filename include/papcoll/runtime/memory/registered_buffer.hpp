@@ -255,11 +255,13 @@ class RegisteredBuffer : Pinned {
 
 /// Why a rank's memory cannot be moved to an arena, or empty.
 inline std::string why_no_registration(const TeamCore& core) {
-  const TeamEnvironment& s = core.environment();
-  if (!s.processes) return "its ranks are threads, which see all memory anyway";
-  const Node* const node = s.node != nullptr ? s.node : s.partial_node;
+  const TeamEnvironment& environment = core.environment();
+  if (!environment.processes) return "its ranks are threads, which see all memory anyway";
+  const Node* const node =
+      environment.node != nullptr ? environment.node : environment.partial_node;
   if (node == nullptr) {
-    return s.why_no_shared_memory.empty() ? "its ranks share no memory" : s.why_no_shared_memory;
+    return environment.why_no_shared_memory.empty() ? "its ranks share no memory"
+                                                    : environment.why_no_shared_memory;
   }
   if (node->arena == nullptr) {
     return "the communicator has no arena: Options::arena_bytes is 0, or there was no address "
@@ -273,8 +275,9 @@ inline std::string why_no_registration(const TeamCore& core) {
 /// Why the buffer cannot be moved, as the end of a sentence that begins "it"; empty if it can.
 [[gnu::cold]] inline std::string why_not_registered(const TeamCore& core, const AddressRange& data,
                                                     const AddressRange& pages) {
-  const TeamEnvironment& s = core.environment();
-  const PeerMemory& peers = (s.node != nullptr ? s.node : s.partial_node)->peers;
+  const TeamEnvironment& environment = core.environment();
+  const PeerMemory& peers =
+      (environment.node != nullptr ? environment.node : environment.partial_node)->peers;
   if (peers.place(address_of(data.begin), data.bytes()).mapped != 0) {
     return "is in the arena of this communicator already: call with it as it is";
   }

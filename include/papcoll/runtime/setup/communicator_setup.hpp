@@ -81,26 +81,26 @@ class CommunicatorSetup final : WaitHooks, Pinned {
   /// What all ranks know of each other from a communicator of the same ranks and Options, and this
   /// one's memory on the node; or null. Where this rank alone could not have the memory, `problem`
   /// has the reason, of which the others learn by the vote in which they begin.
-  struct Known {
+  struct CachedRankSet {
     Shared<RankSetInfo> ranks;
     Shared<CommunicatorSegment> area;
     std::string problem;
   };
   /// Called after all ranks have exchanged their Hello.
-  [[gnu::cold]] Known adopt_cached() {
-    Known known{nullptr, std::exchange(area_, nullptr), {}};
+  [[gnu::cold]] CachedRankSet adopt_cached() {
+    CachedRankSet cached{nullptr, std::exchange(area_, nullptr), {}};
     if (!all_know_) {
-      if (known.area != nullptr) known.area->discard();
+      if (cached.area != nullptr) cached.area->discard();
       return {};
     }
-    known.ranks = known_;
-    known.problem = caught([&] {
+    cached.ranks = known_;
+    cached.problem = caught([&] {
       const auto first = static_cast<std::size_t>(known_->here.ranks.front());
-      if (known.area == nullptr) {
-        known.area = CommunicatorSegment::join(known_->share, met_[first].area - 1);
+      if (cached.area == nullptr) {
+        cached.area = CommunicatorSegment::join(known_->share, met_[first].area - 1);
       }
     });
-    return known;
+    return cached;
   }
   /// All ranks know each other, and some may run on other processors than they know.
   bool any_moved() const noexcept { return all_know_ && any_moved_; }

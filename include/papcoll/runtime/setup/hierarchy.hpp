@@ -146,16 +146,16 @@ namespace detail {
                                                 Node& node, std::size_t chunk_bytes,
                                                 const HierarchyMemory& memory) {
   const TeamEnvironment& outer = parent.environment();
-  TeamEnvironment s;
-  s.transports = outer.transports;
-  s.rank = number;
-  s.size = team.size();
-  s.nodes = team.shares ? 1 : team.size();
-  s.processes = outer.processes;
-  s.mpi = outer.mpi;
+  TeamEnvironment environment;
+  environment.transports = outer.transports;
+  environment.rank = number;
+  environment.size = team.size();
+  environment.nodes = team.shares ? 1 : team.size();
+  environment.processes = outer.processes;
+  environment.mpi = outer.mpi;
   if (outer.machine != nullptr) {
-    s.machine = detail::make_shared<const MachineOnDemand>(outer.machine, members);
-    if (team.here) node.groups = cache_groups(s.machine->places());
+    environment.machine = detail::make_shared<const MachineOnDemand>(outer.machine, members);
+    if (team.here) node.groups = cache_groups(environment.machine->places());
   }
   Options options = parent.options();
   options.chunk_bytes = chunk_bytes;
@@ -164,7 +164,7 @@ namespace detail {
     node.size = team.size();
     lay_out(node, memory.heads + team.before.heads, memory.late + team.before.late,
             options.chunk_bytes);
-    if (s.processes) {
+    if (environment.processes) {
       std::vector<std::size_t> numbers;  // on the node
       for (const int r : team.ranks) {
         const auto at = std::lower_bound(memory.ranks_here.begin(), memory.ranks_here.end(), r);
@@ -179,11 +179,11 @@ namespace detail {
       is_initialised(node).store(1, std::memory_order_release);
     }
     if (node.pages != nullptr) node.pages->watch(control.abort().reason);
-    s.node = &node;
+    environment.node = &node;
   } else {
-    s.why_no_shared_memory = "not all ranks of the group share memory: take MpiTransport";
+    environment.why_no_shared_memory = "not all ranks of the group share memory: take MpiTransport";
   }
-  auto core = make_owned<TeamCore>(std::move(s), options);
+  auto core = make_owned<TeamCore>(std::move(environment), options);
   core->set_oversubscribed(parent.waiter().oversubscribed);
   core->belong_to(parent, members);
   return core;

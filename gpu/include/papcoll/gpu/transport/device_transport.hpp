@@ -40,26 +40,29 @@ template <DeviceProvider P> struct DeviceTransport {
   using policy_kind = TransportPolicyKind;
   static constexpr std::string_view name = Provider::transport_name;
   static constexpr unsigned offers = capability::device_memory;
-  static constexpr bool rings = false;
+  static constexpr bool wakes_receivers = false;
 
-  static std::string unavailable(const TeamEnvironment& s) {
-    if (s.node == nullptr && !s.messages) {
-      return s.why_no_shared_memory.empty() ? "its ranks are on several nodes, and there is no MPI"
-                                            : s.why_no_shared_memory;
+  static std::string unavailable(const TeamEnvironment& environment) {
+    if (environment.node == nullptr && !environment.messages) {
+      return environment.why_no_shared_memory.empty()
+                 ? "its ranks are on several nodes, and there is no MPI"
+                 : environment.why_no_shared_memory;
     }
-    if (s.node == nullptr && s.nodes == 1) return s.why_no_shared_memory;
+    if (environment.node == nullptr && environment.nodes == 1)
+      return environment.why_no_shared_memory;
     if constexpr (requires { requires Provider::needs_processes; }) {
-      if (!s.processes) return "the ranks are threads of one process, and it is for processes";
+      if (!environment.processes)
+        return "the ranks are threads of one process, and it is for processes";
     }
     return Provider::unavailable();
   }
 
   /// Throws gpu::device_error, which breaks the team.
-  static std::unique_ptr<Endpoint> connect(const TeamEnvironment& s) {
+  static std::unique_ptr<Endpoint> connect(const TeamEnvironment& environment) {
     NodeDeviceEndpoint::FindPaths paths = nullptr;
     if constexpr (requires { &Provider::paths; }) paths = &Provider::paths;
     return std::unique_ptr<Endpoint>(
-        new NodeDeviceEndpoint(Provider::api(), s, &Provider::find_reducer, paths));
+        new NodeDeviceEndpoint(Provider::api(), environment, &Provider::find_reducer, paths));
   }
 
   /// The endpoint that connect() made, whose node_context() DeviceAlgorithms run on.

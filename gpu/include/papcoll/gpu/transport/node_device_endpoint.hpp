@@ -55,20 +55,20 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   NodeDeviceEndpoint(gpu::Api& api, const TeamEnvironment& s, FindReducer find,
                      FindPaths paths = nullptr)
       : DeviceEndpoint(api, api.current_device(), find),
-        node_(node_of(s, alone_)),
+        node_(node_of(environment, alone_)),
         find_paths_(paths),
-        processes_(s.processes),
-        team_(s.size),
-        nodes_(s.nodes),
-        ranks_here_(ranks_here_of(s, node_)),
+        processes_(environment.processes),
+        team_(environment.size),
+        nodes_(environment.nodes),
+        ranks_here_(ranks_here_of(environment, node_)),
         mailboxes_(node_),
-        peers_(mailboxes_.peers(s.size, ranks_here_)) {
+        peers_(mailboxes_.peers(environment.size, ranks_here_)) {
     if (is_divided()) {
-      network_ = detail::make_owned<NetworkMessages>(steps(), s.messages);
+      network_ = detail::make_owned<NetworkMessages>(steps(), environment.messages);
       calls_at_once_ = std::min(calls_at_once_, network_->sequences_at_once());
       std::vector<int> node_of;
-      for (const Place& p : s.machine->places()) node_of.push_back(p.node);
-      make_nodes(node_of, s.rank);
+      for (const Place& p : environment.machine->places()) node_of.push_back(p.node);
+      make_nodes(node_of, environment.rank);
     }
     // Last: peers that see the handles import them, so nothing may throw behind that.
     probe_ = detail::make_owned<IpcProbe>(steps(), mailboxes_.notices(), node_.rank);
@@ -142,18 +142,18 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
   void give_up() noexcept { DeviceEndpoint::abandon(); }
 
   /// The memory of the node's ranks; where this rank is alone, some of its own.
-  static Node node_of(const TeamEnvironment& s, MailboxTable::OfRank& alone) {
-    if (s.node != nullptr) return *s.node;
-    if (s.partial_node != nullptr) return *s.partial_node;
+  static Node node_of(const TeamEnvironment& environment, MailboxTable::OfRank& alone) {
+    if (environment.node != nullptr) return *environment.node;
+    if (environment.partial_node != nullptr) return *environment.partial_node;
     Node none;
     none.device_mailboxes = reinterpret_cast<std::byte*>(&alone);
     return none;
   }
 
-  static std::vector<int> ranks_here_of(const TeamEnvironment& s, const Node& node) {
-    if (node.size == static_cast<int>(s.ranks_here.size())) return s.ranks_here;
+  static std::vector<int> ranks_here_of(const TeamEnvironment& environment, const Node& node) {
+    if (node.size == static_cast<int>(environment.ranks_here.size())) return environment.ranks_here;
     std::vector<int> all(static_cast<std::size_t>(node.size));
-    std::iota(all.begin(), all.end(), node.size == 1 ? s.rank : 0);
+    std::iota(all.begin(), all.end(), node.size == 1 ? environment.rank : 0);
     return all;
   }
 
