@@ -58,8 +58,8 @@ class CommState final : public Attached, public TeamHooks {
     const bool is_first_of_ranks = cached.ranks == nullptr;
     Shared<RankSetInfo> rank_set = is_first_of_ranks ? begin_new(setup, options, environment)
                                                      : begin_known(setup, cached, environment);
-    // Ranks that know each other share their node's memory, also where environment.node is null because this
-    // rank has a problem: all connect, or none.
+    // Ranks that know each other share their node's memory, also where environment.node is null
+    // because this rank has a problem: all connect, or none.
     const bool all_share_memory =
         rank_set->here.nodes == 1 && (!is_first_of_ranks || environment.node != nullptr);
     if (!all_share_memory) connect_at_once(all_ranks);
@@ -170,8 +170,8 @@ class CommState final : public Attached, public TeamHooks {
     return here;
   }
 
-  /// Finds out what ranks that share nothing yet must know of each other, and fills `environment` with it.
-  /// Collective.
+  /// Finds out what ranks that share nothing yet must know of each other, and fills `environment`
+  /// with it. Collective.
   [[gnu::cold]] Shared<RankSetInfo> begin_new(CommunicatorSetup& setup, const Options& options,
                                               TeamEnvironment& environment) {
     const PolledCollectives& all_ranks = setup.all_ranks();
@@ -187,8 +187,8 @@ class CommState final : public Attached, public TeamHooks {
     return rank_set;
   }
 
-  /// Fills `environment` with what an earlier communicator of these ranks has left in `cached`, whose
-  /// `problem` is that of this rank alone: the others go on to ask for it. Collective.
+  /// Fills `environment` with what an earlier communicator of these ranks has left in `cached`,
+  /// whose `problem` is that of this rank alone: the others go on to ask for it. Collective.
   [[gnu::cold]] Shared<RankSetInfo> begin_known(CommunicatorSetup& setup,
                                                 CommunicatorSetup::CachedRankSet& cached,
                                                 TeamEnvironment& environment) {
@@ -223,8 +223,9 @@ class CommState final : public Attached, public TeamHooks {
     return rank_set.here.nodes == 1 ? cache_groups(rank_set.where.machine->places()) : nullptr;
   }
 
-  /// Fills `environment` by what the ranks know. `take_memory(caches)` takes the memory that the ranks of a
-  /// node share, whose groups by caches are `caches`; it returns the reason if there is none.
+  /// Fills `environment` by what the ranks know. `take_memory(caches)` takes the memory that the
+  /// ranks of a node share, whose groups by caches are `caches`; it returns the reason if there is
+  /// none.
   template <class TakeMemory>
   [[gnu::cold]] void fill_environment(TeamEnvironment& environment, const RankSetInfo& rank_set,
                                       const TakeMemory& take_memory) {

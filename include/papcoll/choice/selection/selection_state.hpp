@@ -190,8 +190,8 @@ inline bool counts_calls(const TeamCore& team) noexcept {
   return !team.on_one_node() && !team.is_inner() && team.size() > 1;
 }
 
-/// Returns what decides how the team's next call runs if no algorithm is named. `must_pass_messages`: it
-/// can only pass them. `any_transport`: none is named either.
+/// Returns what decides how the team's next call runs if no algorithm is named.
+/// `must_pass_messages`: it can only pass them. `any_transport`: none is named either.
 inline SelectionInputs inputs_of(TeamCore& team, const Call& call, bool must_pass_messages,
                                  bool any_transport) {
   SelectionState& state = selection_of(team);
