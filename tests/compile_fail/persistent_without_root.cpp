@@ -4,7 +4,7 @@
 
 #include <vector>
 
-// EXPECT: Mistake::a_root_is_missing_as_in_papcoll_root_0
+// EXPECT: Mistake::a_root_goes_right_after_the_buffers_as_in_papcoll_root_0
 // EXPECT: papcoll: write bcast(comm, data, papcoll::root{0}
 // ERRORS: 1
 

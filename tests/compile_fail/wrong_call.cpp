@@ -13,7 +13,7 @@
 // EXPECT: papcoll: write scatter(comm, data or in, out, papcoll::root{0})
 // EXPECT: papcoll: write barrier(comm [, algorithm])
 // EXPECT: Mistake::the_first_argument_is_a_Communicator_or_a_ThreadTeam_Rank_or_an_MPI_Comm
-// EXPECT: Mistake::a_root_is_missing_as_in_papcoll_root_0
+// EXPECT: Mistake::a_root_goes_right_after_the_buffers_as_in_papcoll_root_0
 // EXPECT: Mistake::an_algorithm_is_no_text_so_include_algorithm_hpp_and_write_papcoll_algorithm
 // ERRORS: 16
 

@@ -68,7 +68,7 @@ enum class Mistake : unsigned char {
   elements_are_copied_byte_by_byte_and_this_type_is_not_trivially_copyable,
   a_count_follows_pointers,
   counts_or_blocks_are_missing_as_in_papcoll_counts_sizes,
-  a_root_is_missing_as_in_papcoll_root_0,
+  a_root_goes_right_after_the_buffers_as_in_papcoll_root_0,
   text_is_no_output_so_write_papcoll_algorithm_as_the_last_argument,
   an_algorithm_goes_after_the_operator_as_in_papcoll_sum_then_papcoll_algorithm,
   an_algorithm_is_no_text_so_include_algorithm_hpp_and_write_papcoll_algorithm,
@@ -154,7 +154,7 @@ constexpr Match with_rest(const Forms& f, Match m, ArgumentReader<N> r) noexcept
   if (in_buffers != none) return m.with(in_buffers);
   if (is_rooted(f.collective)) {
     m.root = r.take(Kind::root);
-    if (m.root < 0) return m.with(a_root_is_missing_as_in_papcoll_root_0);
+    if (m.root < 0) return m.with(a_root_goes_right_after_the_buffers_as_in_papcoll_root_0);
   }
   if (is_reduction(f.collective) && !r.has(Kind::none)) {
     m.op = r.next++;
