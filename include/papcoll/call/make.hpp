@@ -292,8 +292,8 @@ void call_irregular(Comm& comm, As&&... as) {
 // deleted: compilers name the Mistake, whose enumerators are sentences for that reason, and show
 // the line that declares the functions, whose comment says how to write a call. As in g++ 12:
 //
-//     error: use of deleted function 'NoResult papcoll::bcast(C&&, As&& ...) [with …;
-//       detail::Mistake why = papcoll::detail::Mistake::a_root_goes_right_after_the_buffers_as_in_papcoll_root_0]'
+//     error: use of deleted function 'NoResult papcoll::bcast(C&&, As&& ...) [with …; why =
+//       papcoll::detail::Mistake::a_root_goes_right_after_the_buffers_as_in_papcoll_root_0]'
 //        15 |   papcoll::bcast(comm, data);
 //     papcoll/bcast.hpp:28:20: note: declared here
 //        28 | PAPCOLL_COLLECTIVE(bcast)  // papcoll: write bcast(comm, data, papcoll::root{0} …

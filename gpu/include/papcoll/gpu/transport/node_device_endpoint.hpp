@@ -52,7 +52,7 @@ class NodeDeviceEndpoint final : public DeviceEndpoint {
 
   /// Constructs an endpoint for the device that the rank uses now. Throws device_error, and
   /// transport_unavailable on all ranks.
-  NodeDeviceEndpoint(gpu::Api& api, const TeamEnvironment& s, FindReducer find,
+  NodeDeviceEndpoint(gpu::Api& api, const TeamEnvironment& environment, FindReducer find,
                      FindPaths paths = nullptr)
       : DeviceEndpoint(api, api.current_device(), find),
         node_(node_of(environment, alone_)),
