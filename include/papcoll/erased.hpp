@@ -221,8 +221,7 @@ struct ErasedCall : CallArguments, Pinned {
     layouts_.given = &l;
     if (l.in.parts() != nullptr || l.out.parts() != nullptr) layouts = &layouts_;
   }
-  /// Constructs a call whose blocks differ; there are none in a buffer that has a rank's elements
-  /// alone.
+  /// Constructs a call whose blocks differ; a buffer with this rank's elements alone has none.
   ErasedCall(erased::Comm comm, Collective c, const void* in_, const blocks& s, void* out_,
              const blocks& r, const ErasedElements& e, papcoll::root at = papcoll::root{0}) noexcept
       : ErasedCall(comm, c, in_, out_, e, at) {

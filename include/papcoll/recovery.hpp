@@ -186,7 +186,7 @@ inline PolledCollectives patient(MPI_Comm comm, MpiProcess& process) {
 
 /// Returns the process, if MPI has the communicator and the job can go on; else throws.
 [[gnu::cold]] inline Shared<MpiProcess> require_recovery(MPI_Comm comm) {
-  CommState::require_usable(comm);
+  require_usable_by_papcoll(comm);
   Shared<MpiProcess> process = MpiProcess::get();
   if (const std::string& why_not = process->failures().why_not(); !why_not.empty()) {
     throw_error<recovery_unavailable>({"papcoll: the job cannot go on after a death: ", why_not});
@@ -252,7 +252,7 @@ PAPCOLL_DECL bool tells_of_death(int mpi_code) noexcept {
 }
 
 [[gnu::cold]] PAPCOLL_DECL Communicator shrink(MPI_Comm comm) {
-  detail::CommState::require_usable(comm);
+  detail::require_usable_by_papcoll(comm);
   const detail::Shared<detail::CommState> state = detail::state_or_null(comm);
   return detail::shrink_comm(comm, state != nullptr ? state->core().options() : Options{});
 }
@@ -262,7 +262,7 @@ PAPCOLL_DECL bool tells_of_death(int mpi_code) noexcept {
 }
 
 PAPCOLL_DECL bool agree(MPI_Comm comm, bool done) {
-  detail::CommState::require_usable(comm);
+  detail::require_usable_by_papcoll(comm);
   const detail::Shared<detail::MpiProcess> process = detail::MpiProcess::get();
   const detail::ProcessFailures& failures = process->failures();
   if (!failures.why_not().empty()) return detail::CommState::of(comm, nullptr)->agree(done);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <papcoll/simulate/measure_call_costs.hpp>
+#include <papcoll/simulate/measure/measure_call_costs.hpp>
 
 #include <papcoll/algorithms/arrival/all.hpp>
 #include <papcoll/barrier.hpp>
@@ -10,9 +10,9 @@
 #include <papcoll/node/control_block.hpp>
 #include <papcoll/node/node_context.hpp>
 #include <papcoll/node/waiting/doorbells.hpp>
+#include <papcoll/simulate/measure/work_timer.hpp>
 #include <papcoll/simulate/node_costs.hpp>
 #include <papcoll/simulate/virtual_node.hpp>
-#include <papcoll/simulate/work_timer.hpp>
 #include <papcoll/thread_team.hpp>
 
 #include <algorithm>

@@ -5,10 +5,10 @@
 #include <papcoll/base/copying.hpp>
 #include <papcoll/base/error.hpp>
 #include <papcoll/base/op.hpp>
-#include <papcoll/simulate/measure_call_costs.hpp>
+#include <papcoll/simulate/measure/measure_call_costs.hpp>
+#include <papcoll/simulate/measure/processors.hpp>
+#include <papcoll/simulate/measure/work_timer.hpp>
 #include <papcoll/simulate/node_costs.hpp>
-#include <papcoll/simulate/processors.hpp>
-#include <papcoll/simulate/work_timer.hpp>
 
 #include <algorithm>
 #include <array>

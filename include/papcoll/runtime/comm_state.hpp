@@ -90,18 +90,6 @@ class CommState final : public Attached, public TeamHooks {
   bool closed() const noexcept { return closed_; }
   bool in_use() const noexcept override { return core_->has_open_requests(); }
 
-  /// Throws argument_error unless MPI is in use and `comm` is an intra-communicator.
-  static void require_usable(MPI_Comm comm) {
-    if (!mpi_is_usable()) refuse_outside_mpi();
-    if (comm == MPI_COMM_NULL) refuse_null();
-    int inter = 0;
-    check(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter", "a papcoll call");
-    if (inter != 0) {
-      throw argument_error(
-          "papcoll: inter-communicators are not served: merge it with MPI_Intercomm_merge first");
-    }
-  }
-
   /// As papcoll::revoke().
   [[gnu::cold]] void revoke() noexcept {
     core_->abort_team(joined({"papcoll: rank ", core_->rank(),
@@ -138,23 +126,6 @@ class CommState final : public Attached, public TeamHooks {
   struct NotJoined {
     bool keeps;  ///< what they will share instead is for further communicators, too
   };
-
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_outside_mpi() {
-    int begun = 0;
-    MPI_Initialized(&begun);
-    throw argument_error(begun == 0
-                             ? "papcoll: a collective or a Communicator before MPI_Init: call "
-                               "MPI_Init first"
-                             : "papcoll: a collective or a Communicator after MPI_Finalize");
-  }
-
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_null() {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    throw argument_error(
-        joined({"papcoll: a collective or a Communicator on MPI_COMM_NULL, on rank ", rank,
-                " of MPI_COMM_WORLD: ranks outside a group must not call its collectives"}));
-  }
 
   /// Returns the ranks of this node; this rank alone, and the reason in `s`, if MPI could not find
   /// out.
@@ -391,7 +362,7 @@ class CommState final : public Attached, public TeamHooks {
 };
 
 inline Shared<CommState> CommState::of(MPI_Comm comm, const Options* options) {
-  require_usable(comm);
+  require_usable_by_papcoll(comm);
   auto found = static_shared_cast<CommState>(find_attached(comm, Keyvals::get().comm));
   if (!found) {
     const Options wanted = options ? *options : Options{};

@@ -352,4 +352,32 @@ class MpiProcess final : public Attached, public WaitHooks {
   Vector<ProcessId> processes_;  ///< by their ranks in MPI_COMM_WORLD, as far as known
 };
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_outside_mpi() {
+  int begun = 0;
+  MPI_Initialized(&begun);
+  throw argument_error(begun == 0 ? "papcoll: a collective or a Communicator before MPI_Init: call "
+                                    "MPI_Init first"
+                                  : "papcoll: a collective or a Communicator after MPI_Finalize");
+}
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_null() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  throw argument_error(
+      joined({"papcoll: a collective or a Communicator on MPI_COMM_NULL, on rank ", rank,
+              " of MPI_COMM_WORLD: ranks outside a group must not call its collectives"}));
+}
+
+/// Throws argument_error unless MPI is in use and `comm` is an intra-communicator.
+inline void require_usable_by_papcoll(MPI_Comm comm) {
+  if (!mpi_is_usable()) refuse_outside_mpi();
+  if (comm == MPI_COMM_NULL) refuse_null();
+  int inter = 0;
+  check(MPI_Comm_test_inter(comm, &inter), "MPI_Comm_test_inter", "a papcoll call");
+  if (inter != 0) {
+    throw argument_error(
+        "papcoll: inter-communicators are not served: merge it with MPI_Intercomm_merge first");
+  }
+}
+
 }  // namespace papcoll::inline PAPCOLL_ABI::detail

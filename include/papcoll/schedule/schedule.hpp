@@ -249,8 +249,7 @@ class AnySchedule {
     return traffic.arcs().size() != before;
   }
 
-  /// Returns what is played for a whole vector of so many bytes: this schedule, or the one that it
-  /// chooses.
+  /// Returns what is played for a whole vector of so many bytes: this schedule, or its choice.
   AnySchedule resolved(int size, std::size_t bytes) const {
     return table_->resolved == nullptr ? *this : table_->resolved(self_, size, bytes);
   }

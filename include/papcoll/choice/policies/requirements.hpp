@@ -17,14 +17,12 @@
 
 namespace papcoll::inline PAPCOLL_ABI {
 
-// Why a set of policies, or an algorithm, cannot run a call: the one table that messages of the
-// compiler, refusals at run time, names and listings share. The first row that does not hold is
-// what is said. A row:
+// Why policies, or an algorithm, cannot run a call: one table for the compiler's messages, refusals
+// at run time, names and listings. The first row that does not hold is what is said. A row:
 //
 //   X(name, capability, asks, what, why, remedy)
 //
-// `capability` is the bit of what an arrival policy or a transport must offer, or `own`: then the
-// requirement has the next bit above those, in the order of the table.
+// `capability` is the bit of what an arrival policy or a transport must offer; `own`: the next one.
 // `asks` is what listings say of it, or null. The sentence is `what` followed by `why`, a colon and
 // `remedy`; listings of what cannot run a call show `why` alone. At run time names take the places
 // of "this schedule", "this transport" and so on, and numbers those of {found} and {limit}: see

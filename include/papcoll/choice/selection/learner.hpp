@@ -5,6 +5,7 @@
 #include <papcoll/base/call.hpp>
 #include <papcoll/base/collective.hpp>
 #include <papcoll/base/config.hpp>
+#include <papcoll/choice/selection/candidate_samples.hpp>
 #include <papcoll/choice/selection/selection_inputs.hpp>
 
 #include <algorithm>
@@ -39,8 +40,7 @@ class CallLearner final : public CostListener {
   // How much is tried, and how sure a choice is. What trying costs is measured by
   // benchmarks/parts/regret_bench.cpp, and what wrong choices cost by benchmarks/auto_grid.py.
   static constexpr std::uint32_t burst = 4;  ///< calls in a row that run the same candidate
-  static constexpr std::uint32_t one_request_in = 16;  ///< so seldom a request tries another one
-  static constexpr std::uint32_t samples_to_compare = 3;
+  static constexpr std::uint32_t one_request_in = 16;   ///< so seldom a request tries another one
   static constexpr std::uint32_t samples_to_watch = 8;  ///< of the choice, before it is looked at
   static constexpr std::uint32_t unlisted_after = 128;  ///< calls without a sample
   // In evaluations:
@@ -194,43 +194,7 @@ class CallLearner final : public CostListener {
   }
 
  private:
-  /// What a candidate cost.
-  struct Samples {
-    static constexpr std::uint32_t kept = 16;
-    static constexpr std::uint8_t none = 0xff;
-    static constexpr std::uint8_t pardons_of_slow = 4;
-    // How much slower than the best is too slow. Twice, as long as memory may be cold:
-    static constexpr std::uint32_t warm_margin = 8;   ///< afterwards an eighth of the best's cost
-    static constexpr std::uint32_t slow_at_once = 4;  ///< so many times shows in two samples
-    static constexpr std::uint32_t very_slow = 3;     ///< so many times is not pardoned soon
-
-    std::uint8_t id = none;
-    bool is_dropped = false;
-    bool is_far = false;       ///< when it was dropped, its cost was far from the best's
-    std::uint8_t pardons = 0;  ///< so many times more it is not tried again with the others
-    std::uint32_t count = 0;
-    std::uint32_t last = 0;  ///< the number among the kind's calls of the last sample
-    std::array<std::uint32_t, kept> ns{};
-
-    void add(std::uint64_t cost, std::uint32_t call) noexcept {
-      last = call;
-      ns[count++ % kept] = static_cast<std::uint32_t>(std::min<std::uint64_t>(cost, UINT32_MAX));
-    }
-    std::uint32_t median() const noexcept {
-      std::array<std::uint32_t, kept> sorted = ns;
-      const auto n = static_cast<std::ptrdiff_t>(std::min(count, kept));
-      std::nth_element(sorted.begin(), sorted.begin() + (n - 1) / 2, sorted.begin() + n);
-      return sorted[static_cast<std::size_t>((n - 1) / 2)];
-    }
-    /// Returns true if the candidate is clearly slower than `least`, the best's cost.
-    bool is_slower(std::uint32_t least, bool is_warm) const noexcept {
-      const std::uint32_t cost = median();
-      if (count >= 2 && cost / slow_at_once > least) return true;
-      const std::uint32_t margin = is_warm ? least / warm_margin : least;
-      return count > samples_to_compare && cost - least > margin;
-    }
-    void clear() noexcept { count = 0; }
-  };
+  using Samples = detail::CandidateSamples;
 
   struct Kind {
     std::uint8_t candidates = 0;  ///< how many are listed
@@ -282,7 +246,7 @@ class CallLearner final : public CostListener {
     std::uint32_t find_best() noexcept {
       std::uint32_t least = UINT32_MAX;
       for (const Samples& s : tried) {
-        if (s.is_dropped || s.count < samples_to_compare || s.median() >= least) continue;
+        if (s.is_dropped || s.count < Samples::to_compare || s.median() >= least) continue;
         least = s.median();
         best = s.id;
       }

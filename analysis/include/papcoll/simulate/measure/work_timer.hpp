@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <papcoll/base/config.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <papcoll/simulate/measure/work_timer.hpp>
 #include <papcoll/simulate/node_costs.hpp>
-#include <papcoll/simulate/work_timer.hpp>
 
 namespace papcoll::inline PAPCOLL_ABI::detail {
 
