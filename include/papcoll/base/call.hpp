@@ -50,9 +50,9 @@ struct CallTrial {
   std::uint8_t candidate = 0;   ///< the number of what runs, below most_candidates
   std::uint8_t candidates = 0;  ///< how many are tried, up to most_tried; 0: the choice is made
 
-  /// As many as fit in the 4 and the 3 bits that ranks tell each other (ArrivalMonitor::CostWord).
-  static constexpr std::size_t most_candidates = 16;
-  static constexpr int most_tried = 7;
+  // As many as fit in the 4 and the 3 bits that ranks tell each other (ArrivalMonitor::CostWord).
+  static constexpr std::size_t most_candidates = 16;  ///< of a collective
+  static constexpr int most_tried = 7;                ///< of these, for one kind of calls
 
   /// Returns true if every rank records the cost of its call with this number: always for long
   /// calls, for others in one of `one_in` calls, a power of two.

@@ -267,6 +267,7 @@ PAPCOLL_ARRIVAL_ALGORITHMS(PAPCOLL_ARRIVAL_ALGORITHM_ELSEWHERE)
 }  // namespace detail
 
 #define PAPCOLL_UNDER(Arrival, Schedule) , Under<Arrival, Schedule>
+/// The library's arrival-driven algorithms, each as a schedule under an arrival policy.
 using ArrivalAlgorithms = detail::ListAfter<void PAPCOLL_ARRIVAL_ALGORITHMS(PAPCOLL_UNDER)>::List;
 #undef PAPCOLL_UNDER
 static_assert(detail::have_different_ids(ArrivalAlgorithms{}),

@@ -133,8 +133,8 @@ inline Json unfinished_json(const report::Report& r, const report::Unfinished& u
 
 /// Everything as one object: the findings, all tables and all calls. Times are in seconds.
 inline void write_json(const report::Report& r, const std::string& name) {
-  static constexpr std::array<std::string_view, 7> kinds{
-      "fault", "crowded", "clock", "straggler", "single_delay", "time", "nothing"};
+  static constexpr std::array<std::string_view, 8> kinds{
+      "fault", "unseen", "crowded", "clock", "straggler", "single_delay", "time", "nothing"};
   OutputFile out{name};
   const auto list = [&out](const std::string& key, const std::vector<std::string>& entries) {
     out.write(",\n\"" + key + "\": [");
