@@ -8,7 +8,9 @@
 #include "catch.hpp"
 #include "run_tool.hpp"
 
-TEST_CASE("bad input: a message on stderr and status 2") { refused({}, "A subcommand (list, verify, "); }
+TEST_CASE("bad input: a message on stderr and status 2") {
+  refused({}, "A subcommand (list, verify, ");
+}
 
 TEST_CASE("what is misspelt is said in a sentence, with what is meant") {
   const auto says = [](std::vector<const char*> words, const std::string& sentence) {
