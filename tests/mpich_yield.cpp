@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Preloaded by the tests into Hydra and the ranks of MPICH, where there are more ranks than cores.
 //
-// MPICH over UCX waits without yielding, so a blocking call waits for whole scheduler slices: 1000
-// barriers of 8 ranks on 2 cores took 35 s, with yields 0.3 s.
+// MPICH over UCX waits without yielding, so a blocking call waits for whole scheduler slices.
 //
 // Hydra gives each rank a session of its own, and where sched_autogroup_enabled is 1, each session
 // is scheduled as one group. There a yield hands the processor to no other rank, and a `nice`
-// program of another session gets as much of it as a rank. With process groups instead of sessions
-// the tests of 8 ranks took 55 s beside a compiler of nice 19, for more than 400 s.
+// program of another session gets as much of it as a rank. Hence process groups instead.
 
 #include <dlfcn.h>
 #include <sched.h>
